@@ -1,0 +1,46 @@
+"""What can go wrong, said the same way everywhere: what, where, what now."""
+
+from __future__ import annotations
+
+
+class AdvisorError(Exception):
+    """Base of every error that a user can act on. The command prints it without a traceback."""
+
+    exit_code = 3
+
+
+class TraceError(AdvisorError):
+    """The input cannot be read, or holds nothing to analyse.
+
+    place: file, and byte offset where one is known. cause: what is wrong. remedy: what to do now.
+    """
+
+    exit_code = 3
+
+    def __init__(self, place: str, cause: str, remedy: str) -> None:
+        """All three parts are plain text; names from a trace are shown escaped by the printer."""
+        super().__init__(f"{place}: {cause} {remedy}")
+        self.place = place
+        self.cause = cause
+        self.remedy = remedy
+
+
+class UsageError(AdvisorError):
+    """The call's options are wrong: an unknown run, an unknown rule, a step range outside the trace."""
+
+    exit_code = 2
+
+
+class RuleError(AdvisorError):
+    """A rule file is broken. It is reported with file, line and field, and the other rules still run."""
+
+    exit_code = 5
+
+    def __init__(self, file: str, line: int, field: str, cause: str) -> None:
+        """Line counts from 1; field is the dotted path inside the file, or empty for the whole file."""
+        where = f"{file}:{line}" + (f": {field}" if field else "")
+        super().__init__(f"{where}: {cause}")
+        self.file = file
+        self.line = line
+        self.field = field
+        self.cause = cause

@@ -1,0 +1,263 @@
+"""One host's trace as columns: what every decoder returns and everything after it reads.
+
+Times are int64 picoseconds since `HostTrace.origin_ns`. Indexes into `Names` are called rows; row 0 is the row of
+events whose metadata is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array = npt.NDArray[np.int64]
+Int32Array = npt.NDArray[np.int32]
+UInt8Array = npt.NDArray[np.uint8]
+Value = int | float | str | bytes | None
+
+NUM_OCCURRENCES = "num_occurrences"
+"""Name of the column that holds XEvent.num_occurrences: such an event is a count without a place in time."""
+
+
+class Kind(IntEnum):
+    """How a stat's value is stored. References and compressed strings are resolved to TEXT while decoding."""
+
+    NONE = 0
+    DOUBLE = 1
+    UINT = 2
+    INT = 3
+    TEXT = 4
+    BYTES = 5
+    REF = 6
+    COMPRESSED = 7
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which event stats to decode. Events, lines, names and plane stats are always decoded.
+
+    stats maps a stat's name to the prefixes of the event names for which it is wanted, None for every event.
+    `Selection(None)` asks for every stat of every event.
+    """
+
+    stats: Mapping[str, tuple[str, ...] | None] | None = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A plane's name, id and own stats; several planes may share a name."""
+
+    name: str
+    id: int
+    stats: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """One row a line, in file order; the events of line i are first[i] .. first[i + 1]."""
+
+    plane: Int32Array
+    id: Int64Array
+    name: tuple[str, ...]
+    display_name: tuple[str, ...]
+    timestamp_ns: Int64Array
+    duration_ps: Int64Array
+    first: Int64Array
+
+    def __len__(self) -> int:
+        """Number of lines."""
+        return len(self.name)
+
+
+@dataclass(frozen=True)
+class Events:
+    """One row an event, grouped by line: start and duration in ps, and the row of its name."""
+
+    start_ps: Int64Array
+    duration_ps: Int64Array
+    row: Int32Array
+
+    def __len__(self) -> int:
+        """Number of events."""
+        return len(self.start_ps)
+
+
+@dataclass(frozen=True)
+class Names:
+    """Event metadata of all planes: plane by plane, by ascending metadata id; row 0 stands for missing metadata."""
+
+    plane: Int32Array
+    id: Int64Array
+    name: tuple[str, ...]
+    display_name: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Number of rows, the missing one included."""
+        return len(self.name)
+
+
+@dataclass(frozen=True)
+class StatColumn:
+    """The values of one stat, for the events that carry it.
+
+    event: index of the event, ascending. kind: a Kind. value: the number, the bits of a double, or for TEXT and BYTES
+    an index into texts (distinct, sorted).
+    """
+
+    event: Int64Array
+    kind: UInt8Array
+    value: Int64Array
+    texts: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Number of values."""
+        return len(self.event)
+
+    def integers(self) -> tuple[Int64Array, Int64Array]:
+        """(event, value) of the integer values; unsigned values above 2**63 appear negative."""
+        keep = (self.kind == Kind.INT) | (self.kind == Kind.UINT)
+        return self.event[keep], self.value[keep]
+
+    def numbers(self) -> tuple[Int64Array, npt.NDArray[np.float64]]:
+        """(event, value) of the integer and double values, as float64."""
+        keep = (self.kind == Kind.INT) | (self.kind == Kind.UINT) | (self.kind == Kind.DOUBLE)
+        kind, value = self.kind[keep], self.value[keep]
+        as_float = value.astype(np.float64)
+        as_float[kind == Kind.DOUBLE] = value[kind == Kind.DOUBLE].view(np.float64)
+        return self.event[keep], as_float
+
+    def codes(self) -> tuple[Int64Array, Int64Array]:
+        """(event, index into texts) of the text values."""
+        keep = self.kind == Kind.TEXT
+        return self.event[keep], self.value[keep]
+
+
+EMPTY_STAT = StatColumn(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64), ())
+
+
+class Details(Protocol):
+    """What is looked up by name row, on demand, instead of being decoded for every event."""
+
+    def metadata_stats(self, row: int) -> dict[str, Value]:
+        """Stats on the event metadata itself (TPU and HLO traces keep constants there)."""
+
+    def exemplar_stats(self, row: int) -> dict[str, Value]:
+        """All stats of the first event of this name in the file; empty when it has none."""
+
+
+@dataclass(frozen=True)
+class HostTrace:
+    """Everything decoded from one file.
+
+    origin_ns: what was subtracted from line timestamps, 0 for files that the profiler normalised itself.
+    size_bytes: of the uncompressed file.
+    """
+
+    path: str
+    size_bytes: int
+    hostnames: tuple[str, ...]
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    planes: tuple[Plane, ...]
+    lines: Lines
+    events: Events
+    names: Names
+    stats: Mapping[str, StatColumn]
+    details: Details
+    origin_ns: int
+
+    def stat(self, name: str) -> StatColumn:
+        """The column of a stat, empty when no selected event carries it."""
+        return self.stats.get(name, EMPTY_STAT)
+
+    def line_of_event(self) -> Int32Array:
+        """Index of the line of every event."""
+        counts = np.diff(self.lines.first)
+        return np.repeat(np.arange(len(self.lines), dtype=np.int32), counts)
+
+
+def origin_of(timestamps_ns: Int64Array, session_start_ns: int) -> int:
+    """What to subtract from line timestamps so that picoseconds fit into int64.
+
+    Files are normally relative to the session start. One that is not has nanoseconds since the epoch (about 1.7e18):
+    the session start is subtracted where the file names it, else the earliest such timestamp.
+    """
+    epoch_like = timestamps_ns[timestamps_ns > _LARGEST_RELATIVE_NS]
+    if not len(epoch_like):
+        return 0
+    earliest = int(epoch_like.min())
+    return session_start_ns if 0 < session_start_ns <= earliest else earliest
+
+
+_LARGEST_RELATIVE_NS = 4_000_000_000_000_000  # 46 days; times 1000 still fits into int64 with room for offsets
+
+
+def line_base_ps(timestamps_ns: Int64Array, origin_ns: int) -> Int64Array:
+    """Start of each line in ps after the origin is taken off; the guard is the profiler's own: only where it fits."""
+    relative = np.where(timestamps_ns >= origin_ns, timestamps_ns - origin_ns, timestamps_ns)
+    with np.errstate(over="ignore"):
+        return np.asarray(relative * np.int64(1000), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A Selection spelled out for one trace: slot numbers for stat names, group bits for event names."""
+
+    slots: tuple[str, ...]
+    slot_group: npt.NDArray[np.int16]
+    groups: tuple[tuple[str, ...], ...]
+
+    def row_bits(self, names: Sequence[str]) -> npt.NDArray[np.uint64]:
+        """Bit g of entry i is set when stats of group g are wanted for names[i]; bit 0 always is."""
+        bits = np.ones(len(names), dtype=np.uint64)
+        for number, prefixes in enumerate(self.groups, start=1):
+            hit = np.fromiter((name.startswith(prefixes) for name in names), dtype=np.bool_, count=len(names))
+            bits |= hit.astype(np.uint64) << np.uint64(number)
+        return bits
+
+
+def wanted(selection: Selection, stat_names: Sequence[str]) -> Wanted:
+    """Spells a selection out. stat_names: every stat name of the trace, used when all stats are asked for."""
+    chosen: Mapping[str, tuple[str, ...] | None]
+    chosen = dict.fromkeys(sorted(set(stat_names))) if selection.stats is None else selection.stats
+    groups = tuple(sorted({prefixes for prefixes in chosen.values() if prefixes is not None}))
+    number = {prefixes: index for index, prefixes in enumerate(groups, start=1)}
+    slots = (*chosen, NUM_OCCURRENCES)
+    slot_group = np.array([number[p] if p is not None else 0 for p in chosen.values()] + [0], dtype=np.int16)
+    return Wanted(slots, slot_group, groups)
+
+
+def shared_texts(pools: Sequence[tuple[Int64Array, Sequence[str]]]) -> tuple[list[Int64Array], tuple[str, ...]]:
+    """Codes into several pools of strings -> codes into one sorted pool without repeats."""
+    everything: set[str] = set()
+    for codes, texts in pools:
+        everything.update(texts[code] for code in np.unique(codes).tolist())
+    pool = tuple(sorted(everything))
+    position = {text: index for index, text in enumerate(pool)}
+    moved = []
+    for codes, texts in pools:
+        table = np.array([position.get(text, -1) for text in texts], dtype=np.int64)
+        moved.append(table[codes] if len(codes) else codes)
+    return moved, pool
+
+
+def python_value(kind: int, value: int) -> Value:
+    """A stored number (the bits of a double, an int64) as the Python value it stands for."""
+    if kind == Kind.DOUBLE:
+        return float(np.int64(value).view(np.float64))
+    if kind == Kind.UINT:
+        return value & 0xFFFF_FFFF_FFFF_FFFF
+    return None if kind == Kind.NONE else value
+
+
+def session_start_ns(planes: Sequence[Plane]) -> int:
+    """When the profiler session began, in ns since the epoch; 0 when the file does not say."""
+    for plane in planes:
+        start = plane.stats.get("profile_start_time")
+        if plane.name == "Task Environment" and isinstance(start, int):
+            return start
+    return 0

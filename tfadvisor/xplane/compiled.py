@@ -1,0 +1,384 @@
+"""The decoder on the wire format: compiled passes in order, long lines split over threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.xplane import _wire
+from tfadvisor.xplane.columns import (
+    Events,
+    HostTrace,
+    Int32Array,
+    Int64Array,
+    Kind,
+    Lines,
+    Names,
+    Plane,
+    Selection,
+    StatColumn,
+    Value,
+    Wanted,
+    line_base_ps,
+    origin_of,
+    python_value,
+    session_start_ns,
+    shared_texts,
+    wanted,
+)
+from tfadvisor.xplane.source import Progress, Source, damaged
+from tfadvisor.xplane.texts import inflated_text, text_of
+
+_EVENTS_A_CHUNK = 1 << 16
+_DENSE_LIMIT = 1 << 22
+
+
+def decode(source: Source, selection: Selection, progress: Progress | None = None) -> HostTrace:
+    """One file. Raises TraceError, with the byte position, when the bytes are no XSpace."""
+    try:
+        return _decode(source, selection, progress)
+    except _wire.WireError as error:
+        raise damaged(source, error.position, error.reason) from error
+
+
+@dataclass(frozen=True)
+class _RawPlane:
+    """A plane after the first pass: ranges are rows of (field, from, to); scanned maps are rows of scan_metadata."""
+
+    id: int
+    name: str
+    lines: Int64Array
+    stats: Int64Array
+    stat_names: dict[int, str]
+    event_metadata: _Metadata
+
+
+@dataclass(frozen=True)
+class _Metadata:
+    """Map entries by ascending key: names, display names, and where each message's bytes lie (one range a value)."""
+
+    keys: Int64Array
+    names: tuple[str, ...]
+    display_names: tuple[str, ...]
+    ranges: tuple[tuple[tuple[int, int], ...], ...]
+
+
+def _decode(source: Source, selection: Selection, progress: Progress | None) -> HostTrace:
+    buf = source.buffer
+    space = _wire.scan_space(buf)
+    raw = [_scan_plane(buf, lo, hi) for lo, hi in space[space[:, 0] == 1][:, 1:].tolist()]
+    planes = tuple(Plane(p.name, p.id, _named_stats(buf, _wire.read_stats(buf, p.stats), p.stat_names)) for p in raw)
+
+    names, ranges, row_base = _names(raw)
+    want = wanted(selection, [name for plane in raw for name in plane.stat_names.values()])
+    bits = want.row_bits(names.name)
+
+    line_ranges = np.concatenate([plane.lines for plane in raw]) if raw else np.empty((0, 3), np.int64)
+    headers, chunks = _wire.scan_lines(buf, np.ascontiguousarray(line_ranges), _EVENTS_A_CHUNK)
+    line_plane = np.repeat(np.arange(len(raw), dtype=np.int32), [len(plane.lines) for plane in raw])
+    origin = origin_of(headers[:, 1], session_start_ns(planes))
+    lines = Lines(
+        line_plane,
+        headers[:, 0].copy(),
+        tuple(_text(buf, lo, hi) for lo, hi in headers[:, 3:5].tolist()),
+        tuple(_text(buf, lo, hi) for lo, hi in headers[:, 5:7].tolist()),
+        headers[:, 1].copy(),
+        headers[:, 2].copy(),
+        np.concatenate([[0], np.cumsum(headers[:, 7])]).astype(np.int64),
+    )
+    keys = [
+        _plane_key(plane.event_metadata.keys, base, plane.stat_names, want, bits)
+        for plane, base in zip(raw, row_base, strict=True)
+    ]
+    work = _Work(buf, keys, lines, line_base_ps(lines.timestamp_ns, origin), chunks, len(names), progress)
+    work.run()
+    stats = _stat_columns(buf, work, want, raw)
+    return HostTrace(
+        path=source.place,
+        size_bytes=source.size,
+        hostnames=_texts(buf, space, 4),
+        errors=_texts(buf, space, 2),
+        warnings=_texts(buf, space, 3),
+        planes=planes,
+        lines=lines,
+        events=Events(work.start_ps, work.duration_ps, work.row),
+        names=names,
+        stats=stats,
+        details=_BufferDetails(buf, names.plane, ranges, work.exemplar, [p.stat_names for p in raw]),
+        origin_ns=origin,
+    )
+
+
+def _scan_plane(buf: memoryview, lo: int, hi: int) -> _RawPlane:
+    plane_id, children = _wire.scan_plane(buf, lo, hi)
+    field = children[:, 0]
+    name = children[field == 2]
+    events = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 4]))
+    _wire.check_event_metadata(buf, events)
+    stats = _merged(buf, _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 5])))
+    return _RawPlane(
+        plane_id,
+        _text(buf, int(name[-1, 1]), int(name[-1, 2])) if len(name) else "",
+        np.ascontiguousarray(children[field == 3]),
+        np.ascontiguousarray(children[field == 6]),
+        dict(zip(stats.keys.tolist(), stats.names, strict=True)),
+        _merged(buf, events),
+    )
+
+
+def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
+    """Rows of scan_metadata -> one entry a key: the last entry of a key wins, several values of an entry merge."""
+    by_key: dict[int, tuple[int, list[list[int]]]] = {}
+    for item in scanned.tolist():
+        key, entry = item[0], item[8]
+        known = by_key.get(key)
+        if known is not None and known[0] == entry:
+            known[1].append(item)
+        else:
+            by_key[key] = (entry, [item])
+    keys = sorted(by_key)
+    names, display, ranges = [], [], []
+    for key in keys:
+        values = by_key[key][1]
+        name = next((v for v in reversed(values) if v[7] & 1), None)
+        shown = next((v for v in reversed(values) if v[7] & 2), None)
+        names.append(_text(buf, name[1], name[2]) if name else "")
+        display.append(_text(buf, shown[3], shown[4]) if shown else "")
+        ranges.append(tuple((v[5], v[6]) for v in values))
+    return _Metadata(np.array(keys, np.int64), tuple(names), tuple(display), tuple(ranges))
+
+
+def _names(raw: list[_RawPlane]) -> tuple[Names, list[tuple[tuple[int, int], ...]], list[int]]:
+    """All planes' event metadata in one table, the ranges of each row's message, and the first row of each plane."""
+    names, display = [""], [""]
+    ranges: list[tuple[tuple[int, int], ...]] = [()]
+    base = []
+    for plane in raw:
+        base.append(len(names))
+        names += plane.event_metadata.names
+        display += plane.event_metadata.display_names
+        ranges += plane.event_metadata.ranges
+    plane_of = np.concatenate(
+        [np.array([-1], np.int32), np.repeat(np.arange(len(raw), dtype=np.int32), [len(p.event_metadata.keys) for p in raw])]
+    )
+    ids = np.concatenate([np.zeros(1, np.int64), *(plane.event_metadata.keys for plane in raw)])
+    return Names(plane_of, ids, tuple(names), tuple(display)), ranges, base
+
+
+def _plane_key(
+    row_ids: Int64Array, base: int, stat_names: dict[int, str], want: Wanted, bits: npt.NDArray[np.uint64]
+) -> _wire.PlaneKey:
+    slot_of = {name: slot for slot, name in enumerate(want.slots[:-1])}
+    wanted_ids = sorted(id_ for id_, name in stat_names.items() if name in slot_of)
+    slots = np.array([slot_of[stat_names[id_]] for id_ in wanted_ids], np.int16)
+    return _wire.PlaneKey(
+        row_ids,
+        _dense(row_ids, np.arange(base, base + len(row_ids), dtype=np.int32), np.int32(0)),
+        base,
+        np.array(wanted_ids, np.int64),
+        slots,
+        _dense(np.array(wanted_ids, np.int64), slots, np.int16(-1)),
+        want.slot_group,
+        np.ascontiguousarray(bits[base : base + len(row_ids)]),
+        int(bits[0]),
+        len(want.slots) - 1,
+    )
+
+
+def _dense(ids: Int64Array, values: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
+    """Table such that table[id] = value; empty when the ids are negative or too far apart for one."""
+    if not len(ids) or ids[0] < 0 or ids[-1] >= min(_DENSE_LIMIT, 64 * len(ids) + 4096):
+        return np.empty(0, values.dtype)
+    table = np.full(int(ids[-1]) + 1, absent, values.dtype)
+    table[ids] = values
+    return table
+
+
+class _Work:
+    """The event chunks, decoded by as many threads as there are processors; the result does not depend on the number."""
+
+    def __init__(
+        self,
+        buf: memoryview,
+        keys: list[_wire.PlaneKey],
+        lines: Lines,
+        base_ps: Int64Array,
+        chunks: Int64Array,
+        rows: int,
+        progress: Progress | None,
+    ) -> None:
+        total = int(lines.first[-1])
+        self.start_ps = np.empty(total, np.int64)
+        self.duration_ps = np.empty(total, np.int64)
+        self.row = np.empty(total, np.int32)
+        self.chunk_plane = lines.plane[chunks[:, 0]] if len(chunks) else np.empty(0, np.int32)
+        self.stats: list[_wire.StatBuffer | None] = [None] * len(chunks)
+        self.exemplar = np.zeros((rows, 2), np.int64)
+        self._buf, self._keys, self._lines, self._base_ps = buf, keys, lines, base_ps
+        self._chunks, self._progress, self._done = chunks, progress, 0
+        self._failures: list[BaseException] = []
+        self._queue: deque[int] = deque(range(len(chunks)))
+
+    def run(self) -> None:
+        """Decodes every chunk. Raises the error with the lowest position."""
+        workers = min(len(self._chunks), _processors())
+        tables = [np.zeros_like(self.exemplar) for _ in range(workers)]
+        threads = [Thread(target=self._drain, args=(table,)) for table in tables[1:]]
+        for thread in threads:
+            thread.start()
+        if tables:
+            self._drain(tables[0])
+        for thread in threads:
+            thread.join()
+        if self._failures:
+            raise min(self._failures, key=lambda error: getattr(error, "position", 0))
+        for table in tables:
+            better = (table[:, 1] > 0) & ((self.exemplar[:, 1] == 0) | (table[:, 0] < self.exemplar[:, 0]))
+            self.exemplar[better] = table[better]
+
+    def _drain(self, exemplar: Int64Array) -> None:
+        while True:
+            try:
+                index = self._queue.popleft()
+            except IndexError:
+                return
+            line, lo, hi, first, count = self._chunks[index].tolist()
+            try:
+                self.stats[index] = _wire.decode_chunk(
+                    self._buf,
+                    self._keys[int(self._lines.plane[line])],
+                    lo,
+                    hi,
+                    count,
+                    int(self._base_ps[line]),
+                    int(self._lines.first[line]) + first,
+                    self.start_ps,
+                    self.duration_ps,
+                    self.row,
+                    exemplar,
+                )
+            except (_wire.WireError, MemoryError) as error:
+                self._failures.append(error)
+                self._queue.clear()
+                return
+            self._done += count
+            if self._progress is not None:
+                self._progress(self._done, len(self.row))
+
+
+def _processors() -> int:
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
+
+
+def _stat_columns(buf: memoryview, work: _Work, want: Wanted, raw: list[_RawPlane]) -> dict[str, StatColumn]:
+    sizes = [len(stats) if stats is not None else 0 for stats in work.stats]
+    total = sum(sizes)
+    event = np.empty(total, np.int64)
+    slot = np.empty(total, np.int16)
+    kind = np.empty(total, np.uint8)
+    value = np.empty(total, np.int64)
+    length = np.empty(total, np.int64)
+    at = 0
+    for index, stats in enumerate(work.stats):
+        if stats is not None:
+            stats.into(at, event, slot, kind, value, length)
+            at += len(stats)
+            work.stats[index] = None
+    plane = np.repeat(work.chunk_plane, sizes)
+    order = np.argsort(slot, kind="stable")
+    edges = np.searchsorted(slot[order], np.arange(len(want.slots) + 1))
+    columns = {}
+    for number, name in enumerate(want.slots):
+        mine = order[edges[number] : edges[number + 1]]
+        if len(mine):
+            columns[name] = _column(buf, event[mine], kind[mine], value[mine], length[mine], plane[mine], raw)
+    return columns
+
+
+def _column(
+    buf: memoryview,
+    event: Int64Array,
+    kind: npt.NDArray[np.uint8],
+    value: Int64Array,
+    length: Int64Array,
+    plane: Int32Array,
+    raw: list[_RawPlane],
+) -> StatColumn:
+    pools: list[tuple[Int64Array, list[str]]] = []
+    places: list[npt.NDArray[np.bool_]] = []
+    for span_kind, to_text in ((Kind.TEXT, text_of), (Kind.BYTES, text_of), (Kind.COMPRESSED, inflated_text)):
+        mask = kind == span_kind
+        if mask.any():
+            at, size = np.ascontiguousarray(value[mask]), np.ascontiguousarray(length[mask])
+            codes, first = _wire.intern_spans(buf, at, size)
+            spans = zip(at[first].tolist(), size[first].tolist(), strict=True)
+            pools.append((codes.astype(np.int64), [to_text(bytes(buf[lo : lo + n])) for lo, n in spans]))
+            places.append(mask)
+    for index, owner in enumerate(raw):
+        mask = (kind == Kind.REF) & (plane == index)
+        if mask.any():
+            ids, inverse = np.unique(value[mask], return_inverse=True)
+            pools.append((inverse.astype(np.int64), [owner.stat_names.get(id_, "") for id_ in ids.tolist()]))
+            places.append(mask)
+    moved, texts = shared_texts(pools)
+    for mask, codes in zip(places, moved, strict=True):
+        value[mask] = codes
+    kind[(kind == Kind.REF) | (kind == Kind.COMPRESSED)] = Kind.TEXT
+    return StatColumn(event, kind, value, texts)
+
+
+@dataclass(frozen=True)
+class _BufferDetails:
+    buf: memoryview
+    plane: Int32Array
+    ranges: list[tuple[tuple[int, int], ...]]
+    exemplar: Int64Array
+    stat_names: list[dict[int, str]]
+
+    def metadata_stats(self, row: int) -> dict[str, Value]:
+        """Stats of the event metadata."""
+        found = [stat for lo, hi in self.ranges[row] for stat in _wire.message_stats(self.buf, lo, hi, 5)]
+        return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])]) if found else {}
+
+    def exemplar_stats(self, row: int) -> dict[str, Value]:
+        """Stats of the name's first event in the file."""
+        lo, hi = self.exemplar[row].tolist()
+        found = _wire.message_stats(self.buf, lo, hi, 4) if row else []
+        return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])]) if found else {}
+
+
+def _named_stats(
+    buf: memoryview, stats: list[tuple[int, int, int, int]], names: dict[int, str]
+) -> dict[str, Value]:
+    """Stats as Python values by name; a later one of the same name wins."""
+    out: dict[str, Value] = {}
+    for stat_id, kind, value, length in stats:
+        name = names.get(stat_id, "")
+        if kind == Kind.TEXT:
+            out[name] = _text(buf, value, value + length)
+        elif kind == Kind.COMPRESSED:
+            out[name] = inflated_text(bytes(buf[value : value + length]))
+        elif kind == Kind.BYTES:
+            out[name] = bytes(buf[value : value + length])
+        elif kind == Kind.REF:
+            out[name] = names.get(value, "")
+        else:
+            out[name] = python_value(kind, value)
+    return out
+
+
+def _text(buf: memoryview, lo: int, hi: int) -> str:
+    return text_of(bytes(buf[lo:hi]))
+
+
+def _texts(buf: memoryview, space: Int64Array, field: int) -> tuple[str, ...]:
+    return tuple(_text(buf, lo, hi) for lo, hi in space[space[:, 0] == field][:, 1:].tolist())

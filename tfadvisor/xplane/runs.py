@@ -1,0 +1,188 @@
+"""A path on disk to the trace files of one run: a file, several hosts' files, a run folder, or a whole logdir."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from tfadvisor.errors import TraceError, UsageError
+
+_TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
+_SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
+_TOOL_OUTPUTS = re.compile(
+    r"\.(trace(\.json(\.gz)?)?|(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|pod_viewer)\.(pb|json))$"
+)
+_HOW_TO_RECORD = (
+    "Record again with TensorFlow 2.3 or newer (`tf.profiler.experimental.start(logdir)`, or "
+    "`TensorBoard(profile_batch=(10, 20))`) or with `jax.profiler.trace(logdir)`: they write `<host>.xplane.pb`."
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One profiler session. name: as the TensorBoard profile plugin calls it. files: one a host, sorted by name."""
+
+    name: str
+    path: Path
+    files: tuple[Path, ...]
+
+
+def host_of(file: Path) -> str:
+    """The host that wrote a trace file, by the file's name: `worker-0.xplane.pb` -> `worker-0`."""
+    for ending in reversed(_TRACE_ENDINGS):
+        if file.name.endswith(ending):
+            return file.name.removesuffix(ending)
+    return file.name
+
+
+def find_runs(root: Path) -> list[Run]:
+    """Every run below a folder, newest first. Folders that cannot be read are passed over."""
+    runs = []
+    for folder, files in _folders_with_files(root):
+        traces = tuple(sorted(folder / name for name in files if name.endswith(_TRACE_ENDINGS)))
+        if traces:
+            runs.append(Run(_run_name(folder, root), folder, _one_per_host(traces)))
+    return sorted(runs, key=lambda run: (_recorded_at(run), run.name), reverse=True)
+
+
+def choose_run(paths: Sequence[Path], run: str | None = None, host: str | None = None) -> tuple[Run, int]:
+    """The run to analyse and how many there were to choose from.
+
+    Raises TraceError when the paths hold no trace, UsageError for a run or host that is not there.
+    """
+    if len(paths) > 1:
+        chosen, count = _run_of_files(paths, run), 1
+    elif paths[0].is_dir():
+        chosen, count = _run_in_folder(paths[0], run)
+    else:
+        chosen, count = _run_of_files(paths, run), 1
+    if host is not None:
+        files = tuple(file for file in chosen.files if host_of(file) == host)
+        if not files:
+            known = ", ".join(host_of(file) for file in chosen.files)
+            raise UsageError(f"--host {host}: run {chosen.name} has no such host. It has: {known}.")
+        chosen = Run(chosen.name, chosen.path, files)
+    return chosen, count
+
+
+def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
+    if run is not None:
+        raise UsageError("--run goes with a logdir, not with single trace files.")
+    for path in paths:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder: give one logdir, or the trace files of one run.")
+        _check_exists(path)
+    first = paths[0]
+    folder = first.absolute().parent
+    return Run(folder.name or host_of(first), first if len(paths) == 1 else folder, tuple(paths))
+
+
+def _run_in_folder(root: Path, run: str | None) -> tuple[Run, int]:
+    _check_readable(root)
+    runs = find_runs(root)
+    if not runs:
+        raise _nothing_in(root)
+    if run is None:
+        return runs[0], len(runs)
+    matches = [candidate for candidate in runs if candidate.name == run]
+    matches = matches or [candidate for candidate in runs if candidate.name.endswith("/" + run)]
+    if len(matches) == 1:
+        return matches[0], len(runs)
+    listed = ", ".join(candidate.name for candidate in (matches or runs)[:8])
+    more = f" and {len(matches or runs) - 8} more" if len(matches or runs) > 8 else ""
+    what = "is in several places" if matches else "is not there"
+    raise UsageError(f"--run {run} {what}. Runs: {listed}{more}.")
+
+
+def _check_exists(path: Path) -> None:
+    try:
+        path.stat()
+    except PermissionError as error:
+        raise TraceError(
+            str(path), "cannot be read: Permission denied.", "Ask for read permission on the file and its folders."
+        ) from error
+    except OSError as error:
+        raise TraceError(str(path), "does not exist.", "Check the path.") from error
+
+
+def _check_readable(root: Path) -> None:
+    try:
+        with os.scandir(root):
+            pass
+    except OSError as error:
+        raise TraceError(
+            str(root), f"cannot be read: {error.strerror}.", "Ask for read permission on the folder."
+        ) from error
+
+
+def _folders_with_files(root: Path) -> list[tuple[Path, list[str]]]:
+    """Every folder below root with its files, symbolic links followed once."""
+    seen: set[tuple[int, int]] = set()
+    found = []
+    for folder, subfolders, files in os.walk(root, followlinks=True):
+        status = Path(folder).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            subfolders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        if files:
+            found.append((Path(folder), files))
+    return found
+
+
+def _one_per_host(files: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Where a host's trace lies there packed and unpacked, the unpacked one."""
+    by_host: dict[str, Path] = {}
+    for file in files:
+        if host_of(file) not in by_host or not file.name.endswith(".gz"):
+            by_host[host_of(file)] = file
+    return tuple(by_host[host] for host in sorted(by_host))
+
+
+def _run_name(folder: Path, root: Path) -> str:
+    """`<logdir>/train/plugins/profile/2026_01_02_03_04_05` -> `train/2026_01_02_03_04_05`."""
+    if folder == root:
+        return folder.absolute().name
+    parts = list(folder.relative_to(root).parts)
+    for index in range(len(parts) - 1):
+        if parts[index : index + 2] == ["plugins", "profile"]:
+            del parts[index : index + 2]
+            break
+    return "/".join(parts)
+
+
+def _recorded_at(run: Run) -> float:
+    """Seconds since the epoch, from the session's name where it is a time (copies lose file times), else the files'."""
+    stamp = _SESSION_NAME.search(run.path.name)
+    if stamp:
+        try:
+            return datetime(*map(int, stamp.groups())).timestamp()  # type: ignore[arg-type]
+        except (ValueError, OverflowError, OSError):
+            pass
+    times = []
+    for file in run.files:
+        try:
+            times.append(file.stat().st_mtime)
+        except OSError:
+            continue
+    return max(times, default=0.0)
+
+
+def _nothing_in(root: Path) -> TraceError:
+    everything = [name for _, files in _folders_with_files(root) for name in files]
+    if not everything:
+        return TraceError(str(root), "is empty: it holds no `*.xplane.pb`.", _HOW_TO_RECORD)
+    outputs = sorted(name for name in everything if _TOOL_OUTPUTS.search(name))
+    if outputs:
+        return TraceError(
+            str(root),
+            f"holds what a profiler made of a trace ({outputs[0]}), but no `*.xplane.pb` to analyse.",
+            _HOW_TO_RECORD,
+        )
+    return TraceError(
+        str(root), f"holds {len(everything):,} files but no `*.xplane.pb`.", f"Give a profiler logdir. {_HOW_TO_RECORD}"
+    )
