@@ -36,15 +36,27 @@ class Kind(IntEnum):
     COMPRESSED = 7
 
 
+@dataclass(frozen=True, order=True)
+class NameFilter:
+    """Event names for which a stat is wanted: those with one of the prefixes, or with invert those without."""
+
+    prefixes: tuple[str, ...]
+    invert: bool = False
+
+    def wants(self, name: str) -> bool:
+        """Whether the stat is wanted for events of this name."""
+        return name.startswith(self.prefixes) != self.invert
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which event stats to decode. Events, lines, names and plane stats are always decoded.
 
-    stats maps a stat's name to the prefixes of the event names for which it is wanted, None for every event.
+    stats maps a stat's name to the event names for which it is wanted, None for every event.
     `Selection(None)` asks for every stat of every event.
     """
 
-    stats: Mapping[str, tuple[str, ...] | None] | None = field(default_factory=dict)
+    stats: Mapping[str, NameFilter | None] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -209,25 +221,25 @@ class Wanted:
 
     slots: tuple[str, ...]
     slot_group: npt.NDArray[np.int16]
-    groups: tuple[tuple[str, ...], ...]
+    groups: tuple[NameFilter, ...]
 
     def row_bits(self, names: Sequence[str]) -> npt.NDArray[np.uint64]:
         """Bit g of entry i is set when stats of group g are wanted for names[i]; bit 0 always is."""
         bits = np.ones(len(names), dtype=np.uint64)
-        for number, prefixes in enumerate(self.groups, start=1):
-            hit = np.fromiter((name.startswith(prefixes) for name in names), dtype=np.bool_, count=len(names))
+        for number, group in enumerate(self.groups, start=1):
+            hit = np.fromiter((group.wants(name) for name in names), dtype=np.bool_, count=len(names))
             bits |= hit.astype(np.uint64) << np.uint64(number)
         return bits
 
 
 def wanted(selection: Selection, stat_names: Sequence[str]) -> Wanted:
     """Spells a selection out. stat_names: every stat name of the trace, used when all stats are asked for."""
-    chosen: Mapping[str, tuple[str, ...] | None]
+    chosen: Mapping[str, NameFilter | None]
     chosen = dict.fromkeys(sorted(set(stat_names))) if selection.stats is None else selection.stats
-    groups = tuple(sorted({prefixes for prefixes in chosen.values() if prefixes is not None}))
-    number = {prefixes: index for index, prefixes in enumerate(groups, start=1)}
+    groups = tuple(sorted({names for names in chosen.values() if names is not None}))
+    number = {names: index for index, names in enumerate(groups, start=1)}
     slots = (*chosen, NUM_OCCURRENCES)
-    slot_group = np.array([number[p] if p is not None else 0 for p in chosen.values()] + [0], dtype=np.int16)
+    slot_group = np.array([number[n] if n is not None else 0 for n in chosen.values()] + [0], dtype=np.int16)
     return Wanted(slots, slot_group, groups)
 
 

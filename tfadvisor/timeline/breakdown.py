@@ -1,0 +1,50 @@
+"""Every instant of every step to exactly one class, per device (the order of classes is TimeClass's)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.timeline.driver import host_classes_of_time
+from tfadvisor.timeline.intervals import Intervals, difference, union_of
+from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+
+
+def break_down(devices: Sequence[Device], activity: HostActivity, steps: Steps) -> npt.NDArray[np.int64]:
+    """ps, shape (devices, steps, TimeClass); the classes of a step add up to its period.
+
+    Without any device the host's own classes are all there is: one row, as for a device that never runs.
+    """
+    host = host_classes_of_time(activity)
+    rows = [_one(device, host, steps) for device in devices] or [_one(None, host, steps)]
+    return np.stack(rows)
+
+
+def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """(devices, steps): whether a device did anything in a step, or nobody did."""
+    busy = breakdown[:, :, [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]].sum(axis=2) > 0
+    return busy | ~busy.any(axis=0)
+
+
+def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
+    lo, hi = steps.starts, steps.ends
+    out = np.zeros((len(steps), len(TimeClass)), np.int64)
+    busy = union_of()
+    if device is not None:
+        collective = difference(device.collective, device.compute)
+        transfer = difference(device.transfer, union_of(device.compute, device.collective))
+        out[:, TimeClass.COMPUTE] = device.compute.within(lo, hi)
+        out[:, TimeClass.COLLECTIVE] = collective.within(lo, hi)
+        out[:, TimeClass.TRANSFER] = transfer.within(lo, hi)
+        busy = union_of(device.compute, device.collective, device.transfer)
+    for name, index in (
+        ("compile", TimeClass.COMPILE),
+        ("input", TimeClass.INPUT),
+        ("launch", TimeClass.LAUNCH),
+        ("host", TimeClass.HOST),
+    ):
+        out[:, index] = difference(host[name], busy).within(lo, hi)
+    out[:, TimeClass.IDLE] = (hi - lo) - out.sum(axis=1)
+    return out

@@ -1,0 +1,172 @@
+"""Which host thread drives the steps, and what it does at each instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.timeline.calls import dispatches
+from tfadvisor.timeline.classes import HostClass
+from tfadvisor.timeline.cpu_devices import eager_kernels
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, difference, union, union_of
+from tfadvisor.timeline.model import HostActivity, Steps
+from tfadvisor.timeline.nesting import innermost
+from tfadvisor.timeline.threads import Thread, Threads
+from tfadvisor.xplane.columns import HostTrace
+
+_EAGER_PAUSE_PS = 1_000_000_000
+"""Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what
+`tf.function` or `jax.jit` removes. Longer pauses are the program's own work."""
+_EAGER_DISPATCHES = 8
+"""A step with fewer dispatches than this is not run eagerly."""
+_COMPILING_SHARE = 0.2
+"""A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
+
+_INPUT, _COMPILE, _LAUNCH, _WAIT = 1, 2, 3, 4
+_STATE = {
+    HostClass.INPUT: _INPUT,
+    HostClass.GET_NEXT: _INPUT,
+    HostClass.DATASET: _INPUT,
+    HostClass.COMPILE: _COMPILE,
+    HostClass.LAUNCH: _LAUNCH,
+    HostClass.EAGER_OP: _LAUNCH,
+    HostClass.PROCESS: _LAUNCH,
+    HostClass.OP: _LAUNCH,
+    HostClass.CONTROL_OP: _LAUNCH,
+    HostClass.RUN_EAGER: _LAUNCH,
+    HostClass.WAIT: _WAIT,
+}
+
+
+def driving_thread(threads: Threads) -> int:
+    """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
+    best, most = -1, 0
+    for thread in threads.threads:
+        if not thread.is_pipeline:
+            calls = dispatches(threads, thread)
+            total = int((threads.end[calls] - threads.start[calls]).sum())
+            if total > most:
+                best, most = thread.index, total
+    return best
+
+
+def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostActivity:
+    """What the driving thread does; where it waits, what other threads do that it may be waiting for."""
+    pending = _pending(threads, steps.thread, pipeline)
+    if steps.thread < 0:
+        return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending)
+    thread = threads.threads[steps.thread]
+    state, starts, ends = _states(trace, threads, thread)
+    lo, hi, who = innermost(starts, ends)
+    held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in (_INPUT, _COMPILE, _LAUNCH, _WAIT)}
+    known = union(starts, ends)
+    launch = union_of(held[_LAUNCH], difference(_eager_pauses(threads, thread, steps), known))
+    present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
+    return HostActivity(held[_COMPILE], held[_INPUT], launch, held[_WAIT], present, *pending)
+
+
+def _states(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
+    """(state, start, end) of a thread's known events, sorted for nesting.
+
+    A dispatch inside loading or compiling belongs to it. A dispatch that mostly compiles is compiling throughout.
+    """
+    table = np.zeros(128, np.int8)
+    for kind, code in _STATE.items():
+        table[kind] = code
+    state_of = table[threads.kind[thread.lo : thread.hi]].astype(np.int8)
+    _mark_function_calls(trace, threads, thread, state_of)
+    _, waits = eager_kernels(threads)
+    state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
+    known = np.flatnonzero((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
+    state = state_of[known]
+    starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
+
+    compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
+    if len(compiling):
+        share = compiling.within(starts, ends) / (ends - starts)
+        state[(state == _LAUNCH) & (share >= _COMPILING_SHARE)] = _COMPILE
+        compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
+    owned = compiling.contains(starts) | union(starts[state == _INPUT], ends[state == _INPUT]).contains(starts)
+    keep = ~((state == _LAUNCH) & owned)
+    state, starts, ends = state[keep], starts[keep], ends[keep]
+
+    wait_starts, wait_ends = _awaited(trace, threads, thread)
+    state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
+    starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
+    order = np.lexsort((-ends, starts))
+    return state[order], starts[order], ends[order]
+
+
+def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
+    """A call of a tf.function is dispatch, or compilation when its `tf_function_call` says that it was traced."""
+    column = trace.stat("tf_function_call")
+    event, code = column.codes()
+    position = threads.positions(event)
+    mine = (position >= thread.lo) & (position < thread.hi)
+    traced = np.array([text.startswith("traced") for text in column.texts] or [False], np.bool_)
+    state[position[mine] - thread.lo] = np.where(traced[code[mine]], _COMPILE, _LAUNCH)
+
+
+def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
+    """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
+    produced_at, produced = threads.integers(trace.stat("_p"))
+    consumed_at, consumed = threads.integers(trace.stat("_c"))
+    is_wait = threads.kind == HostClass.WAIT
+    mine = (produced_at >= thread.lo) & (produced_at < thread.hi) & is_wait[produced_at]
+    produced_at, produced = produced_at[mine], produced[mine]
+    mine = (consumed_at >= thread.lo) & (consumed_at < thread.hi) & is_wait[consumed_at]
+    consumed_at, consumed = consumed_at[mine], consumed[mine]
+    _, first, second = np.intersect1d(produced, consumed, return_indices=True)
+    begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
+    keep = finish > begin
+    return begin[keep], finish[keep]
+
+
+def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
+    """Short pauses between the dispatches of one eagerly run step."""
+    calls = dispatches(threads, thread)
+    if len(calls) < _EAGER_DISPATCHES:
+        return EMPTY
+    starts, ends = threads.start[calls], threads.end[calls]
+    step = np.searchsorted(steps.starts, starts, side="right") - 1
+    count = np.bincount(step[step >= 0], minlength=len(steps))
+    eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
+    short = (starts[1:] - ends[:-1] <= _EAGER_PAUSE_PS) & (step[1:] == step[:-1]) & eager[1:]
+    return union(ends[:-1][short], starts[1:][short])
+
+
+def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals]:
+    """(compile, input, launch) on the threads other than the driving one, the input pipeline's own work left out."""
+    lo, hi = (threads.threads[driver].lo, threads.threads[driver].hi) if driver >= 0 else (0, 0)
+
+    def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
+        position = threads.everywhere(*kinds)
+        position = position[((position < lo) | (position >= hi)) & ~pipeline[position]]
+        return union(threads.start[position], threads.end[position])
+
+    compiling = elsewhere([HostClass.COMPILE])
+    waiting = difference(elsewhere([HostClass.GET_NEXT]), compiling)
+    launching = elsewhere(
+        [HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP]
+    )
+    return compiling, waiting, difference(launching, union_of(compiling, waiting))
+
+
+def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
+    """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for."""
+    own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
+    host = difference(activity.present, own)
+
+    def passed_on(pending: Intervals) -> Intervals:
+        busy_elsewhere = union_of(activity.compile, activity.input, activity.launch, host)
+        return difference(pending, busy_elsewhere)
+
+    return {
+        "compile": union_of(activity.compile, passed_on(activity.pending_compile)),
+        "input": union_of(activity.input, passed_on(activity.pending_input)),
+        "launch": union_of(activity.launch, passed_on(activity.pending_launch)),
+        "host": host,
+    }
+

@@ -1,0 +1,165 @@
+"""The timeline of a run: devices, steps, and where each instant of a step goes. What metrics read.
+
+Times are int64 picoseconds since the host's profiler session began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.timeline.intervals import Int64Array, Intervals, union
+
+
+class TimeClass(IntEnum):
+    """The classes that an instant of a step can belong to, in the order in which the first that holds wins."""
+
+    COMPUTE = 0
+    COLLECTIVE = 1
+    TRANSFER = 2
+    COMPILE = 3
+    INPUT = 4
+    LAUNCH = 5
+    HOST = 6
+    IDLE = 7
+
+
+class StepSource(Enum):
+    """How the steps were found."""
+
+    MARKER = "marker"
+    MODULE = "module"
+    LAUNCH_PATTERN = "launch-pattern"
+    HOST_LOOP = "host-loop"
+    WHOLE_TRACE = "whole-trace"
+
+
+class StepKind(Enum):
+    """Why a step counts or does not."""
+
+    STEADY = "steady"
+    COMPILING = "compiling"
+    WARM_UP = "warm-up"
+    CUT_OFF = "cut-off"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of one host, by ascending start: period i is starts[i] .. ends[i].
+
+    span_ends: where the step's own marker or execution ends, before the gap to the next. thread: index of the host
+    thread that drives them, -1 when unknown. confidence: 0..1.
+    """
+
+    starts: Int64Array
+    ends: Int64Array
+    span_ends: Int64Array
+    names: tuple[str, ...]
+    kinds: tuple[StepKind, ...]
+    source: StepSource
+    confidence: float
+    thread: int
+    about: str
+
+    def __len__(self) -> int:
+        """Number of steps, those that do not count included."""
+        return len(self.starts)
+
+    def steady(self) -> npt.NDArray[np.bool_]:
+        """Which steps count."""
+        return np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)
+
+
+@dataclass(frozen=True)
+class DeviceOps:
+    """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
+
+    name: index into names. module: index into names of the XLA module, -1 without one. bytes: of a copy, -1 where the
+    trace does not say. launch_start, launch_end: of the host call that launched it, -1 when none is linked.
+    """
+
+    start: Int64Array
+    end: Int64Array
+    kind: npt.NDArray[np.int8]
+    stream: Int64Array
+    name: npt.NDArray[np.int32]
+    module: npt.NDArray[np.int32]
+    bytes: Int64Array
+    launch_start: Int64Array
+    launch_end: Int64Array
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Number of events."""
+        return len(self.start)
+
+    def covered(self, *kinds: int) -> Intervals:
+        """The instants at which an event of one of the classes runs."""
+        mask = np.isin(self.kind, kinds)
+        return union(self.start[mask], self.end[mask])
+
+
+@dataclass(frozen=True)
+class Device:
+    """One accelerator, or the worker threads of a CPU run that act as one.
+
+    kind: "gpu", "tpu" or "cpu". model: what the trace calls it, "" when it does not. properties: the plane's stats.
+    """
+
+    name: str
+    kind: str
+    model: str
+    host: str
+    properties: Mapping[str, float | int | str]
+    ops: DeviceOps
+    compute: Intervals
+    collective: Intervals
+    transfer: Intervals
+
+    @property
+    def is_active(self) -> bool:
+        """Whether anything computes or communicates on it in this trace."""
+        return bool(len(self.compute) or len(self.collective))
+
+
+@dataclass(frozen=True)
+class HostActivity:
+    """What the thread that drives the steps does at each instant, and what it may be waiting for elsewhere.
+
+    The sets do not overlap each other but for the `pending_` ones, which are about other threads.
+    """
+
+    compile: Intervals
+    input: Intervals
+    launch: Intervals
+    wait: Intervals
+    present: Intervals
+    """Where the thread is known to run at all: from its first event to its last."""
+    pending_compile: Intervals
+    pending_input: Intervals
+    pending_launch: Intervals
+
+
+@dataclass(frozen=True)
+class HostTimeline:
+    """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
+
+    takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
+    """
+
+    host: str
+    path: str
+    window: tuple[int, int]
+    devices: tuple[Device, ...]
+    steps: Steps
+    activity: HostActivity
+    breakdown: npt.NDArray[np.int64]
+    takes_part: npt.NDArray[np.bool_]
+
+    def active_devices(self) -> tuple[Device, ...]:
+        """The devices that the breakdown is about, in its order."""
+        return tuple(device for device in self.devices if device.is_active)
