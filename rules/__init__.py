@@ -1,0 +1,1 @@
+"""The built-in rules, a folder a family; data only."""

@@ -1,0 +1,40 @@
+"""tfadvisor reads a TensorFlow or JAX profiler trace and says where the step's time goes, why, and what to change.
+
+>>> import tfadvisor
+>>> report = tfadvisor.analyze("logdir")            # doctest: +SKIP
+>>> print(report.verdict.summary)                    # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfadvisor.advise import analyze
+    from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
+    from tfadvisor.report_model import Report
+    from tfadvisor.xplane.trace import Trace
+    from tfadvisor.xplane.trace import open_trace as open
+
+_HOME = {
+    "analyze": ("tfadvisor.advise", "analyze"),
+    "open": ("tfadvisor.xplane.trace", "open_trace"),
+    "Trace": ("tfadvisor.xplane.trace", "Trace"),
+    "Report": ("tfadvisor.report_model", "Report"),
+    "AdvisorError": ("tfadvisor.errors", "AdvisorError"),
+    "TraceError": ("tfadvisor.errors", "TraceError"),
+    "UsageError": ("tfadvisor.errors", "UsageError"),
+    "RuleError": ("tfadvisor.errors", "RuleError"),
+}
+
+__all__ = ["AdvisorError", "Report", "RuleError", "Trace", "TraceError", "UsageError", "analyze", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports on first use, so that `import tfadvisor` is instant and the command loads only what it needs."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'tfadvisor' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    module, attribute = _HOME[name]
+    return getattr(import_module(module), attribute)

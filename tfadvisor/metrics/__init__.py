@@ -1,0 +1,29 @@
+"""One question, one function; importing the package registers them all."""
+
+from tfadvisor.metrics import (
+    capture,
+    collectives,
+    compile,
+    copies,
+    devices,
+    host,
+    input,
+    launch,
+    precision,
+    steps,
+    time_shares,
+)
+
+__all__ = [
+    "capture",
+    "collectives",
+    "compile",
+    "copies",
+    "devices",
+    "host",
+    "input",
+    "launch",
+    "precision",
+    "steps",
+    "time_shares",
+]

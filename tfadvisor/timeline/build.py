@@ -8,16 +8,24 @@ import numpy as np
 
 from tfadvisor.timeline.accelerators import accelerators
 from tfadvisor.timeline.breakdown import break_down, taking_part
+from tfadvisor.timeline.calls import dispatches
+from tfadvisor.timeline.capture import capture_of
+from tfadvisor.timeline.compiles import compiled_in_steps
 from tfadvisor.timeline.cpu_devices import cpu_devices, pipeline_work
-from tfadvisor.timeline.driver import host_activity
-from tfadvisor.timeline.model import HostTimeline
-from tfadvisor.timeline.steps import find_steps, placed_on_device, sorted_out
+from tfadvisor.timeline.driver import host_activity, host_classes_of_time
+from tfadvisor.timeline.frames import loop_frames
+from tfadvisor.timeline.input_pipeline import input_pipeline
+from tfadvisor.timeline.memory import device_memory
+from tfadvisor.timeline.placement import host_ops
+from tfadvisor.timeline.run_timeline import HostTimeline
+from tfadvisor.timeline.steps import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.timeline.threads import host_threads
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
 _NOT_THREAD_POOLS = NameFilter(("ThreadpoolListener::",), invert=True)
 _EXECUTOR = NameFilter(("ExecutorState::Process", "InstantiatedCapturedFunction::"))
+_ALLOCATIONS = NameFilter(("MemoryAllocation", "MemoryDeallocation"))
 
 SELECTION = Selection(
     {
@@ -32,6 +40,11 @@ SELECTION = Selection(
         "hlo_op": None,
         "hlo_module": None,
         "memcpy_details": None,
+        "allocator_name": _ALLOCATIONS,
+        "bytes_allocated": _ALLOCATIONS,
+        "bytes_reserved": _ALLOCATIONS,
+        "bytes_available": _ALLOCATIONS,
+        "peak_bytes_in_use": _ALLOCATIONS,
         "_p": _NOT_THREAD_POOLS,
         "_c": _NOT_THREAD_POOLS,
     }
@@ -39,11 +52,15 @@ SELECTION = Selection(
 """The stats that a timeline is built from."""
 
 
-def build_host(trace: HostTrace) -> HostTimeline:
-    """One host's devices, steps and breakdown."""
+def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostTimeline:
+    """One host's devices, steps, breakdown, and what explains it.
+
+    chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold.
+    """
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
     threads = host_threads(trace)
     devices = accelerators(trace, threads, host)
+    empty = sum(not len(device.ops) for device in devices)
     pipeline = pipeline_work(trace, threads)
     if not any(device.is_active for device in devices):
         devices = (*devices, *cpu_devices(trace, threads, host, pipeline))
@@ -51,7 +68,31 @@ def build_host(trace: HostTrace) -> HostTimeline:
     activity = host_activity(trace, threads, steps, pipeline)
     active = [device for device in devices if device.is_active]
     breakdown = break_down(active, activity, steps)
-    steps = sorted_out(steps, breakdown)
-    start = int(trace.events.start_ps.min()) if len(trace.events) else 0
-    end = int((trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)).max()) if len(trace.events) else 0
-    return HostTimeline(host, trace.path, (start, end), devices, steps, activity, breakdown, taking_part(breakdown))
+    steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
+    classes = host_classes_of_time(activity)
+    calls = dispatches(threads, threads.threads[steps.thread]) if steps.thread >= 0 else np.empty(0, np.int64)
+    return HostTimeline(
+        host=host,
+        path=trace.path,
+        window=_window(trace),
+        devices=devices,
+        steps=steps,
+        activity=activity,
+        breakdown=breakdown,
+        takes_part=taking_part(breakdown),
+        dispatch_starts=threads.start[calls],
+        capture=capture_of(trace, threads, empty),
+        pipeline=input_pipeline(trace, threads, steps),
+        frames=loop_frames(threads, steps, classes["host"], classes["input"]),
+        compiles=compiled_in_steps(trace, threads, steps, activity.compile),
+        host_ops=host_ops(trace, threads, steps, pipeline),
+        memory=device_memory(trace, threads),
+    )
+
+
+def _window(trace: HostTrace) -> tuple[int, int]:
+    """From the first event to the last, ps."""
+    if not len(trace.events):
+        return 0, 0
+    end = trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)
+    return int(trace.events.start_ps.min()), int(end.max())

@@ -140,6 +140,10 @@ _LOADING = re.compile(
     r"|augment|tokenize|preprocess|dataloading|data_loading|load_data|data loading|fetch data|next batch|load batch|input)$",
     re.IGNORECASE,
 )
+_JAX_OP_FRAME = re.compile(
+    r"^\$(?:array\.py:\d+ __\w+__$|(?:array_methods|indexing|lax_numpy|ufuncs|reductions|slicing|array_creation|pjit|pxla)\.py:\d+ )"
+)
+"""JAX's own Python on the way from one un-jitted array operation to its dispatch."""
 _LOADER_FILE = re.compile(r"(?:^|_)(?:data_?(?:load\w*|set\w*|iter\w*|source\w*|pipe\w*|adapter\w*)|loader|input_pipeline|iterator_ops)(?:_|\.py$)")
 
 
@@ -185,6 +189,8 @@ def _frame_class(name: str) -> HostClass:
     if match is None:
         return HostClass.FRAME
     function, file = match.group("function"), match.group("file") or ""
+    if _JAX_OP_FRAME.match(name):
+        return HostClass.LAUNCH
     if _LOADING.search(function) or (function in ("__next__", "__iter__", "__getitem__", "next") and _LOADER_FILE.search(file)):
         return HostClass.INPUT
     return HostClass.FRAME

@@ -45,6 +45,7 @@ class StepKind(Enum):
     COMPILING = "compiling"
     WARM_UP = "warm-up"
     CUT_OFF = "cut-off"
+    NOT_CHOSEN = "not chosen"
 
 
 @dataclass(frozen=True)
@@ -142,24 +143,3 @@ class HostActivity:
     pending_compile: Intervals
     pending_input: Intervals
     pending_launch: Intervals
-
-
-@dataclass(frozen=True)
-class HostTimeline:
-    """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
-
-    takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
-    """
-
-    host: str
-    path: str
-    window: tuple[int, int]
-    devices: tuple[Device, ...]
-    steps: Steps
-    activity: HostActivity
-    breakdown: npt.NDArray[np.int64]
-    takes_part: npt.NDArray[np.bool_]
-
-    def active_devices(self) -> tuple[Device, ...]:
-        """The devices that the breakdown is about, in its order."""
-        return tuple(device for device in self.devices if device.is_active)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.errors import UsageError
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.driver import driving_thread
 from tfadvisor.timeline.intervals import Int64Array
@@ -109,6 +111,14 @@ def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> St
     return Steps(one, end, end, ("whole trace",), (StepKind.STEADY,), StepSource.WHOLE_TRACE, 0.2, driver, about)
 
 
+def chosen_steps(steps: Steps, first: int, last: int) -> Steps:
+    """Only steps first .. last - 1 count, whatever they hold. Raises UsageError when the trace has none of them."""
+    if first >= min(last, len(steps)):
+        raise UsageError(f"--steps {first}:{last}: the trace has {len(steps)} steps, 0:{len(steps)}.")
+    kinds = [StepKind.STEADY if first <= index < last else StepKind.NOT_CHOSEN for index in range(len(steps))]
+    return replace(steps, kinds=tuple(kinds))
+
+
 def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
     """Sets compiling first steps and a slow first step apart. breakdown: ps, shape (devices, steps, TimeClass).
 
@@ -129,14 +139,4 @@ def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
         typical = float(np.median(length[candidates[1:]]))
         if length[candidates[0]] > _WARM_UP_FACTOR * typical and compiling[candidates[0]] < _COMPILING_SHARE:
             kinds[candidates[0]] = StepKind.WARM_UP
-    return Steps(
-        steps.starts,
-        steps.ends,
-        steps.span_ends,
-        steps.names,
-        tuple(kinds),
-        steps.source,
-        steps.confidence,
-        steps.thread,
-        steps.about,
-    )
+    return replace(steps, kinds=tuple(kinds))

@@ -1,0 +1,103 @@
+"""All rules: the built-in ones, and those of folders that the user adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from tfadvisor.engine.conditions import names_in
+from tfadvisor.engine.rule import Rule, parse_rule
+from tfadvisor.engine.wording import is_known, placeholders
+from tfadvisor.engine.yaml_marks import Marked, load
+from tfadvisor.errors import RuleError, UsageError
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """rules: by id. broken: files that could not be used; the others still run."""
+
+    rules: tuple[Rule, ...]
+    broken: tuple[RuleError, ...]
+
+
+def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> Catalogue:
+    """The built-in rules and those of the extra folders, without the disabled ones.
+
+    Raises UsageError for a folder that is not there and a disabled id that no rule has. A broken file is reported in
+    `broken`, not raised.
+    """
+    rules: dict[str, Rule] = {}
+    broken: list[RuleError] = []
+    for file, text in [*_builtin_files(), *_files_of(extra, broken)]:
+        try:
+            rule = checked(load(text, file))
+            if rule.id in rules:
+                raise RuleError(file, 1, "id", f"{rule.id} is already taken by {rules[rule.id].file}")
+            rules[rule.id] = rule
+        except RuleError as error:
+            broken.append(error)
+    unknown = [rule_id for rule_id in disabled if rule_id not in rules]
+    if unknown:
+        raise UsageError(f"--disable {unknown[0]}: no rule has this id. `tfadvisor rules list` names them all.")
+    kept = sorted((rule for rule in rules.values() if rule.id not in disabled), key=lambda rule: rule.id)
+    return Catalogue(tuple(kept), tuple(broken))
+
+
+def checked(marked: Marked) -> Rule:
+    """A rule whose every field is right and whose every metric and fact exists."""
+    rule = parse_rule(marked)
+    for path, name in _mentioned(rule):
+        if not is_known(name):
+            raise marked.error(path, f"no metric or fact is called {name!r}")
+    return rule
+
+
+def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
+    for name in names_in(rule.when):
+        yield "when", name
+    for field, text in (("summary", rule.summary), ("title", rule.title)):
+        for name in placeholders(text):
+            yield field, name
+    for index, name in enumerate(rule.evidence):
+        yield f"evidence.{index}", name
+    for index, name in enumerate(rule.locations):
+        yield f"locations.{index}", name
+    if rule.saving is not None:
+        yield "saving.metric", rule.saving.metric
+    for index, fix in enumerate(rule.fixes):
+        for name in placeholders(fix.do):
+            yield f"fixes.{index}.do", name
+        if fix.when is not None:
+            for name in names_in(fix.when):
+                yield f"fixes.{index}.when", name
+
+
+def _builtin_files() -> list[tuple[str, str]]:
+    found = []
+    root = resources.files("tfadvisor.rules")
+    for family in sorted(root.iterdir(), key=lambda one: one.name):
+        if family.is_dir():
+            for file in sorted(family.iterdir(), key=lambda one: one.name):
+                if _is_rule(file.name):
+                    found.append((f"rules/{family.name}/{file.name}", file.read_text(encoding="utf-8")))
+    return found
+
+
+def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[str, str]]:
+    found = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"--rules {folder}: no such folder.")
+        for file in sorted(folder.rglob("*.yaml")):
+            if _is_rule(file.name):
+                try:
+                    found.append((str(file), file.read_text(encoding="utf-8")))
+                except (OSError, UnicodeDecodeError) as error:
+                    broken.append(RuleError(str(file), 1, "", f"cannot be read: {error}"))
+    return found
+
+
+def _is_rule(name: str) -> bool:
+    return name.endswith(".yaml") and not name.endswith(".cases.yaml")

@@ -1,0 +1,55 @@
+"""The one sentence: what costs most, and whether anything is worth changing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.report_model import Finding, Severity, Verdict
+from tfadvisor.units import percent
+
+_WORTH_NAMING = 0.15
+"""A class of lost time below this share is not what a step is bound by."""
+_LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
+_WORDS = {
+    "input": "waiting for or preparing the next batch",
+    "host": "Python work on the host between dispatches",
+    "launch": "dispatching ops and kernels",
+    "compile": "tracing and compiling",
+    "transfer": "copying data",
+    "collective": "communication that nothing hides",
+    "imbalance": "devices waiting for the busiest one",
+}
+
+
+def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> Verdict:
+    """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell."""
+    healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings)
+    if not any(breakdown.values()):
+        return Verdict("unknown", 0.0, healthy, "The trace holds nothing that could be told apart into steps or devices.")
+    losses = {name: breakdown[name] for name in _LOSSES}
+    losses["imbalance"] = metrics.value("device_skew_fraction") or 0.0
+    top = max(losses, key=lambda name: losses[name])
+    compute, idle = breakdown["compute"], breakdown["idle"]
+    if losses[top] >= _WORTH_NAMING and losses[top] >= idle:
+        bottleneck, fraction = top, losses[top]
+        summary = f"{percent(fraction)} of step time is {_WORDS[top]}."
+    elif idle > max(compute, _WORTH_NAMING):
+        bottleneck, fraction = "unknown", idle
+        summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not say why."
+    elif compute > 0:
+        bottleneck, fraction = "compute", compute
+        summary = f"The devices compute for {percent(compute)} of step time; no other cost is large."
+    else:
+        bottleneck, fraction = "unknown", max(breakdown.values())
+        summary = "No device computes anything in this trace."
+    return Verdict(bottleneck, fraction, healthy and bottleneck != "unknown", summary + _weakness(metrics, healthy, findings))
+
+
+def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:
+    confidence = metrics.value("step_confidence")
+    if confidence is not None and confidence < 0.5:
+        return " No steps could be told apart, so this is about the whole trace."
+    if healthy:
+        return " Nothing found is worth acting on."
+    return f" Up to {percent(findings[0].saving.high)} could be saved by one change." if findings else ""

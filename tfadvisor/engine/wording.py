@@ -1,0 +1,35 @@
+"""Placeholders in a rule's text: `{metric_or_fact}` becomes the measured value in words. Nothing is ever evaluated."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.metrics.registry import Metrics, registered_facts, registered_metrics
+from tfadvisor.units import in_words
+
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+
+
+def fill(text: str, metrics: Metrics) -> str:
+    """Replaces the placeholders that name a metric or fact; other braces, as in code, stay as they are."""
+
+    def words(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if metrics.has_fact(name):
+            return metrics.fact(name) or "unknown"
+        if name in metrics:
+            measured = metrics[name]
+            return "unknown" if measured.value is None else in_words(measured.value, measured.unit)
+        return match.group(0)
+
+    return _PLACEHOLDER.sub(words, text)
+
+
+def placeholders(text: str) -> list[str]:
+    """The names in braces."""
+    return _PLACEHOLDER.findall(text)
+
+
+def is_known(name: str) -> bool:
+    """Whether a metric or fact of this name is registered."""
+    return name in registered_metrics() or name in registered_facts()

@@ -1,0 +1,174 @@
+"""How work reaches the devices: latency, number of dispatches, size of what is dispatched."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import device_steps, gpus, in_windows, needs_device, needs_steps, windows
+from tfadvisor.timeline.classes import DeviceClass, op_type
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.kernel_names import short_name
+from tfadvisor.timeline.model import Device
+from tfadvisor.units import PS_PER_US, Unit
+
+SMALL_KERNEL_PS = 10 * PS_PER_US
+_NUMBERED = re.compile(r"[._]\d+$")
+
+
+@metric(
+    "kernel_launch_latency_us",
+    unit=Unit.US,
+    about="Median time from the end of a kernel's launch call to its start, for kernels whose stream was free by then, "
+    "so that queueing behind other kernels does not count.",
+)
+def kernel_launch_latency_us(question: Question) -> float:
+    """Microseconds, over the counted steps of all GPUs."""
+    return float(np.median(_latencies(question))) / PS_PER_US
+
+
+@metric(
+    "kernel_launch_latency_us_p95",
+    unit=Unit.US,
+    about="95th percentile of what kernel_launch_latency_us is the median of.",
+)
+def kernel_launch_latency_us_p95(question: Question) -> float:
+    """Microseconds."""
+    return float(np.percentile(_latencies(question), 95)) / PS_PER_US
+
+
+def _latencies(question: Question) -> Int64Array:
+    found = []
+    for host, device in gpus(question.run):
+        ops = device.ops
+        counted = in_windows(host, ops.start) & (ops.kind == DeviceClass.COMPUTE) & (ops.launch_end >= 0)
+        free = _stream_free_since(device) <= ops.launch_end
+        chosen = counted & free
+        found.append(np.maximum(ops.start - ops.launch_end, 0)[chosen])
+    together = np.concatenate(found)
+    if not len(together):
+        raise MetricAbsent("no kernel in a counted step is linked to its launch and found its stream free")
+    return together
+
+
+def _stream_free_since(device: Device) -> Int64Array:
+    """For each event the end of what ran before it on its stream; the earliest time where nothing did."""
+    ops = device.ops
+    out = np.full(len(ops), np.iinfo(np.int64).min)
+    for stream in np.unique(ops.stream).tolist():
+        mine = np.flatnonzero(ops.stream == stream)
+        out[mine[1:]] = np.maximum.accumulate(ops.end[mine])[:-1]
+    return out
+
+
+@metric(
+    "small_kernel_share",
+    unit=Unit.FRACTION,
+    about="Share of the kernels (on a CPU: ops) of the counted steps that take less than 10 µs, by number.",
+)
+def small_kernel_share(question: Question) -> float:
+    """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""
+    lengths = _compute_lengths(question)
+    return float(np.mean(lengths < SMALL_KERNEL_PS))
+
+
+@metric("kernels_per_step", unit=Unit.COUNT, about="Kernels (on a CPU: ops) a step and device.")
+def kernels_per_step(question: Question) -> float:
+    """A mean."""
+    needs_steps(question.run)
+    return len(_compute_lengths(question)) / max(device_steps(question.run), 1)
+
+
+@metric("median_kernel_us", unit=Unit.US, about="Median length of a kernel (on a CPU: an op) of the counted steps.")
+def median_kernel_us(question: Question) -> float:
+    """Microseconds."""
+    return float(np.median(_compute_lengths(question))) / PS_PER_US
+
+
+def _compute_lengths(question: Question) -> Int64Array:
+    needs_device(question.run)
+    found = []
+    for host in question.run.hosts:
+        for device in host.active_devices():
+            ops = device.ops
+            chosen = (ops.kind == DeviceClass.COMPUTE) & in_windows(host, ops.start)
+            found.append((ops.end - ops.start)[chosen])
+    together = np.concatenate(found)
+    if not len(together):
+        raise MetricAbsent("no kernel begins in a counted step")
+    return together
+
+
+@metric(
+    "dispatches_per_step",
+    unit=Unit.COUNT,
+    about="Programs and ops that the driving thread dispatches in a step.",
+)
+def dispatches_per_step(question: Question) -> float:
+    """A mean over the counted steps of all hosts that have a driving thread."""
+    needs_steps(question.run)
+    steps = dispatched = 0
+    for host in question.run.hosts:
+        if len(host.dispatch_starts):
+            steps += len(windows(host)[0])
+            dispatched += int(in_windows(host, host.dispatch_starts).sum())
+    if not steps:
+        raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
+    return dispatched / steps
+
+
+@metric(
+    "eager_op_share",
+    unit=Unit.FRACTION,
+    about="Share of the ops of the counted steps, by number, that were dispatched one by one instead of inside a "
+    "compiled function.",
+)
+def eager_op_share(question: Question) -> float:
+    """TensorFlow: ops of the eager runtime. JAX: device events of programs that hold no more than two ops."""
+    needs_device(question.run)
+    eager = total = 0
+    for host in question.run.hosts:
+        for device in host.active_devices():
+            ops = device.ops
+            counted = in_windows(host, ops.start) & (ops.kind == DeviceClass.COMPUTE)
+            total += int(counted.sum())
+            eager += int((_is_eager(device) & counted).sum())
+    if not total:
+        raise MetricAbsent("no op begins in a counted step")
+    return eager / total
+
+
+def _is_eager(device: Device) -> np.ndarray:
+    ops = device.ops
+    eager_rows = [row for row in np.unique(ops.name).tolist() if ops.names[row].startswith("KernelAndDevice")]
+    out = np.isin(ops.name, eager_rows)
+    for module in np.unique(ops.module[ops.module >= 0]).tolist():
+        mine = ops.module == module
+        if len(np.unique(ops.name[mine])) <= 2:
+            out |= mine
+    return out
+
+
+@fact("most_frequent_op", about="The op type that runs most often in a step, with its number and mean length.")
+def most_frequent_op(question: Question) -> str:
+    """`Mul, 1,200 times a step, 1.4 µs each`."""
+    needs_steps(question.run)
+    number: dict[str, int] = {}
+    time: dict[str, int] = {}
+    for host in question.run.hosts:
+        for device in host.active_devices():
+            ops = device.ops
+            chosen = (ops.kind == DeviceClass.COMPUTE) & in_windows(host, ops.start)
+            rows, inverse = np.unique(ops.name[chosen], return_inverse=True)
+            length = np.bincount(inverse, (ops.end - ops.start)[chosen], len(rows))
+            for row, many, ps in zip(rows.tolist(), np.bincount(inverse).tolist(), length.tolist(), strict=True):
+                kind = op_type(ops.names[row]) or short_name(_NUMBERED.sub("", ops.names[row]))
+                number[kind] = number.get(kind, 0) + many
+                time[kind] = time.get(kind, 0) + int(ps)
+    if not number:
+        raise MetricAbsent("no op begins in a counted step")
+    top = max(number, key=lambda kind: number[kind])
+    per_step = number[top] / max(device_steps(question.run), 1)
+    return f"{top}, {per_step:,.0f} times a step, {time[top] / number[top] / PS_PER_US:.1f} µs each"

@@ -1,0 +1,91 @@
+"""Sums over the steps that count, which several metrics share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.metrics.registry import MetricAbsent, Question
+from tfadvisor.timeline.intervals import Int64Array, Intervals
+from tfadvisor.timeline.model import Device, StepSource, TimeClass
+from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
+from tfadvisor.units import PS_PER_MS
+
+
+def periods_ms(run: RunTimeline) -> np.ndarray:
+    """Periods of the counted steps of all hosts, ms. Raises MetricAbsent when there are none."""
+    found = [(host.steps.ends - host.steps.starts)[host.steps.steady()] for host in run.hosts]
+    together = np.concatenate(found) / PS_PER_MS if found else np.empty(0)
+    if not len(together) or not together.sum():
+        raise MetricAbsent("the trace holds no step")
+    return together
+
+
+def class_shares(run: RunTimeline) -> dict[TimeClass, float]:
+    """Share of step time per class over all counted steps and the devices that take part in them; sums to 1."""
+    totals = np.zeros(len(TimeClass), np.int64)
+    for host in run.hosts:
+        counted = host.takes_part & host.steps.steady()[None, :]
+        totals += host.breakdown[counted].sum(axis=0)
+    if not totals.sum():
+        raise MetricAbsent("the trace holds no step")
+    return {one: float(totals[one] / totals.sum()) for one in TimeClass}
+
+
+def share(question: Question, one: TimeClass) -> float:
+    """One class's share of step time. Absent when no step is known: shares of an arbitrary window mean nothing."""
+    needs_device(question.run)
+    return class_shares(question.run)[one]
+
+
+def needs_device(run: RunTimeline) -> None:
+    """Raises MetricAbsent when nothing computes in the whole trace."""
+    if not any(host.active_devices() for host in run.hosts):
+        raise MetricAbsent("no device computes anything in this trace")
+
+
+def needs_steps(run: RunTimeline) -> None:
+    """Raises MetricAbsent when steps are not told apart."""
+    if all(host.steps.source is StepSource.WHOLE_TRACE for host in run.hosts):
+        raise MetricAbsent("the trace has no step markers and no rhythm from which steps could be told")
+
+
+def accelerators(run: RunTimeline) -> list[tuple[HostTimeline, Device]]:
+    """Active GPUs and TPUs with their hosts. Raises MetricAbsent when there are none."""
+    found = [(host, device) for host in run.hosts for device in host.active_devices() if device.kind != "cpu"]
+    if not found:
+        raise MetricAbsent("this run used no accelerator")
+    return found
+
+
+def gpus(run: RunTimeline) -> list[tuple[HostTimeline, Device]]:
+    """Active GPUs with their hosts. Raises MetricAbsent when there are none."""
+    found = [(host, device) for host in run.hosts for device in host.active_devices() if device.kind == "gpu"]
+    if not found:
+        raise MetricAbsent("this run used no GPU")
+    return found
+
+
+def windows(host: HostTimeline) -> tuple[Int64Array, Int64Array]:
+    """(starts, ends) of a host's counted steps."""
+    steady = host.steps.steady()
+    return host.steps.starts[steady], host.steps.ends[steady]
+
+
+def in_windows(host: HostTimeline, times: Int64Array) -> np.ndarray:
+    """Whether each time lies in a counted step."""
+    starts, ends = windows(host)
+    if not len(starts):
+        return np.zeros(len(times), np.bool_)
+    place = np.searchsorted(starts, times, side="right") - 1
+    return (place >= 0) & (times < ends[np.maximum(place, 0)])
+
+
+def device_steps(run: RunTimeline) -> int:
+    """Counted steps times the devices that take part in them: what per-step sums are divided by."""
+    return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in run.hosts)
+
+
+def ps_per_step(run: RunTimeline, sets: list[tuple[HostTimeline, Intervals]]) -> float:
+    """Length of sets of instants inside counted steps, per step and device, ps."""
+    total = sum(int(one.within(*windows(host)).sum()) for host, one in sets)
+    return total / max(device_steps(run), 1)

@@ -1,0 +1,90 @@
+"""How long steps take, how much they differ, and what lies between them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric
+from tfadvisor.metrics.steady import needs_steps, periods_ms
+from tfadvisor.timeline.intervals import Int64Array, union_of
+from tfadvisor.timeline.run_timeline import HostTimeline
+from tfadvisor.units import PS_PER_MS, Unit
+
+
+@metric("step_time_ms", unit=Unit.MS, about="Median period of the counted steps, start to start.")
+def step_time_ms(question: Question) -> float:
+    """Milliseconds."""
+    needs_steps(question.run)
+    return float(np.median(periods_ms(question.run)))
+
+
+@metric("steps_counted", unit=Unit.COUNT, about="Steps that count: whole, not compiling for the first time, not warm-up.")
+def steps_counted(question: Question) -> float:
+    """A count, over all hosts."""
+    needs_steps(question.run)
+    return float(len(periods_ms(question.run)))
+
+
+@metric(
+    "step_time_spread",
+    unit=Unit.FRACTION,
+    about="Median deviation of step times from their median, as a share of it.",
+)
+def step_time_spread(question: Question) -> float:
+    """A robust coefficient of variation; needs three steps."""
+    needs_steps(question.run)
+    periods = periods_ms(question.run)
+    if len(periods) < 3:
+        raise MetricAbsent(f"{len(periods)} steps say nothing about their spread")
+    middle = float(np.median(periods))
+    return float(np.median(np.abs(periods - middle)) / middle)
+
+
+@metric(
+    "inter_step_gap_ms",
+    unit=Unit.MS,
+    about="Mean stretch around a boundary between two counted steps in which no device of the host works.",
+)
+def inter_step_gap_ms(question: Question) -> float:
+    """From the last device event before a boundary to the first after it; 0 where a device works across it."""
+    return float(np.mean(_gaps(question))) / PS_PER_MS
+
+
+@metric(
+    "inter_step_gap_fraction",
+    unit=Unit.FRACTION,
+    about="The stretches without device work around step boundaries, as a share of step time.",
+)
+def inter_step_gap_fraction(question: Question) -> float:
+    """Mean gap over mean period."""
+    gaps = _gaps(question)
+    return min(float(np.mean(gaps)) / PS_PER_MS / float(np.mean(periods_ms(question.run))), 1.0)
+
+
+def _gaps(question: Question) -> Int64Array:
+    needs_steps(question.run)
+    found = []
+    for host in question.run.hosts:
+        boundary = _inner_boundaries(host)
+        busy = union_of(
+            *(one for device in host.active_devices() for one in (device.compute, device.collective, device.transfer))
+        )
+        if not len(busy) or not len(boundary):
+            continue
+        following = np.searchsorted(busy.starts, boundary, side="left")
+        crossing = busy.contains(boundary)
+        known = ~crossing & (following > 0) & (following < len(busy.starts))
+        before = busy.ends[np.clip(following - 1, 0, len(busy.ends) - 1)]
+        after = busy.starts[np.clip(following, 0, len(busy.starts) - 1)]
+        found.append(np.where(known, after - before, 0)[known | crossing])
+    if not sum(len(one) for one in found):
+        raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
+    return np.concatenate(found)
+
+
+def _inner_boundaries(host: HostTimeline) -> Int64Array:
+    """Times of the boundaries between a counted step and the step after it, ps."""
+    steps = host.steps
+    followed = np.zeros(len(steps), np.bool_)
+    followed[:-1] = steps.steady()[:-1] & (steps.ends[:-1] == steps.starts[1:])
+    return steps.ends[followed]

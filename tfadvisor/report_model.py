@@ -1,0 +1,258 @@
+"""The report: one frozen object, the product. Every output reads it and nothing else.
+
+`to_dict` is the JSON schema, version "1"; fields may be added, never renamed or removed under the same version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+SCHEMA_VERSION = "1"
+
+
+class Severity(Enum):
+    """How much a finding costs, from the share of step time it could save."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for info up to 4 for critical."""
+        return ("info", "low", "medium", "high", "critical").index(self.value)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Who wrote the report."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """One device that worked in the run."""
+
+    name: str
+    kind: str
+    model: str
+    host: str
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What was analysed. captured_at: ISO time in UTC or None. window_ms: from the first event to the last."""
+
+    path: str
+    name: str
+    hosts: tuple[str, ...]
+    devices: tuple[DeviceInfo, ...]
+    framework: str
+    framework_version: str | None
+    captured_at: str | None
+    window_ms: float
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """Periods of the counted steps, start to start, ms."""
+
+    mean: float
+    median: float
+    p95: float
+    min: float
+    max: float
+    stdev: float
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """One counted step. breakdown: share of its period per class, mean over the devices."""
+
+    index: int
+    name: str
+    host: str
+    start_ms: float
+    duration_ms: float
+    breakdown: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class SetAsideStep:
+    """A step that does not count, and why: compiling, warm-up or cut-off."""
+
+    index: int
+    name: str
+    host: str
+    duration_ms: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class StepsInfo:
+    """The counted steps. source: how they were found; confidence 0..1; about: what they were told by."""
+
+    count: int
+    source: str
+    confidence: float
+    about: str
+    time_ms: StepTimes | None
+    each: tuple[StepInfo, ...]
+    set_aside: tuple[SetAsideStep, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """bottleneck: what costs most; fraction: its share of step time; healthy: nothing costs enough to act on."""
+
+    bottleneck: str
+    fraction: float
+    healthy: bool
+    summary: str
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric's number, or None and the reason."""
+
+    value: float | None
+    unit: str
+    reason: str | None
+    about: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A metric by name or a text, with its value and unit ("text" for words)."""
+
+    metric: str | None
+    text: str
+    value: float | str | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What a fix could save: a range of shares of step time, and what the range rests on."""
+
+    low: float
+    high: float
+    basis: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself."""
+
+    kind: str
+    do: str
+    snippet: str
+    env: Mapping[str, str]
+    valid_for: str
+    side_effect: str
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in the user's program; file is as the trace names it, without its folder."""
+
+    file: str
+    line: int | None
+    op: str
+
+
+@dataclass(frozen=True)
+class SourceRef:
+    """Where a rule's knowledge comes from."""
+
+    doc: str
+    section: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to change. caveat: why to trust it less, "" when nothing speaks against it."""
+
+    rule_id: str
+    category: str
+    severity: Severity
+    title: str
+    summary: str
+    evidence: tuple[Evidence, ...]
+    saving: Saving
+    fixes: tuple[Fix, ...]
+    locations: tuple[Location, ...]
+    source: tuple[SourceRef, ...]
+    caveat: str
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """A rule that the trace cannot decide."""
+
+    rule_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class CaptureNote:
+    """What is wrong with the trace itself and what to do at the next capture."""
+
+    rule_id: str
+    note: str
+    do: str
+    snippet: str
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A rule or metric that failed; the rest of the report stands."""
+
+    name: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that one analysis found. findings: the largest saving first."""
+
+    tool: Tool
+    run: RunInfo
+    steps: StepsInfo
+    breakdown: Mapping[str, float]
+    verdict: Verdict
+    metrics: Mapping[str, MetricValue]
+    findings: tuple[Finding, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    capture: tuple[CaptureNote, ...]
+    broken: tuple[Broken, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, `schema_version` first. Numbers are finite."""
+        plain = _plain(self)
+        assert isinstance(plain, dict)
+        return {"schema_version": SCHEMA_VERSION, **plain}
+
+    def worst(self) -> Severity | None:
+        """The highest severity among the findings, None without any."""
+        return max((finding.severity for finding in self.findings), key=lambda severity: severity.rank, default=None)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value

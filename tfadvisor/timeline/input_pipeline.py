@@ -1,0 +1,247 @@
+"""The tf.data pipeline as its trace events tell it: the stages, what each costs a step, and how it is configured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfadvisor.timeline.classes import HostClass, op_type
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.nesting import parents
+from tfadvisor.timeline.threads import Thread, Threads
+from tfadvisor.xplane.columns import HostTrace, Value
+
+_MOST_EVENTS = 2_000_000
+_ELEMENT_INDEX = re.compile(r"\[\d+\]")
+_PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+_WAITING_KINDS = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
+_HIDDEN = frozenset({"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"})
+
+
+@dataclass(frozen=True)
+class InputStage:
+    """One stage. path: from the root, `Prefetch::Map`. kind: its last part. calls: how often it was asked.
+
+    busy_ps: its own work, that of the stages before it taken off, and that of its user function added even where it ran
+    on other threads. parallelism: how many calls it works on at once. settings: what the trace says of it. python: its
+    function runs Python.
+    """
+
+    path: str
+    kind: str
+    name: str
+    calls: int
+    busy_ps: int
+    parallelism: int
+    settings: dict[str, Value]
+    python: bool
+
+    @property
+    def wall_ps(self) -> int:
+        """What the stage's work takes when its parallel calls overlap perfectly."""
+        return self.busy_ps // max(self.parallelism, 1)
+
+
+@dataclass(frozen=True)
+class InputPipeline:
+    """Stages from the consumer down to the source, and the time that was looked at (whole steps), ps."""
+
+    stages: tuple[InputStage, ...]
+    window_ps: int
+    steps: int
+
+    def slowest(self) -> InputStage:
+        """The stage with most work per unit of its parallelism."""
+        return max(self.stages, key=lambda stage: stage.wall_ps)
+
+
+def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPipeline | None:
+    """The pipeline's stages during the counted steps; None when the trace shows no tf.data iterator.
+
+    Of a very long trace only as many steps are looked at as hold two million iterator events.
+    """
+    events = threads.everywhere(HostClass.DATASET, HostClass.CAPTURED)
+    if not len(events):
+        return None
+    lo, hi, count = _window(threads, events, steps)
+    rows = np.unique(threads.row[events])
+    path_of = {row: path for row in rows.tolist() if (path := stage_path(threads.names[row])) is not None}
+    if not path_of:
+        return None
+    busy: dict[str, int] = dict.fromkeys(path_of.values(), 0)
+    calls: dict[str, int] = dict.fromkeys(path_of.values(), 0)
+    python: set[str] = set()
+    functions = _Functions(trace, threads)
+    for thread in threads.threads:
+        mine = threads.of(thread, HostClass.DATASET, HostClass.CAPTURED)
+        mine = mine[(threads.start[mine] >= lo) & (threads.start[mine] < hi)]
+        if len(mine):
+            _add_thread(threads, thread, mine, path_of, functions, busy, calls, python)
+    shown = _shown_stages(trace, path_of, busy, calls, python)
+    return InputPipeline(shown, hi - lo, count) if shown else None
+
+
+def stage_path(name: str) -> str | None:
+    """`Iterator::Root::Prefetch::ForeverRepeat[0]::Map` -> `Prefetch::ForeverRepeat::Map`; None for other names."""
+    if not name.startswith("Iterator::"):
+        return None
+    parts = [part for part in _ELEMENT_INDEX.sub("", name).split("::")[1:] if part not in _HIDDEN]
+    return "::".join(parts) or None
+
+
+def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, int, int]:
+    """(from, to, steps) of the counted steps that are looked at."""
+    chosen = np.flatnonzero(steps.steady())
+    if not len(chosen):
+        return int(steps.starts[0]), int(steps.ends[-1]), len(steps)
+    lo = int(steps.starts[chosen[0]])
+    inside = np.sort(threads.start[events])
+    before = np.searchsorted(inside, steps.ends[chosen]) - np.searchsorted(inside, lo)
+    last = max(int(np.searchsorted(before, _MOST_EVENTS, side="right")) - 1, 0)
+    return lo, int(steps.ends[chosen[last]]), last + 1
+
+
+def _add_thread(
+    threads: Threads,
+    thread: Thread,
+    events: Int64Array,
+    path_of: dict[int, str],
+    functions: _Functions,
+    busy: dict[str, int],
+    calls: dict[str, int],
+    python: set[str],
+) -> None:
+    """Adds one thread's self times: each event's length without its children's, user functions on top.
+
+    A stage that works in the background only waits in its own events; its work is that of its functions.
+    """
+    start, end, row = threads.start[events], threads.end[events], threads.row[events]
+    parent = parents(start, end)
+    children = np.zeros(len(events), np.int64)
+    is_stage = np.isin(row, list(path_of))
+    nested = (parent >= 0) & is_stage
+    np.add.at(children, parent[nested], (end - start)[nested])
+    owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
+    own = np.maximum(end - start - children, 0)
+    kind = threads.kind[events]
+    captured = kind == HostClass.CAPTURED
+    for used in np.unique(row[is_stage]).tolist():
+        mine = row == used
+        calls[path_of[used]] += int(mine.sum())
+        if not path_of[used].split("::")[-1].startswith(_WAITING_KINDS):
+            busy[path_of[used]] += int(own[mine].sum())
+    extra, is_python = functions.beyond(events[captured])
+    extra = extra + np.where(in_background[captured], (end - start)[captured], 0)
+    stage = owner[captured]
+    for code in np.unique(stage[stage >= 0]).tolist():
+        path = path_of[code]
+        mine = stage == code
+        busy[path] += int(extra[mine].sum())
+        if is_python[mine].any():
+            python.add(path)
+
+
+def _owning_stage(
+    parent: Int64Array, is_stage: np.ndarray, row: np.ndarray, threads: Threads, path_of: dict[int, str]
+) -> tuple[Int64Array, np.ndarray]:
+    """(row of the stage each event works for, whether it does so in the background), -1 where none is near.
+
+    That is the nearest stage around it, or the one that a Produce event around it names.
+    """
+    producer: dict[int, int] = {}
+    by_kind = {path.split("::")[-1]: row_ for row_, path in path_of.items()}
+    for used in np.unique(row[~is_stage]).tolist():
+        name = threads.names[used]
+        if name.endswith("Produce"):
+            producer[used] = by_kind.get(name.removesuffix("Produce"), -1)
+    table = np.full(int(row.max()) + 1, -1, np.int64)
+    for used, stage_row in producer.items():
+        table[used] = stage_row
+    direct = np.where(is_stage, row, table[row]).astype(np.int64)
+    waiting = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_WAITING_KINDS)]
+    owner = np.full(len(parent), -1, np.int64)
+    background = np.zeros(len(parent), np.bool_)
+    current = parent.copy()
+    for _ in range(8):  # user functions sit a level or two below their stage
+        open_ = (owner < 0) & (current >= 0)
+        if not open_.any():
+            break
+        owner[open_] = direct[current[open_]]
+        kind_waits = np.isin(owner[open_], waiting)
+        background[open_] = ~is_stage[current[open_]] | kind_waits
+        current[open_] = parent[current[open_]]
+    return owner, background
+
+
+class _Functions:
+    """User functions that tf.data runs: from the call to the end of the executor work with the same step id."""
+
+    def __init__(self, trace: HostTrace, threads: Threads) -> None:
+        position, step_id = threads.integers(trace.stat("id"))
+        self._threads = threads
+        self._call_position, self._call_id = self._of(position, step_id, HostClass.CAPTURED)
+        work_position, work_id = self._of(position, step_id, HostClass.PROCESS)
+        order = np.argsort(work_id, kind="stable")
+        self._work_id = work_id[order]
+        self._ids, first = np.unique(self._work_id, return_index=True)
+        ends = threads.end[work_position[order]]
+        self._last_end = np.maximum.reduceat(ends, first) if len(first) else np.empty(0, np.int64)
+        self._python_ids = self._ids_with_python(work_position, work_id)
+
+    def _of(self, position: Int64Array, step_id: Int64Array, kind: HostClass) -> tuple[Int64Array, Int64Array]:
+        keep = self._threads.kind[position] == kind
+        return position[keep], step_id[keep]
+
+    def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
+        """Step ids of runs inside which a Python op executes."""
+        threads = self._threads
+        ops = threads.everywhere(HostClass.OP)
+        rows = [row for row in np.unique(threads.row[ops]).tolist() if op_type(threads.names[row]) in _PYTHON_OPS]
+        ops = ops[np.isin(threads.row[ops], rows)]
+        if not len(ops) or not len(work):
+            return np.empty(0, np.int64)
+        order = np.argsort(work, kind="stable")  # position order is time order within a thread
+        place = np.searchsorted(work[order], ops, side="right") - 1
+        owner = order[np.maximum(place, 0)]
+        inside = (place >= 0) & (threads.end[work[owner]] >= threads.end[ops])
+        return np.unique(work_id[owner[inside]])
+
+    def beyond(self, calls: Int64Array) -> tuple[Int64Array, np.ndarray]:
+        """(ps that each user function ran on after its call returned, whether it runs Python)."""
+        place = np.searchsorted(self._call_position, calls)
+        place = np.minimum(place, max(len(self._call_position) - 1, 0))
+        if not len(self._call_position) or not len(self._ids):
+            return np.zeros(len(calls), np.int64), np.zeros(len(calls), np.bool_)
+        call_id = np.where(self._call_position[place] == calls, self._call_id[place], 0)
+        found = np.minimum(np.searchsorted(self._ids, call_id), len(self._ids) - 1)
+        known = self._ids[found] == call_id
+        length = np.maximum(self._last_end[found] - self._threads.end[calls], 0)
+        return np.where(known, length, 0), known & np.isin(call_id, self._python_ids)
+
+
+def _shown_stages(
+    trace: HostTrace, path_of: dict[int, str], busy: dict[str, int], calls: dict[str, int], python: set[str]
+) -> tuple[InputStage, ...]:
+    stages = []
+    for path in sorted(busy, key=lambda path: (path.count("::"), path)):
+        settings: dict[str, Value] = {}
+        for row, row_path in path_of.items():
+            if row_path == path:
+                settings.update(trace.details.exemplar_stats(row))
+        parallelism = settings.get("parallelism")
+        stages.append(
+            InputStage(
+                path=path,
+                kind=path.split("::")[-1],
+                name=str(settings.get("name") or ""),
+                calls=calls[path],
+                busy_ps=busy[path],
+                parallelism=int(parallelism) if isinstance(parallelism, int) and parallelism > 0 else 1,
+                settings={k: v for k, v in settings.items() if k not in ("id", "parent_id", "shapes", "types")},
+                python=path in python,
+            )
+        )
+    return tuple(stages)

@@ -1,0 +1,68 @@
+"""Units of metrics, and the only place where numbers become words."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+PS_PER_US = 1_000_000
+PS_PER_MS = 1_000_000_000
+PS_PER_S = 1_000_000_000_000
+
+
+class Unit(Enum):
+    """What a metric's number counts; the value is its name in the JSON report."""
+
+    FRACTION = "fraction"
+    MS = "ms"
+    US = "us"
+    BYTES = "bytes"
+    COUNT = "count"
+
+
+def in_words(value: float, unit: Unit) -> str:
+    """A number as a reader wants it: `38.2 %`, `1.25 ms`, `3.1 MiB`."""
+    if unit is Unit.FRACTION:
+        return percent(value)
+    if unit is Unit.BYTES:
+        return size(value)
+    if unit is Unit.COUNT:
+        return count(value)
+    return duration(value / 1000 if unit is Unit.US else value)
+
+
+def percent(fraction: float) -> str:
+    """`0.382` -> `38 %`; one decimal below 10 %, so that small shares do not vanish."""
+    scaled = fraction * 100
+    return f"{scaled:.0f} %" if abs(scaled) >= 10 or scaled == 0 else f"{scaled:.1f} %"
+
+
+def duration(milliseconds: float) -> str:
+    """Three significant digits in the unit that fits: µs, ms or s."""
+    if abs(milliseconds) >= 1000:
+        return f"{_three_digits(milliseconds / 1000)} s"
+    if abs(milliseconds) >= 1 or milliseconds == 0:
+        return f"{_three_digits(milliseconds)} ms"
+    return f"{_three_digits(milliseconds * 1000)} µs"
+
+
+def size(number: float) -> str:
+    """Bytes with a binary prefix."""
+    for prefix in ("B", "KiB", "MiB", "GiB"):
+        if abs(number) < 1024:
+            return f"{_three_digits(number)} {prefix}"
+        number /= 1024
+    return f"{_three_digits(number)} TiB"
+
+
+def count(number: float) -> str:
+    """Whole where it is whole, thousands separated."""
+    if float(number).is_integer():
+        return f"{int(number):,}"
+    return f"{number:,.1f}" if abs(number) < 100 else f"{number:,.0f}"
+
+
+def _three_digits(number: float) -> str:
+    magnitude = abs(number)
+    if magnitude >= 100 or float(number).is_integer():
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if magnitude >= 10 else f"{number:.2f}"
