@@ -1,0 +1,92 @@
+"""The report as Markdown, for pull requests and issues."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.report.printable import one_line, printable
+from tfadvisor.report.wording import (
+    advice,
+    evidence_words,
+    run_line,
+    saving_words,
+    shares,
+    steps_line,
+    verdict_name,
+)
+from tfadvisor.report_model import Finding, Fix, Report
+from tfadvisor.units import percent
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
+
+
+def as_markdown(report: Report) -> str:
+    """GitHub-flavoured; everything from the trace is escaped."""
+    lines = [
+        f"## {verdict_name(report)}: {_escaped(report.verdict.summary)}",
+        "",
+        f"{_escaped(run_line(report))}  ",
+        _escaped(steps_line(report)),
+        "",
+    ]
+    if shares(report):
+        lines += ["| where a step goes | share |", "|---|---:|"]
+        lines += [f"| {name} | {percent(share)} |" for name, share in sorted(shares(report), key=lambda item: -item[1])]
+        lines.append("")
+    found = advice(report)
+    if not found:
+        lines += ["Nothing to change was found.", ""]
+    for number, finding in enumerate(found, start=1):
+        lines += _finding(number, finding)
+    if report.capture:
+        lines += ["### About this trace", ""]
+        lines += [f"- {_escaped(note.note)} {_escaped(note.do)}" for note in report.capture]
+        lines.append("")
+    if report.broken:
+        lines += ["### Broken", ""]
+        lines += [f"- {_escaped(one.name)}: {_escaped(one.error)}" for one in report.broken]
+        lines.append("")
+    lines.append(f"<sub>{report.tool.name} {_escaped(report.tool.version)}</sub>")
+    return "\n".join(lines) + "\n"
+
+
+def _finding(number: int, finding: Finding) -> list[str]:
+    saving = saving_words(finding.saving)
+    lines = [
+        f"### {number}. {_escaped(finding.title)}",
+        "",
+        f"**{finding.severity.value}**{f', saves {saving}' if saving else ''} · `{finding.rule_id}`",
+        "",
+        _escaped(finding.summary),
+        "",
+    ]
+    if finding.caveat:
+        lines += [f"_{_escaped(finding.caveat)}_", ""]
+    for location in finding.locations:
+        place = f"{location.file}:{location.line}" if location.line is not None else location.file
+        lines += [f"Where: {_escaped(place)} in {_escaped(location.op)}", ""]
+    lines += [f"- {_escaped(evidence_words(one))}" for one in finding.evidence]
+    if finding.evidence:
+        lines.append("")
+    for fix in finding.fixes:
+        lines += _fix(fix)
+    if finding.source:
+        lines += ["Source: " + ", ".join(f"[{one.doc} {one.section}]({one.url})" for one in finding.source), ""]
+    return lines
+
+
+def _fix(fix: Fix) -> list[str]:
+    lines = [f"**Fix** ({fix.kind}): {_escaped(fix.do)}", ""]
+    if fix.snippet:
+        snippet = printable(fix.snippet).rstrip("\n")
+        longest = max((len(run) for run in re.findall(r"`+", snippet)), default=0)
+        fence = "`" * max(3, longest + 1)
+        lines += [f"{fence}{'python' if fix.kind == 'code' else 'sh'}", snippet, fence, ""]
+    notes = [f"Valid for: {_escaped(fix.valid_for)}."]
+    if fix.side_effect:
+        notes.append(f"Side effect: {_escaped(fix.side_effect)}")
+    return [*lines, " ".join(notes), ""]
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", one_line(text)).replace("://", ":\u200b//")

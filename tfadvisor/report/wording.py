@@ -1,0 +1,90 @@
+"""Sentences that the terminal and the Markdown report share."""
+
+from __future__ import annotations
+
+from tfadvisor.report.printable import one_line
+from tfadvisor.report_model import Evidence, Finding, Report, Saving
+from tfadvisor.units import Unit, duration, in_words, percent
+
+VERDICT_NAMES = {
+    "input": "INPUT-BOUND",
+    "host": "HOST-BOUND",
+    "launch": "LAUNCH-BOUND",
+    "compile": "COMPILING",
+    "transfer": "TRANSFER-BOUND",
+    "collective": "COMMUNICATION-BOUND",
+    "imbalance": "UNBALANCED",
+    "memory": "MEMORY-BOUND",
+    "compute": "COMPUTE-BOUND",
+    "none": "HEALTHY",
+    "unknown": "UNKNOWN",
+}
+CLASS_ORDER = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+
+
+def verdict_name(report: Report) -> str:
+    """`INPUT-BOUND`; a compute-bound run with nothing to change is `HEALTHY`."""
+    if report.verdict.healthy and report.verdict.bottleneck in ("compute", "none"):
+        return "HEALTHY"
+    return VERDICT_NAMES[report.verdict.bottleneck]
+
+
+def run_line(report: Report) -> str:
+    """`2026_01_02_03_04_05 · JAX 0.10.2 · 1 host, CPU:0`."""
+    run = report.run
+    framework = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch-xla": "PyTorch/XLA"}.get(run.framework, "")
+    if framework and run.framework_version:
+        framework = f"{framework} {one_line(run.framework_version)}"
+    hosts = f"{len(run.hosts)} hosts" if len(run.hosts) > 1 else one_line(run.hosts[0])
+    return " · ".join(part for part in (one_line(run.name), framework, hosts, _devices(report)) if part)
+
+
+def _devices(report: Report) -> str:
+    by_kind: dict[tuple[str, str], int] = {}
+    for device in report.run.devices:
+        key = (device.kind.upper(), one_line(device.model))
+        by_kind[key] = by_kind.get(key, 0) + 1
+    parts = [f"{count} {kind}{f' ({model})' if model else ''}" for (kind, model), count in by_kind.items()]
+    return ", ".join(parts) or "no device work"
+
+
+def steps_line(report: Report) -> str:
+    """`10 steps of 5.27 ms (marker 'train'); 2 set aside`."""
+    steps = report.steps
+    if steps.time_ms is None:
+        return "no steps"
+    if steps.source == "whole-trace":
+        return f"no steps told apart: {duration(steps.time_ms.mean)} {one_line(steps.about)}"
+    aside = ""
+    if steps.set_aside:
+        reasons = ", ".join(sorted({step.reason for step in steps.set_aside}))
+        aside = f"; {len(steps.set_aside)} set aside ({reasons})"
+    sure = "" if steps.source == "marker" else f", inferred, confidence {percent(steps.confidence)}"
+    number = f"{steps.count} steps" if steps.count != 1 else "1 step"
+    return f"{number} of {duration(steps.time_ms.mean)} ({one_line(steps.about)}{sure}){aside}"
+
+
+def saving_words(saving: Saving) -> str:
+    """`saves 38-77 % of step time`; empty when a finding saves nothing by itself."""
+    if saving.high <= 0:
+        return ""
+    low, high = percent(saving.low), percent(saving.high)
+    return f"up to {high} of step time" if low == high else f"{low.removesuffix(' %')}–{high} of step time"
+
+
+def evidence_words(evidence: Evidence) -> str:
+    """`input bound fraction 77 %`."""
+    if evidence.metric is None:
+        return f"{evidence.text}: {one_line(str(evidence.value))}"
+    assert isinstance(evidence.value, float)
+    return f"{evidence.metric.replace('_', ' ')}: {in_words(evidence.value, Unit(evidence.unit))}"
+
+
+def advice(report: Report) -> list[Finding]:
+    """Findings about the program; what is wrong with the capture is told apart."""
+    return [finding for finding in report.findings if finding.category != "capture"]
+
+
+def shares(report: Report) -> list[tuple[str, float]]:
+    """The breakdown's classes that take any time, in a fixed order."""
+    return [(name, report.breakdown[name]) for name in CLASS_ORDER if report.breakdown.get(name, 0) >= 0.0005]
