@@ -119,10 +119,11 @@ def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
 
 @fact("input_root", about="What the consumer of the tf.data pipeline asks: a prefetch, or the work itself.")
 def input_root(question: Question) -> str:
-    """prefetch, injected-prefetch (put there by tf.data) or none."""
-    root = _pipeline(question).stages[0]
+    """prefetch, injected-prefetch (put there by tf.data), background (a parallel map, which buffers too) or none."""
+    pipeline = _pipeline(question)
+    root = pipeline.stages[0]
     if not root.kind.startswith("Prefetch"):
-        return "none"
+        return "background" if pipeline.root_works_ahead else "none"
     return "injected-prefetch" if root.name.startswith("inject/") else "prefetch"
 
 

@@ -172,3 +172,11 @@ def most_frequent_op(question: Question) -> str:
     top = max(number, key=lambda kind: number[kind])
     per_step = number[top] / max(device_steps(question.run), 1)
     return f"{top}, {per_step:,.0f} times a step, {time[top] / number[top] / PS_PER_US:.1f} µs each"
+
+
+@fact("compiler", about="Whether XLA compiled what the devices run.")
+def compiler(question: Question) -> str:
+    """xla when any device event belongs to an XLA module, else none."""
+    needs_device(question.run)
+    compiled = any((device.ops.module >= 0).any() for host in question.run.hosts for device in host.active_devices())
+    return "xla" if compiled else "none"

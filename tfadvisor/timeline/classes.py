@@ -72,6 +72,8 @@ _CONTROL_OP_TYPES = frozenset(
     Switch Merge Enter Exit NextIteration LoopCond ControlTrigger XlaLaunch XlaLaunchV2 _XlaRun XlaRun XlaCompileOnDemand
     """.split()
 )
+PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+"""TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
 _GET_NEXT = re.compile(
     r"^(?:(?:Iterator|MultiDeviceIterator|OneShotIterator)GetNext\w*(?:::DoCompute)?"
     r"|EagerLocalExecute: (?:MultiDevice)?IteratorGetNext\w*|.*:(?:MultiDevice)?IteratorGetNext\w*)$"

@@ -6,14 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tfadvisor.timeline.calls import calls_of_module
-from tfadvisor.timeline.classes import DeviceClass, HostClass, hlo_class, is_control_flow, op_type
+from tfadvisor.timeline.classes import PYTHON_OPS, DeviceClass, HostClass, hlo_class, is_control_flow, op_type
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
 
 _END_MARK = "end: "
-_HOST_ONLY_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
 
 def cpu_devices(trace: HostTrace, threads: Threads, host: str, pipeline_work: BoolArray) -> tuple[Device, ...]:
@@ -104,7 +103,7 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     ops = threads.everywhere(HostClass.OP)
     ops = ops[~pipeline_work[ops]]
     rows = np.unique(threads.row[ops])
-    host_only = np.array([row for row in rows.tolist() if op_type(threads.names[row]) in _HOST_ONLY_OPS], np.int64)
+    host_only = np.array([row for row in rows.tolist() if op_type(threads.names[row]) in PYTHON_OPS], np.int64)
     ops = ops[~np.isin(threads.row[ops], host_only)]
     kernels, _ = eager_kernels(threads)
     return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))

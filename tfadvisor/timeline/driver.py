@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tfadvisor.timeline.calls import dispatches
-from tfadvisor.timeline.classes import HostClass
+from tfadvisor.timeline.classes import PYTHON_OPS, HostClass, op_type
 from tfadvisor.timeline.cpu_devices import eager_kernels
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, difference, union, union_of
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, difference, intersection, union, union_of
 from tfadvisor.timeline.model import HostActivity, Steps
 from tfadvisor.timeline.nesting import innermost
 from tfadvisor.timeline.threads import Thread, Threads
@@ -137,8 +137,13 @@ def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
     return union(ends[:-1][short], starts[1:][short])
 
 
-def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals]:
-    """(compile, input, launch) on the threads other than the driving one, the input pipeline's own work left out."""
+def _pending(
+    threads: Threads, driver: int, pipeline: BoolArray
+) -> tuple[Intervals, Intervals, Intervals, Intervals]:
+    """(compile, input, launch, Python of the pipeline) on the threads other than the driving one.
+
+    The first three leave the input pipeline's own work out.
+    """
     lo, hi = (threads.threads[driver].lo, threads.threads[driver].hi) if driver >= 0 else (0, 0)
 
     def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
@@ -151,22 +156,28 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Interv
     launching = elsewhere(
         [HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP]
     )
-    return compiling, waiting, difference(launching, union_of(compiling, waiting))
+    python = threads.everywhere(HostClass.OP)
+    rows = [row for row in np.unique(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
+    python = python[np.isin(threads.row[python], rows) & pipeline[python]]
+    running_python = union(threads.start[python], threads.end[python])
+    return compiling, waiting, difference(launching, union_of(compiling, waiting)), running_python
 
 
 def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
-    """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for."""
+    """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for.
+
+    Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
+    run, and the driving thread is the one that waits.
+    """
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
     host = difference(activity.present, own)
-
-    def passed_on(pending: Intervals) -> Intervals:
-        busy_elsewhere = union_of(activity.compile, activity.input, activity.launch, host)
-        return difference(pending, busy_elsewhere)
-
+    locked_out = intersection(union_of(activity.launch, host), activity.pipeline_python)
+    own_input = union_of(activity.input, locked_out)
+    own_launch, host = difference(activity.launch, locked_out), difference(host, locked_out)
+    busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
-        "compile": union_of(activity.compile, passed_on(activity.pending_compile)),
-        "input": union_of(activity.input, passed_on(activity.pending_input)),
-        "launch": union_of(activity.launch, passed_on(activity.pending_launch)),
+        "compile": union_of(activity.compile, difference(activity.pending_compile, busy_elsewhere)),
+        "input": union_of(own_input, difference(activity.pending_input, busy_elsewhere)),
+        "launch": union_of(own_launch, difference(activity.pending_launch, busy_elsewhere)),
         "host": host,
     }
-

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfadvisor.timeline.classes import HostClass, op_type
+from tfadvisor.timeline.classes import PYTHON_OPS, HostClass, op_type
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.nesting import parents
@@ -16,7 +16,7 @@ from tfadvisor.xplane.columns import HostTrace, Value
 
 _MOST_EVENTS = 2_000_000
 _ELEMENT_INDEX = re.compile(r"\[\d+\]")
-_PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+_OP_VERSION = re.compile(r"V\d+$")
 _WAITING_KINDS = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
 _HIDDEN = frozenset({"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"})
 
@@ -41,8 +41,8 @@ class InputStage:
 
     @property
     def wall_ps(self) -> int:
-        """What the stage's work takes when its parallel calls overlap perfectly."""
-        return self.busy_ps // max(self.parallelism, 1)
+        """What the stage's work takes when its parallel calls overlap perfectly; Python calls take turns."""
+        return self.busy_ps if self.python else self.busy_ps // max(self.parallelism, 1)
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,11 @@ class InputPipeline:
     stages: tuple[InputStage, ...]
     window_ps: int
     steps: int
+
+    @property
+    def root_works_ahead(self) -> bool:
+        """Whether the last stage prepares elements in the background, as a prefetch or a parallel map does."""
+        return self.stages[0].kind.startswith(_WAITING_KINDS)
 
     def slowest(self) -> InputStage:
         """The stage with most work per unit of its parallelism."""
@@ -85,11 +90,14 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
 
 
 def stage_path(name: str) -> str | None:
-    """`Iterator::Root::Prefetch::ForeverRepeat[0]::Map` -> `Prefetch::ForeverRepeat::Map`; None for other names."""
+    """`Iterator::Root::Prefetch::ForeverRepeat[0]::ParallelMapV2` -> `Prefetch::ForeverRepeat::ParallelMap`.
+
+    None for other names and for parts that are no stage of the user's.
+    """
     if not name.startswith("Iterator::"):
         return None
     parts = [part for part in _ELEMENT_INDEX.sub("", name).split("::")[1:] if part not in _HIDDEN]
-    return "::".join(parts) or None
+    return "::".join(_OP_VERSION.sub("", part) for part in parts) or None
 
 
 def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, int, int]:
@@ -151,16 +159,19 @@ def _owning_stage(
 
     That is the nearest stage around it, or the one that a Produce event around it names.
     """
-    producer: dict[int, int] = {}
-    by_kind = {path.split("::")[-1]: row_ for row_, path in path_of.items()}
-    for used in np.unique(row[~is_stage]).tolist():
-        name = threads.names[used]
-        if name.endswith("Produce"):
-            producer[used] = by_kind.get(name.removesuffix("Produce"), -1)
-    table = np.full(int(row.max()) + 1, -1, np.int64)
-    for used, stage_row in producer.items():
-        table[used] = stage_row
-    direct = np.where(is_stage, row, table[row]).astype(np.int64)
+    by_path = {path: used for used, path in path_of.items()}
+    by_kind = {path.split("::")[-1]: used for used, path in path_of.items()}
+    named = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that a Produce event of this name works for
+    consumer = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that asks the stage of this name
+    for used in np.unique(row).tolist():
+        if used in path_of:
+            consumer[used] = by_path.get(path_of[used].rpartition("::")[0], -1)
+        elif threads.names[used].endswith("Produce"):
+            named[used] = by_kind.get(threads.names[used].removesuffix("Produce"), -1)
+    direct = np.where(is_stage, row, named[row]).astype(np.int64)
+    asked = np.flatnonzero(is_stage & (parent >= 0))
+    asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
+    direct[parent[asked]] = consumer[row[asked]]  # what a Produce event asks tells which stage of that kind it is
     waiting = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_WAITING_KINDS)]
     owner = np.full(len(parent), -1, np.int64)
     background = np.zeros(len(parent), np.bool_)
@@ -199,7 +210,7 @@ class _Functions:
         """Step ids of runs inside which a Python op executes."""
         threads = self._threads
         ops = threads.everywhere(HostClass.OP)
-        rows = [row for row in np.unique(threads.row[ops]).tolist() if op_type(threads.names[row]) in _PYTHON_OPS]
+        rows = [row for row in np.unique(threads.row[ops]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
         ops = ops[np.isin(threads.row[ops], rows)]
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)

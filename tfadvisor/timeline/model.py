@@ -131,7 +131,7 @@ class Device:
 class HostActivity:
     """What the thread that drives the steps does at each instant, and what it may be waiting for elsewhere.
 
-    The sets do not overlap each other but for the `pending_` ones, which are about other threads.
+    The sets do not overlap each other but for the last four, which are about other threads.
     """
 
     compile: Intervals
@@ -143,3 +143,5 @@ class HostActivity:
     pending_compile: Intervals
     pending_input: Intervals
     pending_launch: Intervals
+    pipeline_python: Intervals
+    """Where the input pipeline runs Python on another thread, and so may hold Python's lock."""
