@@ -52,6 +52,7 @@ def guarded_main(arguments: list[str]) -> int:
     """Runs the command and returns its exit code; never lets an exception or traceback out."""
     try:
         code = app(arguments, prog_name="tfadvisor", standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except typer.Exit as exit_:
         return exit_.exit_code

@@ -54,11 +54,18 @@ _SHOWN = 3
 _WIDEST = 110
 
 
+class _Console(Console):
+    """A console that lets a closed pipe be known, instead of ending the process as rich does."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def print_report(report: Report, out: TextIO, *, details: bool = False) -> None:
     """Writes to a stream; colours only on a terminal and without NO_COLOR."""
-    console = Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console = _Console(file=out, highlight=False, markup=False, emoji=False)
     if not out.isatty() or console.width > _WIDEST:
-        console = Console(file=out, highlight=False, markup=False, emoji=False, width=_WIDEST)
+        console = _Console(file=out, highlight=False, markup=False, emoji=False, width=_WIDEST)
     _head(console, report)
     _where_the_step_goes(console, report)
     _findings(console, report, details)
@@ -174,7 +181,7 @@ def _fix(console: Console, fix: Fix, details: bool) -> None:
 
 
 def _indented(console: Console, text: Text) -> None:
-    console.print(Padding(text, (0, 0, 0, 3)))
+    console.print(Padding(text, (0, 0, 0, 3), expand=False))
 
 
 def _capture(console: Console, report: Report, details: bool) -> None:

@@ -23,7 +23,7 @@ from tfadvisor.timeline.threads import host_threads
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
-_NOT_THREAD_POOLS = NameFilter(("ThreadpoolListener::",), invert=True)
+_NOT_SCHEDULING = NameFilter(("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True)
 _EXECUTOR = NameFilter(("ExecutorState::Process", "InstantiatedCapturedFunction::"))
 _ALLOCATIONS = NameFilter(("MemoryAllocation", "MemoryDeallocation"))
 
@@ -45,8 +45,8 @@ SELECTION = Selection(
         "bytes_reserved": _ALLOCATIONS,
         "bytes_available": _ALLOCATIONS,
         "peak_bytes_in_use": _ALLOCATIONS,
-        "_p": _NOT_THREAD_POOLS,
-        "_c": _NOT_THREAD_POOLS,
+        "_p": _NOT_SCHEDULING,
+        "_c": _NOT_SCHEDULING,
     }
 )
 """The stats that a timeline is built from."""

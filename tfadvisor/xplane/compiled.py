@@ -81,6 +81,7 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
 
     line_ranges = np.concatenate([plane.lines for plane in raw]) if raw else np.empty((0, 3), np.int64)
     headers, chunks = _wire.scan_lines(buf, np.ascontiguousarray(line_ranges), _EVENTS_A_CHUNK)
+    source.forget(0, source.size)
     line_plane = np.repeat(np.arange(len(raw), dtype=np.int32), [len(plane.lines) for plane in raw])
     origin = origin_of(headers[:, 1], session_start_ns(planes))
     lines = Lines(
@@ -96,7 +97,7 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
         _plane_key(plane.event_metadata.keys, base, plane.stat_names, want, bits)
         for plane, base in zip(raw, row_base, strict=True)
     ]
-    work = _Work(buf, keys, lines, line_base_ps(lines.timestamp_ns, origin), chunks, len(names), progress)
+    work = _Work(source, keys, lines, line_base_ps(lines.timestamp_ns, origin), chunks, len(names), progress)
     work.run()
     stats = _stat_columns(buf, work, want, raw)
     return HostTrace(
@@ -205,7 +206,7 @@ class _Work:
 
     def __init__(
         self,
-        buf: memoryview,
+        source: Source,
         keys: list[_wire.PlaneKey],
         lines: Lines,
         base_ps: Int64Array,
@@ -220,7 +221,7 @@ class _Work:
         self.chunk_plane = lines.plane[chunks[:, 0]] if len(chunks) else np.empty(0, np.int32)
         self.stats: list[_wire.StatBuffer | None] = [None] * len(chunks)
         self.exemplar = np.zeros((rows, 2), np.int64)
-        self._buf, self._keys, self._lines, self._base_ps = buf, keys, lines, base_ps
+        self._source, self._keys, self._lines, self._base_ps = source, keys, lines, base_ps
         self._chunks, self._progress, self._done = chunks, progress, 0
         self._failures: list[BaseException] = []
         self._queue: deque[int] = deque(range(len(chunks)))
@@ -251,7 +252,7 @@ class _Work:
             line, lo, hi, first, count = self._chunks[index].tolist()
             try:
                 self.stats[index] = _wire.decode_chunk(
-                    self._buf,
+                    self._source.buffer,
                     self._keys[int(self._lines.plane[line])],
                     lo,
                     hi,
@@ -267,9 +268,18 @@ class _Work:
                 self._failures.append(error)
                 self._queue.clear()
                 return
+            self._source.forget(lo, self._chunk_end(index))
             self._done += count
             if self._progress is not None:
                 self._progress(self._done, len(self.row))
+
+
+    def _chunk_end(self, index: int) -> int:
+        """Where the chunk's bytes end: at the next chunk of its line, or at the line's end."""
+        following = index + 1
+        if following < len(self._chunks) and self._chunks[following, 0] == self._chunks[index, 0]:
+            return int(self._chunks[following, 1])
+        return int(self._chunks[index, 2])
 
 
 def _processors() -> int:

@@ -22,11 +22,19 @@ _ALWAYS_ALLOWED = 1 << 28
 
 @dataclass(frozen=True)
 class Source:
-    """place: how the file is called in messages. buffer: its uncompressed bytes, read-only."""
+    """place: how the file is called in messages. buffer: its uncompressed bytes, read-only. mapping: None unless mapped."""
 
     place: str
     buffer: memoryview
     size: int
+    mapping: mmap.mmap | None = None
+
+    def forget(self, lo: int, hi: int) -> None:
+        """Lets the pages between two positions out of memory; they are read again from the file if needed."""
+        page = mmap.PAGESIZE
+        start, length = -(-lo // page) * page, hi // page * page - -(-lo // page) * page
+        if self.mapping is not None and length > 0 and hasattr(mmap, "MADV_DONTNEED"):
+            self.mapping.madvise(mmap.MADV_DONTNEED, start, length)
 
 
 def open_source(path: Path) -> Source:
@@ -42,14 +50,14 @@ def open_source(path: Path) -> Source:
                     "The profiler was stopped before it wrote, or the disk was full: record the trace again.",
                 )
             if magic == _GZIP_MAGIC:
-                buffer = memoryview(_inflate(path))
-            else:
-                buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+                data = _inflate(path)
+                return Source(place, memoryview(data), len(data))
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return Source(place, memoryview(mapping), len(mapping), mapping)
     except TraceError:
         raise
     except OSError as error:
         raise TraceError(place, f"cannot be read: {error.strerror or error}.", _remedy(error)) from error
-    return Source(place, buffer, len(buffer))
 
 
 def damaged(source: Source, position: int | None, reason: str) -> TraceError:
