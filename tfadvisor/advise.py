@@ -16,7 +16,7 @@ from tfadvisor.report_model import Report
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
 from tfadvisor.xplane.decode import decode_file
-from tfadvisor.xplane.runs import Run, choose_run
+from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
 
 Progress = Callable[[str, int, int], None]
 """Called with (host file, events done, events in all) while large files are decoded."""
@@ -42,8 +42,9 @@ class Options:
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
     """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
     catalogue = load_catalogue(options.rules, options.disabled)
-    hosts = tuple(_host(file, options, progress) for file in run.files)
-    timeline = RunTimeline(run.name, str(run.path), hosts)
+    files, duplicates = without_duplicates(run.files)
+    hosts = tuple(_host(file, options, progress) for file in files)
+    timeline = RunTimeline(run.name, str(run.path), hosts, tuple(file.name for file in duplicates))
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken)
 

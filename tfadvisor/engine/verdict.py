@@ -26,7 +26,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell."""
     healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings)
     if not any(breakdown.values()):
-        return Verdict("unknown", 0.0, healthy, "The trace holds nothing that could be told apart into steps or devices.")
+        return Verdict("unknown", 0.0, False, "The trace holds nothing that could be told apart into steps or devices.")
     losses = {name: breakdown[name] for name in _LOSSES}
     losses["imbalance"] = metrics.value("device_skew_fraction") or 0.0
     top = max(losses, key=lambda name: losses[name])

@@ -11,6 +11,7 @@ from tfadvisor.errors import RuleError
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LARGEST = 1 << 20
+_DEEPEST = 40
 
 
 @dataclass(frozen=True)
@@ -30,29 +31,43 @@ class Marked:
 
 
 def load(text: str, file: str) -> Marked:
-    """Reads one YAML document with the safe loader. Raises RuleError for syntax errors, repeated keys and aliases.
+    """Reads one YAML document with the safe loader. Raises RuleError for syntax errors, repeated keys, aliases and tags.
 
-    Aliases are refused since a few of them can stand for gigabytes.
+    Aliases are refused since a few of them can stand for gigabytes, deep nesting since it exhausts the stack.
     """
     if len(text) > _LARGEST:
         raise RuleError(file, 1, "", "is larger than 1 MiB; a rule file is a few kilobytes")
-    loader = _Loader(text)
     try:
-        node = loader.get_single_node()
-        marked = Marked(file, None, {"": 1})
-        data = _build(node, "", marked, loader) if node is not None else None
+        _refuse_what_no_rule_needs(text, file)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            marked = Marked(file, None, {"": 1})
+            data = _build(node, "", marked, loader) if node is not None else None
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         cause = getattr(error, "problem", None) or str(error)
         raise RuleError(file, mark.line + 1 if mark else 1, "", f"is no valid YAML: {cause}") from error
-    finally:
-        loader.dispose()
     return Marked(file, data, marked.lines)
 
 
+def _refuse_what_no_rule_needs(text: str, file: str) -> None:
+    """Walks the events without building anything."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise RuleError(file, line, "", "uses an anchor or alias, which rules do not need")
+        if getattr(event, "tag", None):
+            raise RuleError(file, line, "", f"uses the tag {event.tag}, which rules do not need")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise RuleError(file, line, "", "is nested too deeply")
+
+
 def _build(node: Any, path: str, marked: Marked, loader: Any) -> Any:
-    if path in marked.lines and path:
-        raise marked.error(path, "is given twice, or through an alias")
     marked.lines[path] = node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}
@@ -60,6 +75,7 @@ def _build(node: Any, path: str, marked: Marked, loader: Any) -> Any:
             key = str(key_node.value)
             below = f"{path}.{key}" if path else key
             if key in out:
+                marked.lines[below] = key_node.start_mark.line + 1
                 raise marked.error(below, "is given twice")
             out[key] = _build(value_node, below, marked, loader)
             marked.lines[below] = key_node.start_mark.line + 1

@@ -38,6 +38,20 @@ def silent_accelerators(question: Question) -> float:
     return float(sum(host.capture.empty_accelerators for host in question.run.hosts))
 
 
+@metric("duplicate_host_files", unit=Unit.COUNT, about="Trace files left out because another host's file is identical.")
+def duplicate_host_files(question: Question) -> float:
+    """0 when all files differ."""
+    return float(len(question.run.duplicates))
+
+
+@fact("duplicate_file", about="The first trace file that is a copy of another host's.")
+def duplicate_file(question: Question) -> str:
+    """Its name."""
+    if not question.run.duplicates:
+        raise MetricAbsent("all trace files differ")
+    return question.run.duplicates[0]
+
+
 @fact("step_source", about="How the steps were found.")
 def step_source(question: Question) -> str:
     """marker, module, launch-pattern, host-loop or whole-trace, of the least sure host."""

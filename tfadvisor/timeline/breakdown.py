@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfadvisor.timeline.driver import host_classes_of_time
-from tfadvisor.timeline.intervals import Intervals, difference, union_of
+from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
 from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
 
 
@@ -31,7 +31,7 @@ def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
     lo, hi = steps.starts, steps.ends
     out = np.zeros((len(steps), len(TimeClass)), np.int64)
-    busy = union_of()
+    busy = queued = EMPTY
     if device is not None:
         collective = difference(device.collective, device.compute)
         transfer = difference(device.transfer, union_of(device.compute, device.collective))
@@ -39,12 +39,21 @@ def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt
         out[:, TimeClass.COLLECTIVE] = collective.within(lo, hi)
         out[:, TimeClass.TRANSFER] = transfer.within(lo, hi)
         busy = union_of(device.compute, device.collective, device.transfer)
-    for name, index in (
-        ("compile", TimeClass.COMPILE),
-        ("input", TimeClass.INPUT),
-        ("launch", TimeClass.LAUNCH),
-        ("host", TimeClass.HOST),
+        queued = _launched_not_started(device)
+    queued = difference(queued, union_of(host["compile"], host["input"]))
+    for index, instants in (
+        (TimeClass.COMPILE, host["compile"]),
+        (TimeClass.INPUT, host["input"]),
+        (TimeClass.LAUNCH, union_of(host["launch"], queued)),
+        (TimeClass.HOST, difference(host["host"], queued)),
     ):
-        out[:, index] = difference(host[name], busy).within(lo, hi)
+        out[:, index] = difference(instants, busy).within(lo, hi)
     out[:, TimeClass.IDLE] = (hi - lo) - out.sum(axis=1)
     return out
+
+
+def _launched_not_started(device: Device) -> Intervals:
+    """When work has been launched for a device and has not begun: an idle device then waits for its own launch."""
+    ops = device.ops
+    linked = (ops.launch_end >= 0) & (ops.start > ops.launch_end)
+    return union(ops.launch_end[linked], ops.start[linked])

@@ -48,8 +48,12 @@ class HostTimeline:
 
 @dataclass(frozen=True)
 class RunTimeline:
-    """All hosts of one run. name and path as the user knows them."""
+    """All hosts of one run. name and path as the user knows them.
+
+    duplicates: files that were left out because another host's file holds the very same bytes.
+    """
 
     name: str
     path: str
     hosts: tuple[HostTimeline, ...]
+    duplicates: tuple[str, ...] = ()

@@ -61,7 +61,6 @@ TABLE: dict[str, tuple[tuple[str, int, str, str], ...]] = {
         ("metadata", 3, "b", ""),
         ("display_name", 4, "b", ""),
         ("stats", 5, "XStat", "repeated"),
-        ("child_id", 6, "i", "repeated"),
     ),
     "XStatMetadata": (
         ("id", 1, "i", ""),

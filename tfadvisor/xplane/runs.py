@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 from collections.abc import Sequence
@@ -67,6 +68,22 @@ def choose_run(paths: Sequence[Path], run: str | None = None, host: str | None =
             raise UsageError(f"--host {host}: run {chosen.name} has no such host. It has: {known}.")
         chosen = Run(chosen.name, chosen.path, files)
     return chosen, count
+
+
+def without_duplicates(files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """(distinct files, files with the very bytes of an earlier one): a copied host file is no second host."""
+    kept: list[Path] = []
+    left_out: list[Path] = []
+    for file in files:
+        (left_out if any(_same_bytes(file, earlier) for earlier in kept) else kept).append(file)
+    return tuple(kept), tuple(left_out)
+
+
+def _same_bytes(one: Path, other: Path) -> bool:
+    try:
+        return one.stat().st_size == other.stat().st_size and filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False  # decoding will say what is wrong with it
 
 
 def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:

@@ -1,0 +1,218 @@
+"""Where each instant goes, on timelines that can be worked out on paper."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.trace_builder import TraceBuilder, trace
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.run_timeline import HostTimeline
+
+PS = 1_000_000
+
+
+def shares(timeline: HostTimeline) -> dict[str, float]:
+    """Class -> µs over all steps of the first device."""
+    total = timeline.breakdown[0].sum(axis=0)
+    return {one.name.lower(): int(total[one]) / PS for one in TimeClass if total[one]}
+
+
+def test_idle_host_python_between_kernels_is_host() -> None:
+    """Two 30 µs kernels in a 100 µs step leave 40 µs to the Python of the marked step."""
+    timeline = trace().step(0, 100).busy("GPU:0", (0, 30), (70, 100)).timeline()
+
+    assert shares(timeline) == {"compute": 60, "host": 40}
+
+
+def test_compute_hides_everything_else() -> None:
+    """Input, launch and copies that run beside a kernel cost nothing."""
+    builder = trace().step(0, 100).call("IteratorGetNext", 0, 50).call("cuLaunchKernel", 50, 60)
+    timeline = builder.busy("GPU:0", (0, 100)).copy("GPU:0", "H2D", 10, 40).timeline()
+
+    assert shares(timeline) == {"compute": 100}
+
+
+def test_a_collective_counts_only_where_it_is_exposed() -> None:
+    timeline = trace().step(0, 100).busy("GPU:0", (0, 60)).collective("GPU:0", 40, 100).timeline()
+
+    assert shares(timeline) == {"compute": 60, "collective": 40}
+
+
+def test_a_copy_yields_to_a_collective() -> None:
+    builder = trace().step(0, 100).busy("GPU:0", (0, 20)).collective("GPU:0", 20, 60)
+    timeline = builder.copy("GPU:0", "D2H", 50, 100).timeline()
+
+    assert shares(timeline) == {"compute": 20, "collective": 40, "transfer": 40}
+
+
+def test_the_innermost_known_event_decides() -> None:
+    """Loading from 0 to 80 with a dispatch inside it is loading throughout; compiling inside it is compiling."""
+    builder = trace().step(0, 100).call("load_batch", 0, 80).call("PjitFunction(augment)", 10, 20)
+    timeline = builder.call("backend_compile", 40, 60).busy("GPU:0", (80, 100)).timeline()
+
+    assert shares(timeline) == {"compute": 20, "input": 60, "compile": 20}
+
+
+def test_a_dispatch_that_mostly_compiles_is_compilation() -> None:
+    builder = trace().step(0, 100).call("PjitFunction(step)", 0, 60).call("backend_compile", 10, 40)
+    timeline = builder.busy("GPU:0", (60, 100)).timeline()
+
+    assert shares(timeline) == {"compute": 40, "compile": 60}
+
+
+def test_a_dispatch_that_hardly_compiles_is_a_dispatch() -> None:
+    builder = trace().step(0, 100).call("PjitFunction(step)", 0, 60).call("backend_compile", 10, 14)
+    timeline = builder.busy("GPU:0", (60, 100)).timeline()
+
+    assert shares(timeline) == {"compute": 40, "launch": 56, "compile": 4}
+
+
+def test_a_traced_function_call_is_compilation() -> None:
+    builder = trace().step(0, 100).call("train_step", 0, 60, tf_function_call="traced-nonXla")
+    timeline = builder.call("EagerExecute", 20, 50).busy("GPU:0", (60, 100)).timeline()
+
+    assert shares(timeline) == {"compute": 40, "compile": 60}
+
+
+def test_a_wait_belongs_to_what_it_waits_for() -> None:
+    """The driver blocks from 10 to 100: another thread fetches the batch, then compiles, then nothing is known."""
+    builder = trace().step(0, 100).call("BlockUntilReady", 10, 100).busy("GPU:0", (80, 90))
+    builder.thread("worker").call("IteratorGetNextOp::DoCompute", 10, 40).call("GpuCompiler::Compile", 40, 60)
+    timeline = builder.timeline()
+
+    assert shares(timeline) == {"host": 10, "input": 30, "compile": 20, "idle": 30, "compute": 10}
+
+
+def test_work_launched_but_not_started_is_launch() -> None:
+    """Launched until 20, started at 50: the 30 µs between are the launch's, not the host's."""
+    timeline = trace().step(0, 100).kernel("GPU:0", "k", 50, 100, launched=(10, 20)).timeline()
+
+    assert shares(timeline) == {"host": 10, "launch": 40, "compute": 50}
+
+
+def test_python_of_the_input_pipeline_locks_the_driver_out() -> None:
+    """tf.data runs a Python function while the driver wants to dispatch: only one of them has Python's lock."""
+    builder = trace().step(0, 100).call("TFE_Py_ExecuteCancelable", 10, 70).busy("GPU:0", (70, 100))
+    builder.thread("tf_data_private_threadpool/1").call("EagerPyFunc:EagerPyFunc", 20, 65)
+    timeline = builder.timeline()
+
+    assert shares(timeline) == {"host": 10, "launch": 15, "input": 45, "compute": 30}
+
+
+def test_eager_dispatches_own_the_short_pauses_between_them() -> None:
+    """Ten ops with 50 µs of Python between them: what tf.function would remove. The long pause is the program's own."""
+    builder = trace().step(0, 5000)
+    for index in range(10):
+        at = index * 100
+        builder.call("EagerLocalExecute: MatMul", at, at + 50)
+    timeline = builder.busy("GPU:0", (4900, 5000)).timeline()
+
+    assert shares(timeline) == {"launch": 950, "host": 3950, "compute": 100}
+
+
+def test_few_dispatches_do_not_make_an_eager_step() -> None:
+    builder = trace().step(0, 1000)
+    for index in range(3):
+        builder.call("PjitFunction(step)", index * 100, index * 100 + 50)
+    timeline = builder.busy("GPU:0", (900, 1000)).timeline()
+
+    assert shares(timeline) == {"launch": 150, "host": 750, "compute": 100}
+
+
+def test_each_device_has_a_breakdown_of_its_own() -> None:
+    """XProf merges the GPUs of a host; here GPU 1 idles while GPU 0 computes."""
+    timeline = trace().step(0, 100).busy("GPU:0", (0, 80)).busy("GPU:1", (0, 20)).timeline()
+
+    assert timeline.breakdown[0, 0, TimeClass.COMPUTE] == 80 * PS
+    assert timeline.breakdown[1, 0, TimeClass.COMPUTE] == 20 * PS
+
+
+def test_a_period_ends_where_the_next_step_begins() -> None:
+    """Steps of 60 in periods of 100: the gap of 40 belongs to the step before it."""
+    timeline = trace().steps(3, period=100, span=60).busy("GPU:0", (0, 50), (100, 150), (200, 250)).timeline()
+
+    assert timeline.breakdown[0, :2].sum(axis=1).tolist() == [100 * PS, 100 * PS]
+    assert timeline.breakdown[0, 0, TimeClass.HOST] == 50 * PS
+
+
+def test_cpu_thunks_are_devices_by_ordinal() -> None:
+    builder = trace().step(0, 100)
+    builder.thread("tf_XLAEigen/1").call("dot.1", 0, 40, hlo_op="dot.1", device_ordinal=0, run_id=1)
+    builder.thread("tf_XLAEigen/2").call("dot.1", 0, 90, hlo_op="dot.1", device_ordinal=1, run_id=1)
+    timeline = builder.timeline()
+
+    assert [device.name for device in timeline.devices] == ["CPU:0", "CPU:1"]
+    assert timeline.breakdown[:, 0, TimeClass.COMPUTE].tolist() == [40 * PS, 90 * PS]
+
+
+def test_an_asynchronous_thunk_lasts_until_its_end_mark() -> None:
+    builder = trace().step(0, 100).thread("tf_XLAEigen/1")
+    builder.call("dot.1", 10, 12, hlo_op="dot.1", device_ordinal=0, _p=77)
+    timeline = builder.thread("tf_XLAEigen/2").call("end: dot.1", 60, 60.5, _c=77).timeline()
+
+    assert timeline.breakdown[0, 0, TimeClass.COMPUTE] == 50 * PS
+
+
+def test_a_while_loop_on_the_cpu_is_its_body_not_its_span() -> None:
+    builder = trace().step(0, 100).thread("tf_XLAEigen/1")
+    builder.call("while.3", 0, 100, hlo_op="while.3", device_ordinal=0)
+    timeline = builder.call("add.1", 10, 30, hlo_op="add.1", device_ordinal=0).timeline()
+
+    assert timeline.breakdown[0, 0, TimeClass.COMPUTE] == 20 * PS
+
+
+def test_ops_of_the_input_pipeline_are_no_device_work() -> None:
+    """The same op type on a tf.data thread, and inside a captured function on the common pool, does not compute."""
+    builder = trace().step(0, 100)
+    builder.thread("tf_Compute/1").call("dense/MatMul:MatMul", 0, 30)
+    builder.call("ExecutorState::Process", 40, 60, id=9).call("sort:TopKV2", 42, 58)
+    builder.thread("tf_data_iterator_resource/2").call("InstantiatedCapturedFunction::RunAsync", 38, 39, id=9)
+    timeline = builder.thread("tf_data_private_threadpool/3").call("sort:TopKV2", 60, 90).timeline()
+
+    assert timeline.breakdown[0, 0, TimeClass.COMPUTE] == 30 * PS
+
+
+def test_an_eager_op_computes_inside_its_run_only() -> None:
+    """On a CPU the kernel of an eager op runs in `KernelAndDeviceFunc::Run`; of a function that is a wait."""
+    builder = trace().step(0, 100)
+    builder.call("EagerLocalExecute: MatMul", 0, 40).call("KernelAndDeviceFunc::Run", 10, 35)
+    builder.call("EagerLocalExecute: __inference_f_12", 50, 90).call("KernelAndDeviceFunc::Run", 60, 85)
+    timeline = builder.timeline()
+
+    assert timeline.breakdown[0, 0, TimeClass.COMPUTE] == 25 * PS
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 60)).map(lambda s: (s[0], s[0] + s[1])), max_size=6)
+NAMES = st.sampled_from(["load_batch", "PjitFunction(f)", "backend_compile", "BlockUntilReady", "$x.py:1 f", "IteratorGetNext"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(SPANS, SPANS, SPANS, st.lists(st.tuples(NAMES, st.integers(0, 400), st.integers(1, 60)), max_size=8), st.integers(1, 4))
+def test_classes_exclude_each_other_and_add_up(kernels, collectives, copies, calls, count) -> None:
+    builder: TraceBuilder = trace().steps(count, period=100)
+    builder.busy("GPU:0", (0, 1), *kernels)
+    for start, end in collectives:
+        builder.collective("GPU:0", start, end)
+    for start, end in copies:
+        builder.copy("GPU:0", "H2D", start, end)
+    for name, start, length in calls:
+        builder.call(name, start, start + length)
+    timeline = builder.timeline()
+    (device,) = timeline.active_devices()
+    periods = timeline.steps.ends - timeline.steps.starts
+
+    assert (timeline.breakdown >= 0).all()
+    assert (timeline.breakdown[0].sum(axis=1) == periods).all()
+    busy = timeline.breakdown[0, :, :3].sum()
+    assert busy <= periods.sum()
+    assert timeline.breakdown[0, :, TimeClass.COLLECTIVE].sum() <= device.collective.length()
+
+
+@pytest.mark.parametrize("device", ["GPU:0", "TPU:0"])
+def test_a_trace_without_host_events_has_idle_time_only(device: str) -> None:
+    line = "Stream #1(Compute)" if device.startswith("GPU") else "XLA Ops"
+    builder = trace().on_line(f"/device:{device}", line, "fusion.1", 0, 10).on_line(f"/device:{device}", line, "fusion.1", 90, 100)
+
+    assert shares(builder.timeline()) == {"compute": 20, "idle": 80}

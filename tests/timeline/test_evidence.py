@@ -1,0 +1,96 @@
+"""What explains a breakdown: Python frames, compiled functions, host ops, memory, and the capture itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.trace_builder import trace
+from tfadvisor.timeline.capture import _dropped
+
+PS = 1_000_000
+
+
+def test_the_loops_own_calls_are_named_with_their_place() -> None:
+    """train() encloses the steps; it calls load_batch (input) and log (host); sum below log does not count twice."""
+    builder = trace().call("$train.py:3 train", 0, 400)
+    for at in (0, 100, 200, 300):
+        builder.step(at, at + 100).call("$train.py:10 load_batch", at + 5, at + 35)
+        builder.call("$train.py:20 log", at + 60, at + 80).call("$builtins sum", at + 61, at + 79)
+
+    frames = builder.busy("GPU:0", *((t + 90, t + 100) for t in (0, 100, 200, 300))).timeline().frames
+
+    assert [(one.place(), one.calls) for one in frames] == [("load_batch (train.py:10)", 4), ("log (train.py:20)", 4)]
+    assert (frames[0].input_ps, frames[0].host_ps) == (120 * PS, 0)
+    assert (frames[1].input_ps, frames[1].host_ps) == (0, 80 * PS)
+    assert frames[1].inner == "builtins sum"
+
+
+def test_frames_hidden_by_the_device_cost_nothing() -> None:
+    """A loader that runs while the device computes is as it should be: its host time is still shown, its cost is the breakdown's."""
+    builder = trace().call("$train.py:3 train", 0, 200).step(0, 100).step(100, 200).busy("GPU:0", (0, 200))
+
+    assert builder.timeline().frames == ()
+
+
+def test_without_the_python_tracer_there_are_no_frames() -> None:
+    assert trace().step(0, 100).busy("GPU:0", (0, 10)).timeline().frames == ()
+
+
+def test_each_compilation_in_a_counted_step_is_named() -> None:
+    builder = trace().steps(4, period=100).busy("GPU:0", *((t + 90, t + 100) for t in (0, 100, 200, 300)))
+    for at in (5, 105, 205, 305):
+        builder.call("PjitFunction(train_step)", at, at + 60).call("backend_compile", at + 5, at + 55)
+
+    (compiled,) = builder.timeline().compiles
+
+    assert (compiled.function, compiled.times, compiled.compile_ps) == ("train_step", 4, 240 * PS)
+
+
+def test_a_tf_function_that_is_traced_is_named() -> None:
+    builder = trace().steps(2, period=100).busy("GPU:0", (90, 100), (190, 200))
+    for at in (5, 105):
+        builder.call("train_step", at, at + 60, tf_function_call="traced-nonXla")
+
+    (compiled,) = builder.timeline().compiles
+
+    assert (compiled.function, compiled.times) == ("train_step", 2)
+
+
+def test_host_ops_are_those_that_launch_nothing() -> None:
+    """MatMul launches a kernel while it runs, Unique does not; the pipeline's own Cast belongs on the host."""
+    builder = trace().step(0, 100).thread("tf_gpu_private_0/1").call("dense/MatMul:MatMul", 0, 20)
+    builder.kernel("GPU:0", "sgemm", 30, 60, launched=(5, 10)).call("unique:Unique", 25, 40)
+    builder.thread("tf_data_private_threadpool/2").call("cast:Cast", 0, 90)
+
+    found = builder.timeline().host_ops
+
+    assert found.total_ps == 15 * PS
+    assert found.by_type == (("Unique", 15 * PS),)
+
+
+def test_device_memory_is_the_device_allocators() -> None:
+    builder = trace().step(0, 100).busy("GPU:0", (0, 1))
+    sizes = {"bytes_reserved": 0, "bytes_allocated": 60, "bytes_available": 40}
+    builder.call("MemoryAllocation", 5, 5, allocator_name="GPU_0_bfc", peak_bytes_in_use=75, **sizes)
+    builder.call("MemoryAllocation", 6, 6, allocator_name="gpu_host_bfc", peak_bytes_in_use=99, **sizes)
+
+    (memory,) = builder.timeline().memory
+
+    assert (memory.allocator, memory.peak_bytes, memory.capacity_bytes) == ("GPU_0_bfc", 75, 100)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("Detected GPU events dropped on host: 1,234 driver events dropped because total driver events reaches max.", 1234),
+    ("Profiler has dropped 17 events.", 17),
+    ("Something else happened at 12:30.", 0),
+])
+def test_dropped_events_are_read_from_the_warning(text: str, expected: int) -> None:
+    assert _dropped(text) == expected
+
+
+def test_the_framework_is_told_by_its_events() -> None:
+    assert trace().call("TFE_Py_Execute", 0, 1).timeline().capture.framework == "tensorflow"
+    assert trace().call("PjitFunction(f)", 0, 1).timeline().capture.framework == "jax"
+    assert trace().call("anything", 0, 1).timeline().capture.framework == "unknown"
+    versioned = trace().call("anything", 0, 1).plane_stat("/host:metadata", jax_version="0.10.2").timeline().capture
+    assert (versioned.framework, versioned.framework_version) == ("jax", "0.10.2")

@@ -1,0 +1,78 @@
+"""Interval algebra against a set of integers, instant by instant."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, gaps, intersection, union, union_of
+
+spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda s: (s[0], s[0] + s[1])), max_size=10)
+
+
+def made(pairs: list[tuple[int, int]]) -> Intervals:
+    return union(np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64))
+
+
+def instants(pairs: list[tuple[int, int]]) -> set[int]:
+    return {t for a, b in pairs for t in range(a, b)}
+
+
+def covered(one: Intervals) -> set[int]:
+    return instants(list(zip(one.starts.tolist(), one.ends.tolist(), strict=True)))
+
+
+def is_canonical(one: Intervals) -> bool:
+    return bool((one.ends > one.starts).all() and (one.starts[1:] > one.ends[:-1]).all())
+
+
+@given(spans)
+def test_union_covers_what_any_covers(pairs) -> None:
+    one = made(pairs)
+
+    assert covered(one) == instants(pairs)
+    assert one.length() == len(instants(pairs))
+    assert is_canonical(one)
+
+
+@given(spans, spans)
+def test_intersection_difference_and_union_of_sets(a, b) -> None:
+    one, other = made(a), made(b)
+
+    assert covered(intersection(one, other)) == instants(a) & instants(b)
+    assert covered(difference(one, other)) == instants(a) - instants(b)
+    assert covered(union_of(one, other)) == instants(a) | instants(b)
+    for result in (intersection(one, other), difference(one, other), union_of(one, other)):
+        assert is_canonical(result)
+
+
+@given(spans, st.lists(st.tuples(st.integers(-5, 45), st.integers(0, 20)), min_size=1, max_size=6))
+def test_within_is_the_length_inside_each_window(pairs, windows) -> None:
+    one = made(pairs)
+    lo = np.array([a for a, _ in windows], np.int64)
+    hi = np.array([a + n for a, n in windows], np.int64)
+
+    expected = [len(instants(pairs) & set(range(a, a + n))) for a, n in windows]
+
+    assert one.within(lo, hi).tolist() == expected
+
+
+@given(spans, st.lists(st.integers(-5, 45), max_size=8))
+def test_contains_is_membership(pairs, times) -> None:
+    assert made(pairs).contains(np.array(times, np.int64)).tolist() == [t in instants(pairs) for t in times]
+
+
+@given(spans, st.integers(0, 20), st.integers(0, 40))
+def test_gaps_are_what_is_missing_in_the_window(pairs, lo, hi) -> None:
+    assert covered(gaps(made(pairs), lo, hi)) == set(range(lo, hi)) - instants(pairs)
+
+
+def test_touching_intervals_are_one() -> None:
+    assert made([(0, 5), (5, 7)]).starts.tolist() == [0]
+
+
+def test_nothing_is_empty() -> None:
+    assert len(made([])) == 0
+    assert len(made([(3, 3)])) == 0
+    assert union_of(EMPTY, EMPTY).length() == 0
