@@ -20,7 +20,10 @@ RULES = {rule.id: rule for rule in load_catalogue().rules}
 
 def metrics(facts: dict[str, str] | None = None, **values: float) -> Metrics:
     return Metrics(
-        {n: Measured(values.get(n), m.unit, "" if n in values else "absent here", m.about) for n, m in registered_metrics().items()},
+        {
+            n: Measured(values.get(n), m.unit, "" if n in values else "absent here", m.about)
+            for n, m in registered_metrics().items()
+        },
         {n: ((facts or {}).get(n), "" if n in (facts or {}) else "absent here") for n in registered_facts()},
     )
 
@@ -36,7 +39,10 @@ def fired(rule_id: str, measured: Metrics) -> Finding:
     [(0.5, "critical"), (0.49, "high"), (0.2, "high"), (0.19, "medium"), (0.1, "medium"), (0.099, "low")],
 )
 def test_severity_follows_the_saving(share: float, severity: str) -> None:
-    finding = fired("input-loader-in-step", metrics({"framework": "jax", "input_frame": "load (a.py:3)"}, input_bound_fraction=share))
+    finding = fired(
+        "input-loader-in-step",
+        metrics({"framework": "jax", "input_frame": "load (a.py:3)"}, input_bound_fraction=share),
+    )
 
     assert finding.severity.value == severity
     assert finding.saving.high == pytest.approx(share)
@@ -76,15 +82,23 @@ def test_missing_data_is_not_applicable_with_the_reason() -> None:
 def test_findings_are_ranked_by_saving() -> None:
     facts = {"framework": "tensorflow"}
     outcomes = run_rules(
-        list(RULES.values()), metrics(facts, input_bound_fraction=0.2, transfer_fraction=0.6, host_fraction=0.3, dispatches_per_step=1)
+        list(RULES.values()),
+        metrics(facts, input_bound_fraction=0.2, transfer_fraction=0.6, host_fraction=0.3, dispatches_per_step=1),
     )
 
-    assert [one.rule_id for one in outcomes.findings[:3]] == ["exposed-copies", "host-work-in-loop", "input-bound-steps"]
+    assert [one.rule_id for one in outcomes.findings[:3]] == [
+        "exposed-copies",
+        "host-work-in-loop",
+        "input-bound-steps",
+    ]
 
 
 def test_a_broken_rule_is_reported_and_the_rest_still_run() -> None:
     broken = replace(RULES["exposed-copies"], evidence=("no such metric",))
-    outcomes = run_rules([broken, RULES["host-work-in-loop"]], metrics({"framework": "jax"}, transfer_fraction=0.6, host_fraction=0.3, dispatches_per_step=1))
+    outcomes = run_rules(
+        [broken, RULES["host-work-in-loop"]],
+        metrics({"framework": "jax"}, transfer_fraction=0.6, host_fraction=0.3, dispatches_per_step=1),
+    )
 
     assert [one.rule_id for one in outcomes.findings] == ["host-work-in-loop"]
     assert [one.name for one in outcomes.broken] == ["exposed-copies"]
@@ -113,13 +127,21 @@ CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "h
     ],
 )
 def test_the_verdict_names_the_largest_loss(shares: dict[str, float], bottleneck: str, healthy: bool) -> None:
-    verdict = give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics(), [])
+    verdict = give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics({"device_kind": "gpu"}), [])
 
     assert (verdict.bottleneck, verdict.healthy) == (bottleneck, healthy)
 
 
+def test_a_host_is_no_bottleneck_where_no_device_computes() -> None:
+    shares = dict.fromkeys(CLASSES, 0.0) | {"host": 0.9, "compile": 0.1}
+
+    assert give_verdict(shares, metrics(), []).bottleneck == "unknown"
+
+
 def test_imbalance_is_a_bottleneck_of_its_own() -> None:
-    verdict = give_verdict(dict.fromkeys(CLASSES, 0.0) | {"compute": 0.8, "host": 0.2}, metrics(device_skew_fraction=0.4), [])
+    verdict = give_verdict(
+        dict.fromkeys(CLASSES, 0.0) | {"compute": 0.8, "host": 0.2}, metrics(device_skew_fraction=0.4), []
+    )
 
     assert (verdict.bottleneck, verdict.fraction) == ("imbalance", 0.4)
 

@@ -65,7 +65,7 @@ def test_an_error_points_at_line_and_field(old: str, new: str, field: str, cause
 
     assert caught.value.field == field
     assert cause in caught.value.cause
-    first = field.split(".")[0]
+    first = field.split(".", maxsplit=1)[0]
     expected = next(i for i, line in enumerate(text.splitlines(), 1) if line.startswith(first))
     assert expected <= caught.value.line <= expected + 6
     assert str(caught.value).startswith(f"some.yaml:{caught.value.line}: ")
@@ -92,7 +92,9 @@ def test_dangerous_and_broken_yaml_is_refused(text: str) -> None:
 
 def test_nested_aliases_do_not_explode() -> None:
     """The billion laughs: refused at the first alias."""
-    laughs = "a: &a [x, x]\n" + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20))
+    laughs = "a: &a [x, x]\n" + "".join(
+        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20)
+    )
 
     with pytest.raises(RuleError):
         load(laughs, "x.yaml")

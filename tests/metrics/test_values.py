@@ -28,7 +28,9 @@ def xprof_vector_a(copy_name: str = "MemcpyH2D", marked: bool = True) -> TraceBu
         builder.call("IteratorGetNext", at + 10, at + 410)
         details = "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"
         builder.on_line("/device:GPU:0", "Stream #2(MemcpyH2D)", copy_name, at + 415, at + 445, memcpy_details=details)
-        for number, (start, name) in enumerate(((480, "volta_h884gemm_fp16_nn"), (580, "volta_sgemm_nn"), (680, "volta_sgemm_nn"))):
+        for number, (start, name) in enumerate(
+            ((480, "volta_h884gemm_fp16_nn"), (580, "volta_sgemm_nn"), (680, "volta_sgemm_nn"))
+        ):
             launch = (at + 450 + number * 2, at + 451 + number * 2)
             builder.kernel("GPU:0", name, at + start, at + start + 80, launched=launch)
         builder.collective("GPU:0", at + 800, at + 900)
@@ -84,7 +86,12 @@ def test_a_device_that_works_across_the_boundary_leaves_no_gap() -> None:
 
 def test_launch_latency_leaves_queueing_out() -> None:
     """10 µs after a free stream; the second kernel queues 35 µs behind the first and does not count."""
-    builder = trace().step(0, 200).kernel("GPU:0", "a", 20, 60, launched=(5, 10)).kernel("GPU:0", "b", 60, 70, launched=(15, 25))
+    builder = (
+        trace()
+        .step(0, 200)
+        .kernel("GPU:0", "a", 20, 60, launched=(5, 10))
+        .kernel("GPU:0", "b", 60, 70, launched=(15, 25))
+    )
 
     assert measure("kernel_launch_latency_us", builder) == approx(10)
 
@@ -165,8 +172,12 @@ def test_eager_share_in_tensorflow() -> None:
 def test_eager_share_in_jax() -> None:
     """jit_add holds one op, jit_step three: one of four device events was dispatched by itself."""
     builder = trace().step(0, 100)
-    for index, (name, module) in enumerate((("add", "jit_add"), ("dot", "jit_step"), ("mul", "jit_step"), ("sub", "jit_step"))):
-        builder.kernel("GPU:0", name, index * 20 + 10, index * 20 + 20, launched=(index * 20, index * 20 + 1), hlo_module=module)
+    for index, (name, module) in enumerate(
+        (("add", "jit_add"), ("dot", "jit_step"), ("mul", "jit_step"), ("sub", "jit_step"))
+    ):
+        builder.kernel(
+            "GPU:0", name, index * 20 + 10, index * 20 + 20, launched=(index * 20, index * 20 + 1), hlo_module=module
+        )
 
     assert measure("eager_op_share", builder) == approx(0.25)
 
@@ -196,7 +207,16 @@ def test_host_op_share_of_a_cpu_run_is_absent() -> None:
 def test_peak_memory_of_the_fullest_device() -> None:
     builder = trace().step(0, 100).busy("GPU:0", (0, 1))
     for name, peak in (("GPU_0_bfc", 50), ("GPU_1_bfc", 80)):
-        builder.call("MemoryAllocation", 1, 1, allocator_name=name, bytes_reserved=0, bytes_allocated=40, bytes_available=60, peak_bytes_in_use=peak)
+        builder.call(
+            "MemoryAllocation",
+            1,
+            1,
+            allocator_name=name,
+            bytes_reserved=0,
+            bytes_allocated=40,
+            bytes_available=60,
+            peak_bytes_in_use=peak,
+        )
 
     assert measure("peak_memory_fraction", builder) == approx(0.8)
 
@@ -213,7 +233,9 @@ def test_dropped_events_are_zero_when_none_are_reported() -> None:
 
 
 def test_shares_of_a_compiling_first_step_do_not_count() -> None:
-    builder = trace().steps(3, period=100).call("backend_compile", 0, 90).busy("GPU:0", (90, 100), (100, 200), (200, 300))
+    builder = (
+        trace().steps(3, period=100).call("backend_compile", 0, 90).busy("GPU:0", (90, 100), (100, 200), (200, 300))
+    )
 
     assert measure("compile_fraction", builder) == 0
     assert measure("compute_fraction", builder) == 1

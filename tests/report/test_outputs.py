@@ -17,7 +17,9 @@ from tfadvisor.report.terminal import _cells, as_text, print_report
 from tfadvisor.report_model import Report
 from tfadvisor.units import Unit, in_words
 
-HOSTILE = "\x1b[31mred\x1b[0m [bold]markup[/bold] <script>alert(1)</script> | `x` ](http://evil) \u202egnp.exe\r\n::error::"
+HOSTILE = (
+    "\x1b[31mred\x1b[0m [bold]markup[/bold] <script>alert(1)</script> | `x` ](http://evil) \u202egnp.exe\r\n::error::"
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,16 @@ def test_the_json_has_every_field_of_the_contract(report: Report) -> None:
     assert next(iter(data)) == "schema_version"
     assert data["schema_version"] == "1"
     assert set(data["tool"]) == {"name", "version"}
-    assert set(data["run"]) >= {"path", "name", "hosts", "devices", "framework", "framework_version", "captured_at", "window_ms"}
+    assert set(data["run"]) >= {
+        "path",
+        "name",
+        "hosts",
+        "devices",
+        "framework",
+        "framework_version",
+        "captured_at",
+        "window_ms",
+    }
     assert set(data["run"]["devices"][0]) >= {"name", "kind", "model", "host"}
     assert set(data["steps"]) >= {"count", "source", "confidence", "time_ms", "each"}
     assert set(data["steps"]["time_ms"]) >= {"mean", "median", "p95", "min", "max", "stdev"}
@@ -55,7 +66,18 @@ def test_the_json_has_every_field_of_the_contract(report: Report) -> None:
     assert set(data["verdict"]) >= {"bottleneck", "fraction", "healthy", "summary"}
     assert set(data["metrics"]["step_time_ms"]) >= {"value", "unit", "reason", "about"}
     finding = data["findings"][0]
-    assert set(finding) >= {"rule_id", "category", "severity", "title", "summary", "evidence", "saving", "fixes", "locations", "source"}
+    assert set(finding) >= {
+        "rule_id",
+        "category",
+        "severity",
+        "title",
+        "summary",
+        "evidence",
+        "saving",
+        "fixes",
+        "locations",
+        "source",
+    }
     assert set(finding["saving"]) >= {"low", "high", "basis"}
     assert set(finding["fixes"][0]) >= {"kind", "do", "snippet", "env", "valid_for"}
     assert set(finding["source"][0]) >= {"doc", "section", "url"}
@@ -112,7 +134,13 @@ def test_the_terminal_fits_one_screen(report: Report) -> None:
 def test_details_show_evidence_metrics_and_what_was_not_applicable(report: Report) -> None:
     text = as_text(report, details=True)
 
-    for expected in ("seen", "kernel_launch_latency_us", "Not applicable", "step 0" if "step 0" in text else "train 0", "rule   input-loader-in-step"):
+    for expected in (
+        "seen",
+        "kernel_launch_latency_us",
+        "Not applicable",
+        "step 0" if "step 0" in text else "train 0",
+        "rule   input-loader-in-step",
+    ):
         assert expected in text
 
 
@@ -168,18 +196,21 @@ def test_printable_and_one_line() -> None:
     assert one_line("a\n  b\tc") == "a b c"
 
 
-@pytest.mark.parametrize(("value", "unit", "words"), [
-    (0.382, Unit.FRACTION, "38 %"),
-    (0.0382, Unit.FRACTION, "3.8 %"),
-    (0.0, Unit.FRACTION, "0 %"),
-    (1234.5, Unit.MS, "1.23 s"),
-    (12.34, Unit.MS, "12.3 ms"),
-    (0.0051, Unit.MS, "5.10 µs"),
-    (21.94, Unit.US, "21.9 µs"),
-    (3_250_585, Unit.BYTES, "3.10 MiB"),
-    (512, Unit.BYTES, "512 B"),
-    (126224, Unit.COUNT, "126,224"),
-    (34.67, Unit.COUNT, "34.7"),
-])
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (0.382, Unit.FRACTION, "38 %"),
+        (0.0382, Unit.FRACTION, "3.8 %"),
+        (0.0, Unit.FRACTION, "0 %"),
+        (1234.5, Unit.MS, "1.23 s"),
+        (12.34, Unit.MS, "12.3 ms"),
+        (0.0051, Unit.MS, "5.10 µs"),
+        (21.94, Unit.US, "21.9 µs"),
+        (3_250_585, Unit.BYTES, "3.10 MiB"),
+        (512, Unit.BYTES, "512 B"),
+        (126224, Unit.COUNT, "126,224"),
+        (34.67, Unit.COUNT, "34.7"),
+    ],
+)
 def test_numbers_in_words(value: float, unit: Unit, words: str) -> None:
     assert in_words(value, unit) == words

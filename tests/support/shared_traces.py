@@ -8,7 +8,9 @@ import pytest
 
 FOLDER = Path(__file__).parents[3] / "shared" / "traces"
 
-needs_shared_traces = pytest.mark.skipif(not FOLDER.is_dir(), reason="the traces recorded by others are not beside this checkout")
+needs_shared_traces = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="the traces recorded by others are not beside this checkout"
+)
 
 
 def shared_trace_files() -> list[object]:

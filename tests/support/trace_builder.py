@@ -88,11 +88,15 @@ class TraceBuilder:
 
     def copy(self, device: str, kind: str, start: float, end: float, size: int | None = None) -> TraceBuilder:
         """A copy, kind H2D, D2H or D2D."""
-        details = {} if size is None else {"memcpy_details": f"kind_src:pinned kind_dst:device size:{size} dest:0 async:1"}
+        details: dict[str, object] = {}
+        if size is not None:
+            details["memcpy_details"] = f"kind_src:pinned kind_dst:device size:{size} dest:0 async:1"
         self._event(_plane(device), f"Stream #9(Memcpy{kind})", f"Memcpy{kind}", start, end, details)
         return self
 
-    def collective(self, device: str, start: float, end: float, name: str = "ncclDevKernel_AllReduce_Sum_f32") -> TraceBuilder:
+    def collective(
+        self, device: str, start: float, end: float, name: str = "ncclDevKernel_AllReduce_Sum_f32"
+    ) -> TraceBuilder:
         """A NCCL kernel on a stream of its own."""
         self._event(_plane(device), "Stream #5(Compute)", name, start, end, {"kernel_details": "regs:1"})
         return self
@@ -183,7 +187,9 @@ class TraceBuilder:
             self._planes[key] = self._space().planes.add(name=name.encode())
         return self._planes[key]
 
-    def _event(self, plane_name: str, line_name: str, name: str, start: float, end: float, stats: dict[str, object]) -> None:
+    def _event(
+        self, plane_name: str, line_name: str, name: str, start: float, end: float, stats: dict[str, object]
+    ) -> None:
         plane = self._plane_of(plane_name)
         key = (self._host, plane_name, line_name)
         if key not in self._lines:

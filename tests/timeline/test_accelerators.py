@@ -60,24 +60,30 @@ def test_derived_lines_do_not_count_again() -> None:
     assert device.compute.length() == 10 * PS
 
 
-@pytest.mark.parametrize(("name", "line_id", "expected"), [
-    ("Stream #13(Compute)", 13, False),
-    ("Stream #2", 2, False),
-    ("anything", -559038737, True),
-    ("anything", 0xDEADBEEF, True),
-    ("Framework Ops", 3, True),
-])
+@pytest.mark.parametrize(
+    ("name", "line_id", "expected"),
+    [
+        ("Stream #13(Compute)", 13, False),
+        ("Stream #2", 2, False),
+        ("anything", -559038737, True),
+        ("anything", 0xDEADBEEF, True),
+        ("Framework Ops", 3, True),
+    ],
+)
 def test_is_derived(name: str, line_id: int, expected: bool) -> None:
     assert is_derived(name, line_id) is expected
 
 
-@pytest.mark.parametrize(("details", "expected"), [
-    ("kind_src:pageable kind_dst:device size:1048576 dest:0 async:1", 1048576),
-    ("num_bytes:64\nasync:1", 64),
-    ("kind:Unknown size:0 dest:512 async:1", 0),
-    ("nothing of the sort", -1),
-    ("resize:5", -1),
-])
+@pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        ("kind_src:pageable kind_dst:device size:1048576 dest:0 async:1", 1048576),
+        ("num_bytes:64\nasync:1", 64),
+        ("kind:Unknown size:0 dest:512 async:1", 0),
+        ("nothing of the sort", -1),
+        ("resize:5", -1),
+    ],
+)
 def test_copy_bytes_in_both_spellings(details: str, expected: int) -> None:
     """XProf looks for num_bytes only and reports 0 bytes for every copy."""
     assert copy_bytes(details) == expected
@@ -118,7 +124,9 @@ def test_planes_of_the_same_name_are_one_device() -> None:
 
 
 def test_device_properties_are_plane_stats() -> None:
-    builder = trace().busy("GPU:0", (0, 10)).plane_stat("/device:GPU:0", gpu_device_name="NVIDIA H200", compute_cap_major=9)
+    builder = (
+        trace().busy("GPU:0", (0, 10)).plane_stat("/device:GPU:0", gpu_device_name="NVIDIA H200", compute_cap_major=9)
+    )
 
     (device,) = builder.timeline().devices
 

@@ -185,11 +185,19 @@ def test_an_eager_op_computes_inside_its_run_only() -> None:
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 60)).map(lambda s: (s[0], s[0] + s[1])), max_size=6)
-NAMES = st.sampled_from(["load_batch", "PjitFunction(f)", "backend_compile", "BlockUntilReady", "$x.py:1 f", "IteratorGetNext"])
+NAMES = st.sampled_from(
+    ["load_batch", "PjitFunction(f)", "backend_compile", "BlockUntilReady", "$x.py:1 f", "IteratorGetNext"]
+)
 
 
 @settings(max_examples=200, deadline=None)
-@given(SPANS, SPANS, SPANS, st.lists(st.tuples(NAMES, st.integers(0, 400), st.integers(1, 60)), max_size=8), st.integers(1, 4))
+@given(
+    SPANS,
+    SPANS,
+    SPANS,
+    st.lists(st.tuples(NAMES, st.integers(0, 400), st.integers(1, 60)), max_size=8),
+    st.integers(1, 4),
+)
 def test_classes_exclude_each_other_and_add_up(kernels, collectives, copies, calls, count) -> None:
     builder: TraceBuilder = trace().steps(count, period=100)
     builder.busy("GPU:0", (0, 1), *kernels)
@@ -213,6 +221,10 @@ def test_classes_exclude_each_other_and_add_up(kernels, collectives, copies, cal
 @pytest.mark.parametrize("device", ["GPU:0", "TPU:0"])
 def test_a_trace_without_host_events_has_idle_time_only(device: str) -> None:
     line = "Stream #1(Compute)" if device.startswith("GPU") else "XLA Ops"
-    builder = trace().on_line(f"/device:{device}", line, "fusion.1", 0, 10).on_line(f"/device:{device}", line, "fusion.1", 90, 100)
+    builder = (
+        trace()
+        .on_line(f"/device:{device}", line, "fusion.1", 0, 10)
+        .on_line(f"/device:{device}", line, "fusion.1", 90, 100)
+    )
 
     assert shares(builder.timeline()) == {"compute": 20, "idle": 80}

@@ -25,8 +25,7 @@ def test_the_loops_own_calls_are_named_with_their_place() -> None:
     assert frames[1].inner == "builtins sum"
 
 
-def test_frames_hidden_by_the_device_cost_nothing() -> None:
-    """A loader that runs while the device computes is as it should be: its host time is still shown, its cost is the breakdown's."""
+def test_a_loop_that_calls_nothing_of_its_own_has_no_frames_to_name() -> None:
     builder = trace().call("$train.py:3 train", 0, 200).step(0, 100).step(100, 200).busy("GPU:0", (0, 200))
 
     assert builder.timeline().frames == ()
@@ -79,11 +78,17 @@ def test_device_memory_is_the_device_allocators() -> None:
     assert (memory.allocator, memory.peak_bytes, memory.capacity_bytes) == ("GPU_0_bfc", 75, 100)
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("Detected GPU events dropped on host: 1,234 driver events dropped because total driver events reaches max.", 1234),
-    ("Profiler has dropped 17 events.", 17),
-    ("Something else happened at 12:30.", 0),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Detected GPU events dropped on host: 1,234 driver events dropped because total driver events reaches max.",
+            1234,
+        ),
+        ("Profiler has dropped 17 events.", 17),
+        ("Something else happened at 12:30.", 0),
+    ],
+)
 def test_dropped_events_are_read_from_the_warning(text: str, expected: int) -> None:
     assert _dropped(text) == expected
 

@@ -46,7 +46,9 @@ def test_a_prefetch_only_waits() -> None:
 
 def test_functions_on_other_threads_count_for_the_stage_that_called_them() -> None:
     """A parallel map starts its function in 1 µs; it runs for 40 µs elsewhere."""
-    builder = trace().step(0, 100).thread("tf_data_iterator_resource/1").call(f"{ROOT}::ParallelMapV2", 0, 2, parallelism=4)
+    builder = (
+        trace().step(0, 100).thread("tf_data_iterator_resource/1").call(f"{ROOT}::ParallelMapV2", 0, 2, parallelism=4)
+    )
     builder.call("ParallelMapProduce", 10, 20).call(f"{ROOT}::ParallelMapV2::TensorSlice", 11, 13)
     builder.call("InstantiatedCapturedFunction::RunAsync", 15, 16, id=77)
     builder.thread("tf_data_private_threadpool/2").call("ExecutorState::Process", 20, 56, id=77)
@@ -59,7 +61,9 @@ def test_functions_on_other_threads_count_for_the_stage_that_called_them() -> No
 
 
 def test_a_python_function_is_noticed_and_never_parallel() -> None:
-    builder = trace().step(0, 100).thread("tf_data_iterator_resource/1").call(f"{ROOT}::ParallelMapV2", 0, 2, parallelism=8)
+    builder = (
+        trace().step(0, 100).thread("tf_data_iterator_resource/1").call(f"{ROOT}::ParallelMapV2", 0, 2, parallelism=8)
+    )
     builder.call("ParallelMapProduce", 10, 20).call("InstantiatedCapturedFunction::RunAsync", 15, 16, id=77)
     builder.thread("tf_data_private_threadpool/2").call("ExecutorState::Process", 20, 56, id=77)
     builder.call("EagerPyFunc:EagerPyFunc", 21, 55)

@@ -157,7 +157,18 @@ def test_find_period_refuses_noise() -> None:
     assert find_period(codes, starts, starts + 5) is None
 
 
-UNMARKED = ["tf-healthy-loop", "tf-sequential-map", "tf-python-map", "tf-eager", "tf-tiny-ops", "tf-retrace", "jax-healthy", "jax-loader", "jax-logging", "jax-op-by-op"]
+UNMARKED = [
+    "tf-healthy-loop",
+    "tf-sequential-map",
+    "tf-python-map",
+    "tf-eager",
+    "tf-tiny-ops",
+    "tf-retrace",
+    "jax-healthy",
+    "jax-loader",
+    "jax-logging",
+    "jax-op-by-op",
+]
 
 
 @pytest.mark.parametrize("name", UNMARKED)

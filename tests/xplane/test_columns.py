@@ -160,4 +160,6 @@ def test_many_threads_give_what_one_gives(monkeypatch, decode) -> None:
 
     assert split.events.start_ps.tolist() == whole.events.start_ps.tolist()
     assert split.stat("value").value.tolist() == whole.stat("value").value.tolist()
-    assert [split.details.exemplar_stats(row) for row in range(6)] == [whole.details.exemplar_stats(row) for row in range(6)]
+    assert [split.details.exemplar_stats(row) for row in range(6)] == [
+        whole.details.exemplar_stats(row) for row in range(6)
+    ]

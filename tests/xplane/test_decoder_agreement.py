@@ -168,7 +168,9 @@ def events(draw: st.DrawFn) -> messages.XEvent:
 
 @st.composite
 def planes(draw: st.DrawFn) -> messages.XPlane:
-    plane = messages.XPlane(id=draw(SMALL), name=draw(st.sampled_from([b"/host:CPU", b"/device:GPU:0", b"Task Environment"])))
+    plane = messages.XPlane(
+        id=draw(SMALL), name=draw(st.sampled_from([b"/host:CPU", b"/device:GPU:0", b"Task Environment"]))
+    )
     for key in draw(st.sets(SMALL, max_size=4)):
         plane.event_metadata[key].name = draw(st.sampled_from([b"e0", b"e1", b"\xff"]))
         plane.event_metadata[key].display_name = draw(TEXT)
@@ -181,7 +183,9 @@ def planes(draw: st.DrawFn) -> messages.XPlane:
             id=draw(SMALL),
             name=draw(TEXT),
             display_name=draw(TEXT),
-            timestamp_ns=draw(st.one_of(st.integers(0, 9), st.integers(1_600_000_000 * 10**9, 1_700_000_000 * 10**9), INT64)),
+            timestamp_ns=draw(
+                st.one_of(st.integers(0, 9), st.integers(1_600_000_000 * 10**9, 1_700_000_000 * 10**9), INT64)
+            ),
             duration_ps=draw(INT64),
         )
         line.events.extend(draw(st.lists(events(), max_size=4)))

@@ -47,19 +47,33 @@ class Level(str, Enum):
 def analyze(
     path: Annotated[
         list[Path],
-        typer.Argument(help="A logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run.", metavar="PATH"),
+        typer.Argument(
+            help="A logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run.",
+            metavar="PATH",
+            readable=False,  # an unreadable path is told by who reads it, as every other bad input
+        ),
     ],
     run: Annotated[str | None, typer.Option(help="The run to analyse instead of the newest.", metavar="NAME")] = None,
     host: Annotated[str | None, typer.Option(help="Only this host of the run.", metavar="NAME")] = None,
-    format: Annotated[Format, typer.Option("--format", "-f", help="Form of the report on standard output.")] = Format.text,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file.", metavar="FILE")] = None,
+    format: Annotated[
+        Format, typer.Option("--format", "-f", help="Form of the report on standard output.")
+    ] = Format.text,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report to a file.", metavar="FILE")
+    ] = None,
     details: Annotated[bool, typer.Option("--details", help="Text: every finding, fix, metric and step.")] = False,
-    rules: Annotated[list[Path] | None, typer.Option(help="A folder with more rules; may be repeated.", metavar="DIR")] = None,
-    disable: Annotated[list[str] | None, typer.Option(help="A rule to leave out; may be repeated.", metavar="ID")] = None,
+    rules: Annotated[
+        list[Path] | None, typer.Option(help="A folder with more rules; may be repeated.", metavar="DIR")
+    ] = None,
+    disable: Annotated[
+        list[str] | None, typer.Option(help="A rule to leave out; may be repeated.", metavar="ID")
+    ] = None,
     params: Annotated[str | None, typer.Option(help="Model parameters, as 110M or 6.7B.", metavar="N")] = None,
     bandwidth: Annotated[float | None, typer.Option(help="Bandwidth between devices, GB/s.", metavar="GB/S")] = None,
     fail_on: Annotated[Level | None, typer.Option(help="Exit with 1 if a finding is at least this severe.")] = None,
-    steps: Annotated[str | None, typer.Option(help="Only steps A up to but not B, counted from 0.", metavar="A:B")] = None,
+    steps: Annotated[
+        str | None, typer.Option(help="Only steps A up to but not B, counted from 0.", metavar="A:B")
+    ] = None,
 ) -> int:
     """Say where the step's time goes, why, and what to change.
 
@@ -147,7 +161,9 @@ def _check_outside(output: Path, paths: list[Path]) -> None:
     for path in paths:
         folder = path.resolve()
         if target == folder or (folder.is_dir() and folder in target.parents):
-            raise UsageError(f"--output {output} lies in {path}, and nothing is written into what is analysed. Give another place.")
+            raise UsageError(
+                f"--output {output} lies in {path}, and nothing is written into what is analysed. Give another place."
+            )
 
 
 def _parameters(text: str | None) -> int | None:
@@ -185,7 +201,12 @@ def _progress(run: Run) -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks = {file.name: bar.add_task(printable(file.name), total=None) for file in run.files}
         yield lambda name, done, total: bar.update(tasks[name], completed=done, total=total)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tfadvisor.cli import analyze_command, rules_command
-from tfadvisor.errors import AdvisorError
+from tfadvisor.errors import AdvisorError, TraceError, UsageError
 from tfadvisor.report.printable import printable
 
 EXIT_INTERNAL = 5
@@ -38,7 +38,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Options that go before a command."""
 
@@ -56,27 +58,28 @@ def guarded_main(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except typer.Exit as exit_:
         return exit_.exit_code
-    except AdvisorError as error:
-        _say(str(error))
-        return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, typer.Abort):
         _say("interrupted")
         return EXIT_INTERRUPTED
-    except MemoryError:
-        _say("not enough memory for this trace. Give one host with --host, or a machine with more.")
-        return 3
     except Exception as error:
-        return _usage_or_internal(error)
+        return _told(error)
 
 
-def _usage_or_internal(error: Exception) -> int:
-    show, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)
-    if callable(show) and isinstance(code, int):
+def _told(error: Exception) -> int:
+    """Says what went wrong and returns its exit code."""
+    show, usage = getattr(error, "format_message", None), getattr(error, "exit_code", None)
+    if isinstance(error, AdvisorError):
+        _say(str(error))
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        _say("not enough memory for this trace. Give one host with --host, or a machine with more.")
+        return TraceError.exit_code
+    if callable(show) and isinstance(usage, int):  # the command-line library's own errors
         _say(f"{show()} Try 'tfadvisor --help'.")
-        return 2
+        return UsageError.exit_code
     if os.environ.get("TFADVISOR_TRACEBACK"):
         traceback.print_exc()
     _say(

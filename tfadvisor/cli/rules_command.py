@@ -14,8 +14,14 @@ from tfadvisor.engine.catalogue import load_catalogue
 from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import printable
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The rule catalogue: list it, read a rule, check a folder of rules.")
-_Folders = Annotated[list[Path] | None, typer.Option("--rules", help="A folder with more rules; may be repeated.", metavar="DIR")]
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The rule catalogue: list it, read a rule, check a folder of rules.",
+)
+_Folders = Annotated[
+    list[Path] | None, typer.Option("--rules", help="A folder with more rules; may be repeated.", metavar="DIR")
+]
 
 
 @app.command("list")
@@ -51,7 +57,9 @@ def show_rule(rule_id: Annotated[str, typer.Argument(metavar="ID")], rules: _Fol
 
 
 @app.command("check")
-def check_rules(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rule files and their cases.")]) -> int:
+def check_rules(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rule files and their cases.")],
+) -> int:
     """Lint every rule of a folder and run its cases."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder.")

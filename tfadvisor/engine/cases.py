@@ -103,7 +103,9 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
 def run_case(rule: Rule, case: Case) -> str | None:
     """None when the rule does what the case expects, else what it did instead."""
     outcome = judge(rule, _metrics_of(case))
-    got = "fired" if isinstance(outcome, Finding) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
+    got = (
+        "fired" if isinstance(outcome, Finding) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
+    )
     where = f"{rule.id}, case {case.name!r} (line {case.line})"
     if got != case.expect:
         why = f" ({outcome.reason})" if isinstance(outcome, NotApplicable) else ""
@@ -127,7 +129,5 @@ def _metrics_of(case: Case) -> Metrics:
         name: Measured(case.metrics.get(name), one.unit, "" if name in case.metrics else _ABSENT, one.about)
         for name, one in registered_metrics().items()
     }
-    facts = {
-        name: (case.facts.get(name), "" if name in case.facts else _ABSENT) for name in registered_facts()
-    }
+    facts = {name: (case.facts.get(name), "" if name in case.facts else _ABSENT) for name in registered_facts()}
     return Metrics(values, facts)

@@ -77,11 +77,24 @@ def parse_rule(marked: Marked) -> Rule:
     """Checks every field. Raises RuleError with the line of the first that is wrong."""
     fields = _Fields(marked, "", marked.data)
     fields.only(
-        "id", "category", "title", "why", "when", "summary", "evidence", "severity", "saving", "fixes", "locations", "source"
+        "id",
+        "category",
+        "title",
+        "why",
+        "when",
+        "summary",
+        "evidence",
+        "severity",
+        "saving",
+        "fixes",
+        "locations",
+        "source",
     )
     rule_id = fields.text("id")
     if not _ID.match(rule_id):
-        raise marked.error("id", f"{rule_id!r} is no rule id: use lower-case words joined by hyphens, named for the fault")
+        raise marked.error(
+            "id", f"{rule_id!r} is no rule id: use lower-case words joined by hyphens, named for the fault"
+        )
     category = fields.choice("category", CATEGORIES)
     severity = None
     if fields.has("severity"):

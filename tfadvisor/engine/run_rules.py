@@ -75,7 +75,7 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         evidence=tuple(one for name in rule.evidence if (one := _evidence(name, metrics)) is not None),
         saving=saving,
         fixes=fixes,
-        locations=tuple(one for name in rule.locations if (one := _location(name, metrics)) is not None),
+        locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
         source=rule.source,
         caveat=caveat,
     )

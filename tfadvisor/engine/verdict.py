@@ -28,6 +28,8 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     if not any(breakdown.values()):
         return Verdict("unknown", 0.0, False, "The trace holds nothing that could be told apart into steps or devices.")
     losses = {name: breakdown[name] for name in _LOSSES}
+    if metrics.fact("device_kind") is None:
+        losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
     losses["imbalance"] = metrics.value("device_skew_fraction") or 0.0
     top = max(losses, key=lambda name: losses[name])
     compute, idle = breakdown["compute"], breakdown["idle"]
@@ -41,9 +43,11 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         bottleneck, fraction = "compute", compute
         summary = f"The devices compute for {percent(compute)} of step time; no other cost is large."
     else:
-        bottleneck, fraction = "unknown", max(breakdown.values())
+        bottleneck, fraction = "unknown", 0.0
         summary = "No device computes anything in this trace."
-    return Verdict(bottleneck, fraction, healthy and bottleneck != "unknown", summary + _weakness(metrics, healthy, findings))
+    return Verdict(
+        bottleneck, fraction, healthy and bottleneck != "unknown", summary + _weakness(metrics, healthy, findings)
+    )
 
 
 def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:

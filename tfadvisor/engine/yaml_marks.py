@@ -57,12 +57,13 @@ def _refuse_what_no_rule_needs(text: str, file: str) -> None:
     """Walks the events without building anything."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise RuleError(file, line, "", "uses an anchor or alias, which rules do not need")
-        if getattr(event, "tag", None):
-            raise RuleError(file, line, "", f"uses the tag {event.tag}, which rules do not need")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if tag := getattr(event, "tag", None):
+            raise RuleError(file, line, "", f"uses the tag {tag}, which rules do not need")
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise RuleError(file, line, "", "is nested too deeply")
 

@@ -27,19 +27,25 @@ def _bytes(question: Question, kind: DeviceClass) -> float:
     return total / max(device_steps(question.run), 1)
 
 
-@metric("h2d_ms_per_step", unit=Unit.MS, about="Time a step and device in which host-to-device copies run, hidden or not.")
+@metric(
+    "h2d_ms_per_step", unit=Unit.MS, about="Time a step and device in which host-to-device copies run, hidden or not."
+)
 def h2d_ms_per_step(question: Question) -> float:
     """0 when the accelerator's trace holds no such copy."""
     return _milliseconds(question, DeviceClass.H2D)
 
 
-@metric("d2h_ms_per_step", unit=Unit.MS, about="Time a step and device in which device-to-host copies run, hidden or not.")
+@metric(
+    "d2h_ms_per_step", unit=Unit.MS, about="Time a step and device in which device-to-host copies run, hidden or not."
+)
 def d2h_ms_per_step(question: Question) -> float:
     """0 when the accelerator's trace holds no such copy."""
     return _milliseconds(question, DeviceClass.D2H)
 
 
-@metric("d2d_ms_per_step", unit=Unit.MS, about="Time a step and device in which device-to-device copies run, hidden or not.")
+@metric(
+    "d2d_ms_per_step", unit=Unit.MS, about="Time a step and device in which device-to-device copies run, hidden or not."
+)
 def d2d_ms_per_step(question: Question) -> float:
     """0 when the accelerator's trace holds no such copy."""
     return _milliseconds(question, DeviceClass.D2D)

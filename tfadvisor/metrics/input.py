@@ -9,7 +9,16 @@ from tfadvisor.timeline.input_pipeline import InputPipeline, InputStage
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, Unit, duration
 
-_SOURCES = ("TFRecord", "TextLine", "FixedLengthRecord", "Interleave", "ParallelInterleave", "SSTable", "ArrayRecord", "Parquet")
+_SOURCES = (
+    "TFRecord",
+    "TextLine",
+    "FixedLengthRecord",
+    "Interleave",
+    "ParallelInterleave",
+    "SSTable",
+    "ArrayRecord",
+    "Parquet",
+)
 _NO_PIPELINE = "the trace shows no tf.data pipeline"
 
 
@@ -148,7 +157,9 @@ def input_stages(question: Question) -> str:
     """`Map 4.2 ms, Batch 0.3 ms`."""
     pipeline = _pipeline(question)
     costly = sorted(pipeline.stages, key=lambda stage: -stage.wall_ps)[:4]
-    return ", ".join(f"{one.kind} {duration(one.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}" for one in costly if one.wall_ps)
+    return ", ".join(
+        f"{one.kind} {duration(one.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}" for one in costly if one.wall_ps
+    )
 
 
 def loading_frames(question: Question) -> list[FrameShare]:

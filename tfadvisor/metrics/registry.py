@@ -64,7 +64,9 @@ _METRICS: dict[str, Metric] = {}
 _FACTS: dict[str, Fact] = {}
 
 
-def metric(name: str, *, unit: Unit, about: str) -> Callable[[Callable[[Question], float]], Callable[[Question], float]]:
+def metric(
+    name: str, *, unit: Unit, about: str
+) -> Callable[[Callable[[Question], float]], Callable[[Question], float]]:
     """Registers a function as the metric of that name. about: one sentence that defines it."""
 
     def register(function: Callable[[Question], float]) -> Callable[[Question], float]:

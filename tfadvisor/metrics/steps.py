@@ -18,7 +18,9 @@ def step_time_ms(question: Question) -> float:
     return float(np.median(periods_ms(question.run)))
 
 
-@metric("steps_counted", unit=Unit.COUNT, about="Steps that count: whole, not compiling for the first time, not warm-up.")
+@metric(
+    "steps_counted", unit=Unit.COUNT, about="Steps that count: whole, not compiling for the first time, not warm-up."
+)
 def steps_counted(question: Question) -> float:
     """A count, over all hosts."""
     needs_steps(question.run)

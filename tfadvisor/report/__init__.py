@@ -1,0 +1,1 @@
+"""The report in its forms; nothing here sees a trace."""

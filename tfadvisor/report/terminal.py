@@ -208,7 +208,9 @@ def _steps(console: Console, report: Report) -> None:
     if len(report.steps.each) > 20:
         console.print(Text(f"{len(report.steps.each) - 20} more in --format json", style="dim"))
     for aside in report.steps.set_aside:
-        console.print(Text(f"{one_line(aside.name)}: {duration(aside.duration_ms)}, set aside: {aside.reason}", style="dim"))
+        console.print(
+            Text(f"{one_line(aside.name)}: {duration(aside.duration_ms)}, set aside: {aside.reason}", style="dim")
+        )
     console.print()
 
 
@@ -219,7 +221,9 @@ def _metrics(console: Console, report: Report) -> None:
     table.add_column("")
     for name, metric in report.metrics.items():
         if metric.value is None:
-            table.add_row(Text(name, style="dim"), Text("–", style="dim"), Text(one_line(metric.reason or ""), style="dim"))
+            table.add_row(
+                Text(name, style="dim"), Text("–", style="dim"), Text(one_line(metric.reason or ""), style="dim")
+            )
         else:
             table.add_row(Text(name), Text(in_words(metric.value, Unit(metric.unit))), Text(""))
     console.print(table)

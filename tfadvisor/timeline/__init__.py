@@ -1,0 +1,1 @@
+"""Columns to devices, steps and where each instant goes."""

@@ -142,9 +142,7 @@ def _control_flow(
     trace: HostTrace, row: npt.NDArray[np.int32], start: Int64Array, end: Int64Array, stream: Int64Array
 ) -> BoolArray:
     """Which TPU ops are loops, branches or calls around the ops that follow them on their line."""
-    named = np.array(
-        [used for used in np.unique(row).tolist() if is_control_flow(trace.names.name[used])], np.int64
-    )
+    named = np.array([used for used in np.unique(row).tolist() if is_control_flow(trace.names.name[used])], np.int64)
     candidate = np.isin(row, named)
     out = np.zeros(len(row), np.bool_)
     for line in np.unique(stream).tolist():

@@ -25,7 +25,7 @@ def break_down(devices: Sequence[Device], activity: HostActivity, steps: Steps) 
 def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """(devices, steps): whether a device did anything in a step, or nobody did."""
     busy = breakdown[:, :, [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]].sum(axis=2) > 0
-    return busy | ~busy.any(axis=0)
+    return np.asarray(busy | ~busy.any(axis=0), np.bool_)
 
 
 def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt.NDArray[np.int64]:

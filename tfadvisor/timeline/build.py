@@ -23,7 +23,9 @@ from tfadvisor.timeline.threads import host_threads
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
-_NOT_SCHEDULING = NameFilter(("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True)
+_NOT_SCHEDULING = NameFilter(
+    ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True
+)
 _EXECUTOR = NameFilter(("ExecutorState::Process", "InstantiatedCapturedFunction::"))
 _ALLOCATIONS = NameFilter(("MemoryAllocation", "MemoryDeallocation"))
 

@@ -62,7 +62,14 @@ class DeviceClass(IntEnum):
     MEMSET = 7
 
 
-COPIES = (DeviceClass.H2D, DeviceClass.D2H, DeviceClass.D2D, DeviceClass.P2P, DeviceClass.OTHER_COPY, DeviceClass.MEMSET)
+COPIES = (
+    DeviceClass.H2D,
+    DeviceClass.D2H,
+    DeviceClass.D2D,
+    DeviceClass.P2P,
+    DeviceClass.OTHER_COPY,
+    DeviceClass.MEMSET,
+)
 
 # Ops that run other ops; their events cover their children's time or nothing at all.
 _CONTROL_OP_TYPES = frozenset(
@@ -82,7 +89,10 @@ _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
 _FUNCTION_TYPE = re.compile(r"^_*(?:inference|forward|backward|wrapped)_|^__")
 
 _HOST_PATTERNS: tuple[tuple[HostClass, re.Pattern[str]], ...] = (
-    (HostClass.OTHER, re.compile(r"^(?:ThreadpoolListener::|Memory(?:A|Dea)llocation$|ExecutorPropagateOutputs|end: )")),
+    (
+        HostClass.OTHER,
+        re.compile(r"^(?:ThreadpoolListener::|Memory(?:A|Dea)llocation$|ExecutorPropagateOutputs|end: )"),
+    ),
     (HostClass.DATASET, re.compile(r"^(?:Iterator::|MakeIterator::|\w+(?:Produce|Consume)$)")),
     (HostClass.CAPTURED, re.compile(r"^InstantiatedCapturedFunction::")),
     (HostClass.PROCESS, re.compile(r"^(?:ExecutorState::Process|ExecutorDoneCallback|RemoteCallOp)")),
@@ -90,7 +100,9 @@ _HOST_PATTERNS: tuple[tuple[HostClass, re.Pattern[str]], ...] = (
     (HostClass.EAGER_OP, re.compile(r"^EagerLocalExecute: ")),
     (
         HostClass.PROFILER,
-        re.compile(r"^(?:ProfilerSession|CollectData|ProfilerStart|ProfilerStop)|^\$profiler(?:_v2)?\.py:\d+ (?:start|stop)"),
+        re.compile(
+            r"^(?:ProfilerSession|CollectData|ProfilerStart|ProfilerStop)|^\$profiler(?:_v2)?\.py:\d+ (?:start|stop)"
+        ),
     ),
     (
         HostClass.COMPILE,
@@ -98,7 +110,7 @@ _HOST_PATTERNS: tuple[tuple[HostClass, re.Pattern[str]], ...] = (
             r"^(?:tf\.function-graph_building|XlaCompil|Xla\w*Compiler|CompileGraph|BuildExecutable|Compile(?:Ptx|Module|To)"
             r"|MetaOptimizer|GraphOptimization|Grappler|OptimizeGraph|RemoteCall: Instantiate|InstantiateFunction"
             r"|backend_compile|compile_or_get_cached|lower_sharding_computation|lower_jaxpr|trace_to_jaxpr"
-            r"|\w*(?:Cpu|Gpu|Tpu|NVPTX|AMDGPU)Compiler::|\w+Client::Compile|\w+Client::CompileAndLoad|HLO passes|Codegen$|JitCompiler::"
+            r"|\w*(?:Cpu|Gpu|Tpu|NVPTX|AMDGPU)Compiler::|\w+Client::Compile|HLO passes|Codegen$|JitCompiler::"
             r"|FusionCompiler::|TaskDispatcher::dispatch|ThunkEmitter::|MlirToHlo|Autotun|Gemm\w*Picker|\w*ConvAlgorithmPicker"
             r"|XlaComputationFrom|DeserializeExecutable|LoadSerialized)"
             r"|^\$(?:pjit|partial_eval|compiler|pxla|mlir|compilation_cache|stages|xla_bridge)\.py:\d+ "
@@ -127,8 +139,8 @@ _HOST_PATTERNS: tuple[tuple[HostClass, re.Pattern[str]], ...] = (
             r"^(?:PjitFunction|TFE_|EagerExecute|EagerKernelExecute|EagerCopyToDevice|FunctionRun|SessionRun|ParseArguments"
             r"|DevicePut|ExecuteHelper|convert_to_tensor|tf\.constant|\w*PjRt\w*::Execute|\w*PjRt\w*Executable::"
             r"|TfrtCpuExecutable::|PjRtCpuExecutable::|\w*Executable::Execute|ExecuteSharded|TpuExecute|ThunkExecutor::"
-            r"|cu(?:da)?(?:Launch|Graph(?:Launch|Instantiate)|Memcpy|Memset|Module)|hip(?:Launch|ModuleLaunch|ExtLaunch|ExtModuleLaunch|Graph"
-            r"|Memcpy|Memset)|Memcpy[HDP]|Memset|BufferFromHost|CopyToDevice|TransferTo|Enqueue|RunExecutable)"
+            r"|cu(?:da)?(?:Launch|Graph(?:Launch|Instantiate)|Memcpy|Memset|Module)"
+            r"|hip(?:Launch|ModuleLaunch|ExtLaunch|ExtModuleLaunch|Graph|Memcpy|Memset)|Memcpy[HDP]|Memset|BufferFromHost|CopyToDevice|TransferTo|Enqueue|RunExecutable)"
         ),
     ),
 )
@@ -143,10 +155,13 @@ _LOADING = re.compile(
     re.IGNORECASE,
 )
 _JAX_OP_FRAME = re.compile(
-    r"^\$(?:array\.py:\d+ __\w+__$|(?:array_methods|indexing|lax_numpy|ufuncs|reductions|slicing|array_creation|pjit|pxla)\.py:\d+ )"
+    r"^\$(?:array\.py:\d+ __\w+__$"
+    r"|(?:array_methods|indexing|lax_numpy|ufuncs|reductions|slicing|array_creation|pjit|pxla)\.py:\d+ )"
 )
 """JAX's own Python on the way from one un-jitted array operation to its dispatch."""
-_LOADER_FILE = re.compile(r"(?:^|_)(?:data_?(?:load\w*|set\w*|iter\w*|source\w*|pipe\w*|adapter\w*)|loader|input_pipeline|iterator_ops)(?:_|\.py$)")
+_LOADER_FILE = re.compile(
+    r"(?:^|_)(?:data_?(?:load\w*|set\w*|iter\w*|source\w*|pipe\w*|adapter\w*)|loader|input_pipeline|iterator_ops)(?:_|\.py$)"
+)
 
 
 def host_class(name: str) -> HostClass:
@@ -193,7 +208,9 @@ def _frame_class(name: str) -> HostClass:
     function, file = match.group("function"), match.group("file") or ""
     if _JAX_OP_FRAME.match(name):
         return HostClass.LAUNCH
-    if _LOADING.search(function) or (function in ("__next__", "__iter__", "__getitem__", "next") and _LOADER_FILE.search(file)):
+    if _LOADING.search(function) or (
+        function in ("__next__", "__iter__", "__getitem__", "next") and _LOADER_FILE.search(file)
+    ):
         return HostClass.INPUT
     return HostClass.FRAME
 
@@ -201,7 +218,8 @@ def _frame_class(name: str) -> HostClass:
 _COLLECTIVE_KERNEL = re.compile(r"nccl|rccl|msccl|oneccl|AllReduce|all_reduce_kernel|RingAllGather", re.IGNORECASE)
 _COLLECTIVE_HLO = re.compile(
     r"^%?(?:ragged-)?(?:all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute|collective-broadcast|send|recv"
-    r"|psum|ppermute|pmean|allgather|reduce_scatter|all_gather|all_reduce|all_to_all)(?:-start|-done|-scatter)?(?:[.\d_]*)?(?: = .*)?$"
+    r"|psum|ppermute|pmean|allgather|reduce_scatter|all_gather|all_reduce|all_to_all)"
+    r"(?:-start|-done|-scatter)?(?:[.\d_]*)?(?: = .*)?$"
 )
 _COPY_KERNELS = (
     (DeviceClass.H2D, re.compile(r"^(?:Memcpy|MEMCPY)_?(?:H2D|HtoD|HToD|HTOD)")),

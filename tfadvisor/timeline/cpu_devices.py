@@ -109,9 +109,7 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
 
 
-def _device(
-    trace: HostTrace, threads: Threads, name: str, host: str, thunks: Int64Array, ops: Int64Array
-) -> Device:
+def _device(trace: HostTrace, threads: Threads, name: str, host: str, thunks: Int64Array, ops: Int64Array) -> Device:
     thunk_end = _asynchronous_end(trace, threads, thunks)
     positions = np.concatenate([thunks, ops])
     end = np.concatenate([thunk_end, threads.end[ops]])
@@ -182,7 +180,7 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     candidate = np.isin(threads.row[thunks], named)
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
-    return candidate & same_thread & (following < threads.end[thunks])
+    return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
 
 
 def _calls_of_runs(

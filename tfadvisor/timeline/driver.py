@@ -10,7 +10,16 @@ import numpy.typing as npt
 from tfadvisor.timeline.calls import dispatches
 from tfadvisor.timeline.classes import PYTHON_OPS, HostClass, op_type
 from tfadvisor.timeline.cpu_devices import eager_kernels
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, difference, intersection, union, union_of
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    intersection,
+    union,
+    union_of,
+)
 from tfadvisor.timeline.model import HostActivity, Steps
 from tfadvisor.timeline.nesting import innermost
 from tfadvisor.timeline.threads import Thread, Threads
@@ -137,9 +146,7 @@ def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
     return union(ends[:-1][short], starts[1:][short])
 
 
-def _pending(
-    threads: Threads, driver: int, pipeline: BoolArray
-) -> tuple[Intervals, Intervals, Intervals, Intervals]:
+def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals, Intervals]:
     """(compile, input, launch, Python of the pipeline) on the threads other than the driving one.
 
     The first three leave the input pipeline's own work out.
@@ -153,9 +160,7 @@ def _pending(
 
     compiling = elsewhere([HostClass.COMPILE])
     waiting = difference(elsewhere([HostClass.GET_NEXT]), compiling)
-    launching = elsewhere(
-        [HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP]
-    )
+    launching = elsewhere([HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP])
     python = threads.everywhere(HostClass.OP)
     rows = [row for row in np.unique(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
     python = python[np.isin(threads.row[python], rows) & pipeline[python]]

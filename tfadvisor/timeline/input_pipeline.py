@@ -18,7 +18,9 @@ _MOST_EVENTS = 2_000_000
 _ELEMENT_INDEX = re.compile(r"\[\d+\]")
 _OP_VERSION = re.compile(r"V\d+$")
 _WAITING_KINDS = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
-_HIDDEN = frozenset({"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"})
+_HIDDEN = frozenset(
+    {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
+)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
 
@@ -41,8 +42,9 @@ def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...
     return tuple(found)
 
 
-def _values(trace: HostTrace, threads: Threads, stat: str, positions: np.ndarray) -> np.ndarray:
+def _values(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:
     where, value = threads.integers(trace.stat(stat))
     table = np.zeros(len(threads), np.int64)
     table[where] = value
-    return table[positions]
+    found: Int64Array = table[positions]
+    return found

@@ -40,7 +40,7 @@ def _depths(starts: Int64Array, ends: Int64Array) -> Int64Array:
     An event without length counts as one picosecond long, so that it never closes before it began.
     """
     ended = np.searchsorted(np.sort(np.maximum(ends, starts + 1)), starts, side="right")
-    return np.maximum(np.arange(len(starts), dtype=np.int64) - ended, 0)
+    return np.asarray(np.maximum(np.arange(len(starts), dtype=np.int64) - ended, 0), np.int64)
 
 
 def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:

@@ -31,9 +31,13 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
     launches, _ = threads.integers(trace.stat("correlation_id"))
     launches = np.sort(launches)
     first = np.searchsorted(launches, ops)
-    following = launches[np.minimum(first, max(len(launches) - 1, 0))] if len(launches) else np.zeros(len(ops), np.int64)
+    following = (
+        launches[np.minimum(first, max(len(launches) - 1, 0))] if len(launches) else np.zeros(len(ops), np.int64)
+    )
     same_thread = threads.thread_of(following) == threads.thread_of(ops)
-    launching = (first < len(launches)) & same_thread & (threads.start[following] < threads.end[ops]) if len(ops) else ops > 0
+    launching = (
+        (first < len(launches)) & same_thread & (threads.start[following] < threads.end[ops]) if len(ops) else ops > 0
+    )
     ops = ops[~launching]
     steady = steps.steady()
     step = np.searchsorted(steps.starts, threads.start[ops], side="right") - 1

@@ -61,7 +61,7 @@ def _device_module_line(trace: HostTrace) -> Inferred | None:
         if lines.name[line] != "XLA Modules" or not trace.planes[int(lines.plane[line])].name.startswith("/device:TPU"):
             continue
         part = slice(int(lines.first[line]), int(lines.first[line + 1]))
-        start, duration, row = (c[part] for c in (trace.events.start_ps, trace.events.duration_ps, trace.events.row))
+        start, duration, row = trace.events.start_ps[part], trace.events.duration_ps[part], trace.events.row[part]
         if not len(start):
             continue
         names, group = _grouped(row, {used: _MODULE_NUMBER.sub("", trace.names.name[used]) for used in _distinct(row)})
@@ -168,7 +168,12 @@ def _batches(threads: Threads, driver: int) -> Inferred | None:
     if len(calls) < _LEAST_CYCLES:
         return None
     return _inferred(
-        threads.start[calls], threads.end[calls], StepSource.HOST_LOOP, 0.8, driver, "batches taken from the input pipeline"
+        threads.start[calls],
+        threads.end[calls],
+        StepSource.HOST_LOOP,
+        0.8,
+        driver,
+        "batches taken from the input pipeline",
     )
 
 
@@ -185,9 +190,7 @@ def _host_pattern(threads: Threads, driver: int) -> Inferred | None:
         return None
     lasts = np.append(period.firsts[1:] - 1, len(calls) - 1)
     about = f"a repeated sequence of {period.length} dispatches"
-    return _inferred(
-        starts[period.firsts], ends[lasts], StepSource.LAUNCH_PATTERN, 0.8 * period.match, driver, about
-    )
+    return _inferred(starts[period.firsts], ends[lasts], StepSource.LAUNCH_PATTERN, 0.8 * period.match, driver, about)
 
 
 def _device_pattern(devices: Sequence[Device]) -> Inferred | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +105,7 @@ def host_threads(trace: HostTrace) -> Threads:
     row_kind = host_classes(trace.names.name)
     ordered = [line for group in groups.values() for line in group]
     contiguous = all(len(group) == 1 for group in groups.values()) and all(
-        lines.first[a + 1] == lines.first[b] for a, b in zip(ordered, ordered[1:], strict=False)
+        lines.first[a + 1] == lines.first[b] for a, b in pairwise(ordered)
     )
     threads, at = [], 0
     for index, group in enumerate(groups.values()):
@@ -116,7 +117,7 @@ def host_threads(trace: HostTrace) -> Threads:
     event: Int64Array | None
     if contiguous and ordered:
         lo, hi = int(lines.first[ordered[0]]), int(lines.first[ordered[-1] + 1])
-        start, duration, row = (c[lo:hi] for c in (trace.events.start_ps, trace.events.duration_ps, trace.events.row))
+        start, duration, row = trace.events.start_ps[lo:hi], trace.events.duration_ps[lo:hi], trace.events.row[lo:hi]
         event, first_event = None, lo
     else:
         parts = [np.arange(lines.first[line], lines.first[line + 1]) for line in ordered]

@@ -166,7 +166,10 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, list[tuple[tuple[int, int], ...
         display += plane.event_metadata.display_names
         ranges += plane.event_metadata.ranges
     plane_of = np.concatenate(
-        [np.array([-1], np.int32), np.repeat(np.arange(len(raw), dtype=np.int32), [len(p.event_metadata.keys) for p in raw])]
+        [
+            np.array([-1], np.int32),
+            np.repeat(np.arange(len(raw), dtype=np.int32), [len(p.event_metadata.keys) for p in raw]),
+        ]
     )
     ids = np.concatenate([np.zeros(1, np.int64), *(plane.event_metadata.keys for plane in raw)])
     return Names(plane_of, ids, tuple(names), tuple(display)), ranges, base
@@ -273,7 +276,6 @@ class _Work:
             if self._progress is not None:
                 self._progress(self._done, len(self.row))
 
-
     def _chunk_end(self, index: int) -> int:
         """Where the chunk's bytes end: at the next chunk of its line, or at the line's end."""
         following = index + 1
@@ -329,9 +331,9 @@ def _column(
         mask = kind == span_kind
         if mask.any():
             at, size = np.ascontiguousarray(value[mask]), np.ascontiguousarray(length[mask])
-            codes, first = _wire.intern_spans(buf, at, size)
+            interned, first = _wire.intern_spans(buf, at, size)
             spans = zip(at[first].tolist(), size[first].tolist(), strict=True)
-            pools.append((codes.astype(np.int64), [to_text(bytes(buf[lo : lo + n])) for lo, n in spans]))
+            pools.append((interned.astype(np.int64), [to_text(bytes(buf[lo : lo + n])) for lo, n in spans]))
             places.append(mask)
     for index, owner in enumerate(raw):
         mask = (kind == Kind.REF) & (plane == index)
@@ -366,9 +368,7 @@ class _BufferDetails:
         return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])]) if found else {}
 
 
-def _named_stats(
-    buf: memoryview, stats: list[tuple[int, int, int, int]], names: dict[int, str]
-) -> dict[str, Value]:
+def _named_stats(buf: memoryview, stats: list[tuple[int, int, int, int]], names: dict[int, str]) -> dict[str, Value]:
     """Stats as Python values by name; a later one of the same name wins."""
     out: dict[str, Value] = {}
     for stat_id, kind, value, length in stats:

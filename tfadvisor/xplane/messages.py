@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto as _Field
 
 PACKAGE = "tfadvisor.xplane"
 
@@ -69,7 +70,6 @@ TABLE: dict[str, tuple[tuple[str, int, str, str], ...]] = {
     ),
 }
 
-_Field = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {"i": _Field.TYPE_INT64, "u": _Field.TYPE_UINT64, "d": _Field.TYPE_DOUBLE, "b": _Field.TYPE_BYTES}
 
 

@@ -80,7 +80,9 @@ def damaged(source: Source, position: int | None, reason: str) -> TraceError:
             f"{reason}. This is a text file, not a profiler trace.",
             "Give the `*.xplane.pb` that the profiler wrote, or the logdir that holds it.",
         )
-    return TraceError(where, f"{reason}. The file is cut short or damaged.", "Copy it again, or record the trace again.")
+    return TraceError(
+        where, f"{reason}. The file is cut short or damaged.", "Copy it again, or record the trace again."
+    )
 
 
 def _looks_like_text(head: bytes) -> bool:

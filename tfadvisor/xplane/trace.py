@@ -90,7 +90,9 @@ class Trace:
         return frame
 
 
-def open_trace(path: str | Path, *, run: str | None = None, host: str | None = None, stats: Sequence[str] = ()) -> Trace:
+def open_trace(
+    path: str | Path, *, run: str | None = None, host: str | None = None, stats: Sequence[str] = ()
+) -> Trace:
     """Opens a logdir, a run folder or a trace file. stats: names of the event stats to decode with it.
 
     Raises TraceError when there is nothing to read, UsageError for a run or host that is not there.

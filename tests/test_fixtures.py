@@ -1,0 +1,81 @@
+"""Every recorded fixture: its planted bottleneck is the verdict and the first finding; healthy ones are left alone."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import tfadvisor
+from tfadvisor.report_model import Severity
+
+FIXTURES = sorted(path.parent for path in (Path(__file__).parents[1] / "fixtures").glob("*/truth.yaml"))
+
+
+def truth_of(folder: Path) -> dict[str, object]:
+    truth = yaml.safe_load((folder / "truth.yaml").read_text())
+    assert isinstance(truth, dict)
+    return truth
+
+
+def test_there_are_at_least_twelve_and_two_healthy_ones() -> None:
+    healthy = [folder for folder in FIXTURES if truth_of(folder)["healthy"]]
+
+    assert len(FIXTURES) >= 12
+    assert len(healthy) >= 2
+    assert {truth_of(folder)["framework"] for folder in FIXTURES} == {"tensorflow", "jax"}
+
+
+@pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
+def test_the_planted_bottleneck_is_found(folder: Path) -> None:
+    truth = truth_of(folder)
+
+    report = tfadvisor.analyze(folder)
+    advice = [finding for finding in report.findings if finding.category != "capture"]
+
+    assert report.verdict.bottleneck == truth["bottleneck"]
+    assert report.verdict.healthy is truth["healthy"]
+    assert report.run.framework == truth["framework"]
+    assert report.broken == ()
+    assert sum(report.breakdown.values()) == pytest.approx(1, abs=1e-6)
+    if truth["healthy"]:
+        assert all(finding.severity.rank <= Severity.LOW.rank for finding in report.findings)
+    else:
+        assert advice[0].rule_id == truth["first_finding"]
+        assert advice[0].severity.rank >= Severity.HIGH.rank
+    if "location" in truth:
+        (location,) = advice[0].locations
+        program = (folder / "program.py").read_text().splitlines()
+        assert location.op == truth["location"]
+        assert location.line is not None
+        assert f"def {truth['location']}(" in program[location.line - 1]
+
+
+@pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
+def test_no_two_findings_claim_the_same_class_of_time_alike(folder: Path) -> None:
+    """Of one class of time only one finding may promise all of it."""
+    claims: dict[str, int] = {}
+    for finding in tfadvisor.analyze(folder).findings:
+        if finding.category != "capture" and finding.severity.rank >= Severity.MEDIUM.rank:
+            claims[finding.category] = claims.get(finding.category, 0) + 1
+
+    assert all(count == 1 for count in claims.values()), claims
+
+
+@pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
+def test_the_recording_is_the_one_described_and_tells_nothing_of_its_machine(folder: Path) -> None:
+    packed = (folder / "trace.xplane.pb.gz").read_bytes()
+    recording = json.loads((folder / "recording.json").read_text())
+
+    assert hashlib.sha256(packed).hexdigest() == recording["sha256"]
+    assert recording["packages"]
+    assert not re.search(rb"/(?:root|home|tmp|usr|opt|work)/", gzip.decompress(packed))
+
+
+def test_the_fixtures_stay_small() -> None:
+    assert sum(path.stat().st_size for folder in FIXTURES for path in folder.rglob("*")) < 10_000_000

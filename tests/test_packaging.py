@@ -1,0 +1,70 @@
+"""What is shipped: every package, the compiled decoder, the rules, nothing that only tests need."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tfadvisor.xplane.decode import is_compiled
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> list[str]:
+    target = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    (path,) = target.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()
+
+
+def test_the_wheel_holds_the_compiled_decoder(wheel: list[str]) -> None:
+    assert any(re.fullmatch(r"tfadvisor/xplane/_wire\..*\.so", name) for name in wheel)
+
+
+def test_the_wheel_holds_every_module(wheel: list[str]) -> None:
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tfadvisor").rglob("*.py")}
+
+    assert sources <= set(wheel)
+    assert "tfadvisor/py.typed" in wheel
+
+
+def test_the_wheel_holds_the_rules_without_their_cases(wheel: list[str]) -> None:
+    rules = {path.relative_to(ROOT / "rules").as_posix() for path in (ROOT / "rules").rglob("*.yaml")}
+    shipped = {name.removeprefix("tfadvisor/rules/") for name in wheel if name.startswith("tfadvisor/rules/")} - {
+        "__init__.py"
+    }
+
+    assert shipped == {name for name in rules if not name.endswith(".cases.yaml")}
+
+
+def test_the_wheel_holds_neither_tests_nor_sources_of_the_extension(wheel: list[str]) -> None:
+    assert not [
+        name
+        for name in wheel
+        if name.startswith(("tests/", "fixtures/", "benchmarks/")) or name.endswith((".pyx", ".c"))
+    ]
+
+
+def test_this_installation_uses_the_compiled_decoder() -> None:
+    assert is_compiled()
+
+
+def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
+    """As where no compiler was at hand: slower, and the same report."""
+    code = (
+        "import sys; sys.modules['tfadvisor.xplane._wire'] = None; import tfadvisor; "
+        f"report = tfadvisor.analyze({str(ROOT / 'fixtures' / 'jax-logging')!r}); "
+        "from tfadvisor.xplane.decode import is_compiled; print(is_compiled(), report.verdict.bottleneck)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["False", "host"]

@@ -1,0 +1,33 @@
+"""The pandas frames for notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tfadvisor
+from tests.support.trace_builder import trace
+
+
+def test_events_are_a_frame_with_the_stats_asked_for(tmp_path: Path) -> None:
+    path = trace().step(1, 3).busy("GPU:0", (2, 4), name="k").write(tmp_path)
+
+    opened = tfadvisor.open(path, stats=["step_num", "kernel_details"])
+    frame = opened.events(["step_num", "kernel_details"])
+
+    assert frame["name"].tolist() == ["train", "k"]
+    assert frame["plane"].tolist() == ["/host:CPU", "/device:GPU:0"]
+    assert frame["start_ps"].tolist() == [1_000_000, 2_000_000]
+    assert frame["duration_ps"].tolist() == [2_000_000, 2_000_000]
+    assert frame["step_num"].tolist() == [0, None]
+    assert frame["kernel_details"].tolist() == [None, "regs:1"]
+
+
+def test_lines_are_a_frame(tmp_path: Path) -> None:
+    opened = tfadvisor.open(trace().host("a").step(1, 3).host("b").busy("GPU:0", (2, 4)).write(tmp_path))
+
+    frame = opened.lines()
+
+    assert frame[["host", "plane", "name", "events"]].values.tolist() == [
+        [0, "/host:CPU", "python", 1],
+        [1, "/device:GPU:0", "Stream #1(Compute)", 1],
+    ]
