@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import tfadvisor.metrics  # noqa: F401
+from tfadvisor.engine.catalogue import load_catalogue
+from tfadvisor.engine.compiled_rules import compile_rules, read_compiled
 from tfadvisor.xplane.decode import is_compiled
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +45,16 @@ def test_the_wheel_holds_the_rules_without_their_cases(wheel: list[str]) -> None
         "__init__.py"
     }
 
-    assert shipped == {name for name in rules if not name.endswith(".cases.yaml")}
+    assert shipped == {name for name in rules if not name.endswith(".cases.yaml")} | {"catalogue.json"}
+
+
+def test_the_compiled_rules_are_the_yaml(tmp_path: Path) -> None:
+    compile_rules(ROOT / "rules", tmp_path)
+
+    compiled = read_compiled(tmp_path)
+
+    assert compiled is not None
+    assert sorted(compiled, key=lambda rule: rule.id) == list(load_catalogue().rules)
 
 
 def test_the_wheel_holds_neither_tests_nor_sources_of_the_extension(wheel: list[str]) -> None:

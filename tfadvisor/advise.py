@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
@@ -12,6 +11,7 @@ from tfadvisor.engine.catalogue import load_catalogue
 from tfadvisor.engine.run_rules import run_rules
 from tfadvisor.errors import TraceError
 from tfadvisor.metrics.registry import Settings, measure
+from tfadvisor.record import record
 from tfadvisor.report_model import Report
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
@@ -22,7 +22,7 @@ Progress = Callable[[str, int, int], None]
 """Called with (host file, events done, events in all) while large files are decoded."""
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     """What `analyze` can be told.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
 from tfadvisor.engine.run_rules import Outcomes
 from tfadvisor.engine.verdict import give_verdict
 from tfadvisor.errors import RuleError
+from tfadvisor.lean_numpy import median, percentile
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report_model import (
@@ -28,6 +28,7 @@ from tfadvisor.report_model import (
 from tfadvisor.timeline.model import StepKind, TimeClass
 from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
 from tfadvisor.units import PS_PER_MS
+from tfadvisor.version import VERSION
 
 
 def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rules: Sequence[RuleError]) -> Report:
@@ -37,7 +38,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
     broken += outcomes.broken
     broken += [Broken(name, one.reason) for name, one in metrics.items() if one.broken]
     return Report(
-        tool=Tool("tfadvisor", tool_version()),
+        tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
         steps=_steps_info(run),
         breakdown=breakdown,
@@ -55,14 +56,6 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
         ),
         broken=tuple(broken),
     )
-
-
-def tool_version() -> str:
-    """The installed version; "unknown" when the package runs from a bare source tree."""
-    try:
-        return version("tfadvisor")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _breakdown(run: RunTimeline) -> dict[str, float]:
@@ -143,8 +136,8 @@ def _times(run: RunTimeline) -> StepTimes | None:
         return None
     return StepTimes(
         mean=float(periods.mean()),
-        median=float(np.median(periods)),
-        p95=float(np.percentile(periods, 95)),
+        median=float(median(periods)),
+        p95=float(percentile(periods, 95)),
         min=float(periods.min()),
         max=float(periods.max()),
         stdev=float(periods.std()),

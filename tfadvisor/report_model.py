@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any
+
+from tfadvisor.record import fields_of, record
 
 SCHEMA_VERSION = "1"
 
@@ -28,7 +29,7 @@ class Severity(Enum):
         return ("info", "low", "medium", "high", "critical").index(self.value)
 
 
-@dataclass(frozen=True)
+@record
 class Tool:
     """Who wrote the report."""
 
@@ -36,7 +37,7 @@ class Tool:
     version: str
 
 
-@dataclass(frozen=True)
+@record
 class DeviceInfo:
     """One device that worked in the run."""
 
@@ -46,7 +47,7 @@ class DeviceInfo:
     host: str
 
 
-@dataclass(frozen=True)
+@record
 class RunInfo:
     """What was analysed. captured_at: ISO time in UTC or None. window_ms: from the first event to the last."""
 
@@ -60,7 +61,7 @@ class RunInfo:
     window_ms: float
 
 
-@dataclass(frozen=True)
+@record
 class StepTimes:
     """Periods of the counted steps, start to start, ms."""
 
@@ -72,7 +73,7 @@ class StepTimes:
     stdev: float
 
 
-@dataclass(frozen=True)
+@record
 class StepInfo:
     """One counted step. breakdown: share of its period per class, mean over the devices."""
 
@@ -84,7 +85,7 @@ class StepInfo:
     breakdown: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@record
 class SetAsideStep:
     """A step that does not count, and why: compiling, warm-up or cut-off."""
 
@@ -95,7 +96,7 @@ class SetAsideStep:
     reason: str
 
 
-@dataclass(frozen=True)
+@record
 class StepsInfo:
     """The counted steps. source: how they were found; confidence 0..1; about: what they were told by."""
 
@@ -108,7 +109,7 @@ class StepsInfo:
     set_aside: tuple[SetAsideStep, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Verdict:
     """bottleneck: what costs most; fraction: its share of step time; healthy: nothing costs enough to act on."""
 
@@ -118,7 +119,7 @@ class Verdict:
     summary: str
 
 
-@dataclass(frozen=True)
+@record
 class MetricValue:
     """A metric's number, or None and the reason."""
 
@@ -128,7 +129,7 @@ class MetricValue:
     about: str
 
 
-@dataclass(frozen=True)
+@record
 class Evidence:
     """A metric by name or a text, with its value and unit ("text" for words)."""
 
@@ -138,7 +139,7 @@ class Evidence:
     unit: str
 
 
-@dataclass(frozen=True)
+@record
 class Saving:
     """What a fix could save: a range of shares of step time, and what the range rests on."""
 
@@ -147,7 +148,7 @@ class Saving:
     basis: str
 
 
-@dataclass(frozen=True)
+@record
 class Fix:
     """kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself."""
 
@@ -159,7 +160,7 @@ class Fix:
     side_effect: str
 
 
-@dataclass(frozen=True)
+@record
 class Location:
     """A place in the user's program; file is as the trace names it, without its folder."""
 
@@ -168,7 +169,7 @@ class Location:
     op: str
 
 
-@dataclass(frozen=True)
+@record
 class SourceRef:
     """Where a rule's knowledge comes from."""
 
@@ -177,7 +178,7 @@ class SourceRef:
     url: str
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """One thing to change. caveat: why to trust it less, "" when nothing speaks against it."""
 
@@ -194,7 +195,7 @@ class Finding:
     caveat: str
 
 
-@dataclass(frozen=True)
+@record
 class NotApplicable:
     """A rule that the trace cannot decide."""
 
@@ -202,7 +203,7 @@ class NotApplicable:
     reason: str
 
 
-@dataclass(frozen=True)
+@record
 class CaptureNote:
     """What is wrong with the trace itself and what to do at the next capture."""
 
@@ -212,7 +213,7 @@ class CaptureNote:
     snippet: str
 
 
-@dataclass(frozen=True)
+@record
 class Broken:
     """A rule or metric that failed; the rest of the report stands."""
 
@@ -220,7 +221,7 @@ class Broken:
     error: str
 
 
-@dataclass(frozen=True)
+@record
 class Report:
     """Everything that one analysis found. findings: the largest saving first."""
 
@@ -233,7 +234,7 @@ class Report:
     findings: tuple[Finding, ...]
     not_applicable: tuple[NotApplicable, ...]
     capture: tuple[CaptureNote, ...]
-    broken: tuple[Broken, ...] = field(default=())
+    broken: tuple[Broken, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
@@ -249,8 +250,8 @@ class Report:
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if names := fields_of(value):
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 import tfadvisor.metrics  # noqa: F401
@@ -13,6 +11,7 @@ from tfadvisor.engine.run_rules import judge, run_rules
 from tfadvisor.engine.verdict import give_verdict
 from tfadvisor.engine.wording import fill
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.record import replace
 from tfadvisor.report_model import Finding, NotApplicable, Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
 from tests.support.trace_builder import trace
+from tfadvisor.record import replace
 from tfadvisor.report.as_json import as_json
 from tfadvisor.report.markdown import as_markdown
 from tfadvisor.report.printable import one_line, printable

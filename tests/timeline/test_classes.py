@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.classes import (
-    DeviceClass,
-    HostClass,
-    device_class,
-    frame_place,
-    hlo_class,
-    host_class,
-    is_control_flow,
-    op_type,
-)
+from tfadvisor.timeline.classes import DeviceClass, HostClass
+from tfadvisor.timeline.device_names import device_class, hlo_class, is_control_flow
+from tfadvisor.timeline.frame_names import frame_place
+from tfadvisor.timeline.host_names import host_class, op_type
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.shared_traces import shared_trace_files
 from tests.support.trace_builder import trace
 from tfadvisor.errors import TraceError
+from tfadvisor.record import fields_of
 from tfadvisor.timeline.build import SELECTION
 from tfadvisor.xplane import compiled, messages, twin
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
@@ -52,7 +53,7 @@ def assert_same(one: HostTrace | None, other: HostTrace | None) -> None:
 
 
 def assert_same_table(one: object, other: object) -> None:
-    for field in one.__dataclass_fields__:  # type: ignore[attr-defined]
+    for field in fields_of(one):
         left, right = getattr(one, field), getattr(other, field)
         if isinstance(left, np.ndarray):
             assert left.dtype == right.dtype, field

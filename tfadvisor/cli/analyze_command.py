@@ -2,111 +2,104 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tfadvisor.advise import Options, analyze_run
+from tfadvisor.cli.arguments import Parser, gigabytes_per_second, parameter_count, step_range
 from tfadvisor.errors import UsageError
-from tfadvisor.report.as_json import as_json
 from tfadvisor.report.printable import printable
 from tfadvisor.report_model import Report, Severity
 from tfadvisor.xplane.runs import Run, choose_run
 
 _LARGE = 64 << 20
-_COUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKmMbBgGtT]?)$")
-_THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+_DESCRIPTION = """\
+Say where the step's time goes, why, and what to change.
+
+Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written beside it."""
+_EXAMPLES = """\
+Examples:
+  tfadvisor analyze logdir/
+  tfadvisor analyze logdir/ --run 2026_01_31_12_00_00 --details
+  tfadvisor analyze worker0.xplane.pb worker1.xplane.pb --format json -o report.json
+  tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
+
+Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
 
 
-class Format(str, Enum):
-    """Forms of the report."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-
-
-class Level(str, Enum):
-    """Severities for --fail-on."""
-
-    critical = "critical"
-    high = "high"
-    medium = "medium"
-    low = "low"
-    info = "info"
-
-
-def analyze(
-    path: Annotated[
-        list[Path],
-        typer.Argument(
-            help="A logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run.",
-            metavar="PATH",
-            readable=False,  # an unreadable path is told by who reads it, as every other bad input
-        ),
-    ],
-    run: Annotated[str | None, typer.Option(help="The run to analyse instead of the newest.", metavar="NAME")] = None,
-    host: Annotated[str | None, typer.Option(help="Only this host of the run.", metavar="NAME")] = None,
-    format: Annotated[
-        Format, typer.Option("--format", "-f", help="Form of the report on standard output.")
-    ] = Format.text,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report to a file.", metavar="FILE")
-    ] = None,
-    details: Annotated[bool, typer.Option("--details", help="Text: every finding, fix, metric and step.")] = False,
-    rules: Annotated[
-        list[Path] | None, typer.Option(help="A folder with more rules; may be repeated.", metavar="DIR")
-    ] = None,
-    disable: Annotated[
-        list[str] | None, typer.Option(help="A rule to leave out; may be repeated.", metavar="ID")
-    ] = None,
-    params: Annotated[str | None, typer.Option(help="Model parameters, as 110M or 6.7B.", metavar="N")] = None,
-    bandwidth: Annotated[float | None, typer.Option(help="Bandwidth between devices, GB/s.", metavar="GB/S")] = None,
-    fail_on: Annotated[Level | None, typer.Option(help="Exit with 1 if a finding is at least this severe.")] = None,
-    steps: Annotated[
-        str | None, typer.Option(help="Only steps A up to but not B, counted from 0.", metavar="A:B")
-    ] = None,
-) -> int:
-    """Say where the step's time goes, why, and what to change.
-
-    Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written beside it.
-
-    Examples:
-
-      tfadvisor analyze logdir/
-
-      tfadvisor analyze logdir/ --run 2026_01_31_12_00_00 --details
-
-      tfadvisor analyze worker0.xplane.pb worker1.xplane.pb --format json -o report.json
-    """
-    options = Options(
-        run=run,
-        host=host,
-        rules=tuple(rules or ()),
-        disabled=tuple(disable or ()),
-        parameters=_parameters(params),
-        bandwidth_gb_s=_bandwidth(bandwidth),
-        steps=_step_range(steps),
+def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Adds `analyze` with its options."""
+    parser = commands.add_parser(
+        "analyze",
+        help="where the step's time goes, why, and what to change",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
     )
-    chosen, number = choose_run(path, run, host)
-    if output is not None:
-        _check_outside(output, path)
-    if number > 1 and run is None:
+    parser.set_defaults(call=analyze)
+    parser.add_argument(
+        "path",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run",
+    )
+    chosen = parser.add_argument_group("what to analyse")
+    chosen.add_argument("--run", metavar="NAME", help="the run to analyse instead of the newest")
+    chosen.add_argument("--host", metavar="NAME", help="only this host of the run")
+    chosen.add_argument("--steps", type=step_range, metavar="A:B", help="only steps A up to but not B, counted from 0")
+    chosen.add_argument("--params", type=parameter_count, metavar="N", help="model parameters, as 110M or 6.7B")
+    chosen.add_argument("--bandwidth", type=gigabytes_per_second, metavar="GB/S", help="bandwidth between devices")
+    rules = parser.add_argument_group("rules")
+    rules.add_argument(
+        "--rules",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder with more rules; may be repeated",
+    )
+    rules.add_argument(
+        "--disable", action="append", default=[], metavar="ID", help="a rule to leave out; may be repeated"
+    )
+    rules.add_argument(
+        "--fail-on", choices=[one.value for one in Severity], help="exit with 1 if a finding is at least this severe"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--format", "-f", choices=["text", "json", "markdown"], default="text", help="form of the report (text)"
+    )
+    output.add_argument(
+        "--output", "-o", type=Path, metavar="FILE", help="write the report to a file instead of standard output"
+    )
+    output.add_argument("--details", action="store_true", help="text: every finding, fix, metric and step")
+
+
+def analyze(arguments: argparse.Namespace) -> int:
+    """Runs the command and returns its exit code."""
+    options = Options(
+        run=arguments.run,
+        host=arguments.host,
+        rules=tuple(arguments.rules),
+        disabled=tuple(arguments.disable),
+        parameters=arguments.params,
+        bandwidth_gb_s=arguments.bandwidth,
+        steps=arguments.steps,
+    )
+    chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
+    if arguments.output is not None:
+        _check_outside(arguments.output, arguments.path)
+    if number > 1 and arguments.run is None:
         _note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
     with _progress(chosen) as progress:
         report = analyze_run(chosen, options, progress)
-    _write(report, format, output, details)
+    _write(report, arguments.format, arguments.output, details=arguments.details)
     for broken in report.broken:
         _note(f"{broken.name}: {broken.error}")
-    return exit_code(report, Severity(fail_on.value) if fail_on else None)
+    return exit_code(report, Severity(arguments.fail_on) if arguments.fail_on else None)
 
 
 def exit_code(report: Report, fail_on: Severity | None) -> int:
@@ -117,15 +110,18 @@ def exit_code(report: Report, fail_on: Severity | None) -> int:
     return 5 if report.broken else 0
 
 
-def _write(report: Report, format: Format, output: Path | None, details: bool) -> None:
-    if format is Format.json:
+def _write(report: Report, form: str, output: Path | None, *, details: bool) -> None:
+    """Each form is imported only when it is asked for."""
+    if form == "json":
+        from tfadvisor.report.as_json import as_json  # noqa: PLC0415
+
         text = as_json(report)
-    elif format is Format.markdown:
+    elif form == "markdown":
         from tfadvisor.report.markdown import as_markdown  # noqa: PLC0415
 
         text = as_markdown(report)
     else:
-        from tfadvisor.report.terminal import as_text, print_report  # noqa: PLC0415  (rich, only when it prints)
+        from tfadvisor.report.terminal import as_text, print_report  # noqa: PLC0415
 
         if output is None:
             print_report(report, sys.stdout, details=details)
@@ -133,13 +129,14 @@ def _write(report: Report, format: Format, output: Path | None, details: bool) -
         text = as_text(report, details=details)
     if output is None:
         sys.stdout.write(text)
-        sys.stdout.flush()
     else:
         _replace_file(output, text)
 
 
 def _replace_file(path: Path, text: str) -> None:
     """Written beside the target and renamed, so that a reader never sees half a report."""
+    import tempfile  # noqa: PLC0415  (10 ms that only an output file needs)
+
     try:
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
         try:
@@ -166,43 +163,17 @@ def _check_outside(output: Path, paths: list[Path]) -> None:
             )
 
 
-def _parameters(text: str | None) -> int | None:
-    if text is None:
-        return None
-    match = _COUNT.match(text.replace(",", "").replace("_", ""))
-    if not match or float(match.group(1)) <= 0:
-        raise UsageError(f"--params {text}: give a number of parameters, as 110M or 6700000000.")
-    return round(float(match.group(1)) * _THOUSANDS[match.group(2).lower()])
-
-
-def _bandwidth(value: float | None) -> float | None:
-    if value is not None and not 0 < value < float("inf"):
-        raise UsageError(f"--bandwidth {value}: give GB/s above 0.")
-    return value
-
-
-def _step_range(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    match = re.match(r"^(\d+)?:(\d+)?$", text)
-    if not match:
-        raise UsageError(f"--steps {text}: give a range as 2:8, 2: or :8.")
-    first, last = match.groups()
-    return int(first or 0), int(last) if last else sys.maxsize
-
-
 @contextmanager
 def _progress(run: Run) -> Iterator[Callable[[str, int, int], None] | None]:
     """A bar on a terminal while large files are read; nothing elsewhere."""
-    size = sum(file.stat().st_size for file in run.files)
-    if size < _LARGE or not sys.stderr.isatty():
+    if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
         yield None
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
@@ -210,6 +181,13 @@ def _progress(run: Run) -> Iterator[Callable[[str, int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks = {file.name: bar.add_task(printable(file.name), total=None) for file in run.files}
         yield lambda name, done, total: bar.update(tasks[name], completed=done, total=total)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0  # reading it will say what is wrong
 
 
 def _note(message: str) -> None:

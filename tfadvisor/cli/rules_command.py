@@ -2,69 +2,78 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be checked)
-from tfadvisor.engine.cases import check_folder
+from tfadvisor.cli.arguments import Parser
 from tfadvisor.engine.catalogue import load_catalogue
 from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import printable
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="The rule catalogue: list it, read a rule, check a folder of rules.",
-)
-_Folders = Annotated[
-    list[Path] | None, typer.Option("--rules", help="A folder with more rules; may be repeated.", metavar="DIR")
-]
+
+def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Adds `rules` with list, show and check."""
+    about = "The rule catalogue: list it, read a rule, check a folder of rules."
+    parser = commands.add_parser("rules", help="the rule catalogue", description=about)
+    below = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="tfadvisor rules")
+    listed = below.add_parser(
+        "list", help="one line a rule", description="One line a rule: its id, what it is about, its title."
+    )
+    listed.set_defaults(call=list_rules)
+    shown = below.add_parser(
+        "show", help="one rule", description="One rule: why it matters, what it prescribes, and where that comes from."
+    )
+    shown.set_defaults(call=show_rule)
+    shown.add_argument("id", metavar="ID")
+    for one in (listed, shown):
+        one.add_argument(
+            "--rules", type=Path, action="append", default=[], metavar="DIR", help="a folder with more rules"
+        )
+    check = below.add_parser(
+        "check", help="lint a folder and run its cases", description="Lint every rule of a folder and run its cases."
+    )
+    check.set_defaults(call=check_rules)
+    check.add_argument("folder", type=Path, metavar="DIR", help="a folder with rule files and their cases")
 
 
-@app.command("list")
-def list_rules(rules: _Folders = None) -> int:
-    """One line a rule: its id, what it is about, its title."""
-    catalogue = load_catalogue(tuple(rules or ()))
+def list_rules(arguments: argparse.Namespace) -> int:
+    """One line a rule."""
+    catalogue = load_catalogue(arguments.rules)
     width = max((len(rule.id) for rule in catalogue.rules), default=0)
     for rule in sorted(catalogue.rules, key=lambda rule: (rule.category, rule.id)):
-        typer.echo(f"{rule.id:<{width}}  {rule.category:<10}  {printable(rule.title)}")
+        sys.stdout.write(f"{rule.id:<{width}}  {rule.category:<10}  {printable(rule.title)}\n")
     for error in catalogue.broken:
         sys.stderr.write(f"tfadvisor: {printable(str(error))}\n")
     return 5 if catalogue.broken else 0
 
 
-@app.command("show")
-def show_rule(rule_id: Annotated[str, typer.Argument(metavar="ID")], rules: _Folders = None) -> int:
-    """One rule: why it matters, when it fires, what it prescribes, and where that comes from."""
-    catalogue = load_catalogue(tuple(rules or ()))
-    rule = next((one for one in catalogue.rules if one.id == rule_id), None)
+def show_rule(arguments: argparse.Namespace) -> int:
+    """One rule's page."""
+    catalogue = load_catalogue(arguments.rules)
+    rule = next((one for one in catalogue.rules if one.id == arguments.id), None)
     if rule is None:
-        raise UsageError(f"no rule is called {rule_id}. `tfadvisor rules list` names them all.")
-    typer.echo(f"{rule.id} ({rule.category})\n{printable(rule.title)}\n\n{printable(rule.why)}")
+        raise UsageError(f"no rule is called {arguments.id}. `tfadvisor rules list` names them all.")
+    lines = [f"{rule.id} ({rule.category})", rule.title, "", rule.why]
     for fix in rule.fixes:
-        typer.echo(f"\nFix ({fix.kind}): {printable(fix.do)}\n")
-        typer.echo("\n".join(f"    {line}" for line in printable(fix.snippet).splitlines()))
-        typer.echo(f"  Valid for: {printable(fix.valid_for)}")
+        lines += ["", f"Fix ({fix.kind}): {fix.do}", "", *(f"    {line}" for line in fix.snippet.splitlines())]
+        lines.append(f"  Valid for: {fix.valid_for}")
         if fix.side_effect:
-            typer.echo(f"  Side effect: {printable(fix.side_effect)}")
-    typer.echo("")
-    for source in rule.source:
-        typer.echo(f"Source: {source.doc} {source.section} {source.url}")
+            lines.append(f"  Side effect: {fix.side_effect}")
+    lines += ["", *(f"Source: {source.doc} {source.section} {source.url}" for source in rule.source)]
+    sys.stdout.write(printable("\n".join(lines)) + "\n")
     return 0
 
 
-@app.command("check")
-def check_rules(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rule files and their cases.")],
-) -> int:
-    """Lint every rule of a folder and run its cases."""
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder.")
-    checked = check_folder(folder)
+def check_rules(arguments: argparse.Namespace) -> int:
+    """Failures one a line, then the counts."""
+    from tfadvisor.engine.cases import check_folder  # noqa: PLC0415  (reads YAML, which listing rules does not need)
+
+    if not arguments.folder.is_dir():
+        raise UsageError(f"{arguments.folder}: no such folder.")
+    checked = check_folder(arguments.folder)
     for failure in checked.failures:
-        typer.echo(printable(failure))
-    typer.echo(f"{checked.rules} rules, {checked.cases} cases, {len(checked.failures)} failures")
+        sys.stdout.write(printable(failure) + "\n")
+    sys.stdout.write(f"{checked.rules} rules, {checked.cases} cases, {len(checked.failures)} failures\n")
     return 5 if checked.failures else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,14 @@ from tfadvisor.engine.run_rules import judge
 from tfadvisor.engine.yaml_marks import Marked, load
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.record import record
 from tfadvisor.report_model import Finding, NotApplicable
 
 _OUTCOMES = ("quiet", "fired", "not-applicable")
 _ABSENT = "not given in this case"
 
 
-@dataclass(frozen=True)
+@record
 class Case:
     """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable."""
 
@@ -30,7 +30,7 @@ class Case:
     severity: str | None
 
 
-@dataclass(frozen=True)
+@record
 class Checked:
     """What a folder of rules came to."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
+from tfadvisor.engine.compiled_rules import is_rule, read_compiled, rule_files
 from tfadvisor.engine.conditions import names_in
 from tfadvisor.engine.rule import Rule, parse_rule
 from tfadvisor.engine.wording import is_known, placeholders
 from tfadvisor.engine.yaml_marks import Marked, load
 from tfadvisor.errors import RuleError, UsageError
+from tfadvisor.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Catalogue:
     """rules: by id. broken: files that could not be used; the others still run."""
 
@@ -28,9 +28,9 @@ def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> 
     Raises UsageError for a folder that is not there and a disabled id that no rule has. A broken file is reported in
     `broken`, not raised.
     """
-    rules: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
-    for file, text in [*_builtin_files(), *_files_of(extra, broken)]:
+    for file, text in _files_of(extra, broken):
         try:
             rule = checked(load(text, file))
             if rule.id in rules:
@@ -74,15 +74,13 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
                 yield f"fixes.{index}.when", name
 
 
-def _builtin_files() -> list[tuple[str, str]]:
-    found = []
-    root = resources.files("tfadvisor.rules")
-    for family in sorted(root.iterdir(), key=lambda one: one.name):
-        if family.is_dir():
-            for file in sorted(family.iterdir(), key=lambda one: one.name):
-                if _is_rule(file.name):
-                    found.append((f"rules/{family.name}/{file.name}", file.read_text(encoding="utf-8")))
-    return found
+def built_in_rules() -> list[Rule]:
+    """The rules of the package: compiled when it was built, else read from their YAML, as in a development checkout."""
+    from importlib import import_module  # noqa: PLC0415
+
+    root = Path(import_module("tfadvisor.rules").__path__[0])  # a folder of data, mapped into the package by the build
+    compiled = read_compiled(root)
+    return compiled if compiled is not None else [checked(load(text, file)) for file, text in rule_files(root)]
 
 
 def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[str, str]]:
@@ -91,13 +89,9 @@ def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[st
         if not folder.is_dir():
             raise UsageError(f"--rules {folder}: no such folder.")
         for file in sorted(folder.rglob("*.yaml")):
-            if _is_rule(file.name):
+            if is_rule(file.name):
                 try:
                     found.append((str(file), file.read_text(encoding="utf-8")))
                 except (OSError, UnicodeDecodeError) as error:
                     broken.append(RuleError(str(file), 1, "", f"cannot be read: {error}"))
     return found
-
-
-def _is_rule(name: str) -> bool:
-    return name.endswith(".yaml") and not name.endswith(".cases.yaml")

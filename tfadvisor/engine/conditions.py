@@ -7,11 +7,13 @@ soon as one part is, `any` true as soon as one is; otherwise an unknown part mak
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfadvisor.engine.yaml_marks import Marked
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.record import record
+
+if TYPE_CHECKING:
+    from tfadvisor.metrics.registry import Metrics
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda value, bound: value > bound,
@@ -21,7 +23,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Truth:
     """holds: True, False, or None for unknown; why: the reason when unknown."""
 
@@ -29,7 +31,7 @@ class Truth:
     why: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Compare:
     """A metric against a number."""
 
@@ -38,7 +40,7 @@ class Compare:
     bound: float
 
 
-@dataclass(frozen=True)
+@record
 class FactIs:
     """A fact against the words it may equal."""
 
@@ -46,7 +48,7 @@ class FactIs:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Known:
     """Whether a metric or fact is present at all."""
 
@@ -54,7 +56,7 @@ class Known:
     known: bool
 
 
-@dataclass(frozen=True)
+@record
 class Joined:
     """all, any, or not (of one part)."""
 

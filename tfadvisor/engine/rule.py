@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tfadvisor.engine.conditions import Condition, parse_condition
 from tfadvisor.engine.yaml_marks import Marked
+from tfadvisor.record import record
 from tfadvisor.report_model import Severity, SourceRef
 
 CATEGORIES = (
@@ -31,7 +31,7 @@ FIX_KINDS = ("code", "env", "flag", "config", "command")
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
 
-@dataclass(frozen=True)
+@record
 class SavingRule:
     """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range."""
 
@@ -41,7 +41,7 @@ class SavingRule:
     basis: str
 
 
-@dataclass(frozen=True)
+@record
 class FixRule:
     """One edit. when: only shown if it holds, None for always."""
 
@@ -54,7 +54,7 @@ class FixRule:
     when: Condition | None
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """One rule file. severity: fixed, or None when the saving decides. note: for capture rules, what to do next time."""
 

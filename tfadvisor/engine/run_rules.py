@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfadvisor.engine.conditions import evaluate
 from tfadvisor.engine.rule import FixRule, Rule
 from tfadvisor.engine.wording import fill
 from tfadvisor.metrics.registry import Metrics
+from tfadvisor.record import record
 from tfadvisor.report_model import Broken, Evidence, Finding, Fix, Location, NotApplicable, Saving, Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
@@ -19,7 +19,7 @@ _WEAK_CONFIDENCE = 0.5
 _PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d+)\)$")
 
 
-@dataclass(frozen=True)
+@record
 class Outcomes:
     """What all rules came to; quiet: the ids of those that looked and found nothing."""
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from tfadvisor.errors import RuleError
+from tfadvisor.record import record
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LARGEST = 1 << 20
 _DEEPEST = 40
 
 
-@dataclass(frozen=True)
+@record
 class Marked:
     """data: dicts, lists, strings, numbers, booleans and None. lines: dotted path -> line, counting from 1."""
 
@@ -35,11 +32,13 @@ def load(text: str, file: str) -> Marked:
 
     Aliases are refused since a few of them can stand for gigabytes, deep nesting since it exhausts the stack.
     """
+    import yaml  # noqa: PLC0415  (installed packages carry their rules compiled; only other people's are YAML at run time)
+
     if len(text) > _LARGEST:
         raise RuleError(file, 1, "", "is larger than 1 MiB; a rule file is a few kilobytes")
     try:
         _refuse_what_no_rule_needs(text, file)
-        loader = _Loader(text)
+        loader = _safe_loader()(text)
         try:
             node = loader.get_single_node()
             marked = Marked(file, None, {"": 1})
@@ -53,10 +52,19 @@ def load(text: str, file: str) -> Marked:
     return Marked(file, data, marked.lines)
 
 
+def _safe_loader() -> Any:
+    """The safe loader, the one in C where PyYAML was built with it."""
+    import yaml  # noqa: PLC0415
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _refuse_what_no_rule_needs(text: str, file: str) -> None:
     """Walks the events without building anything."""
+    import yaml  # noqa: PLC0415
+
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=_safe_loader()):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise RuleError(file, line, "", "uses an anchor or alias, which rules do not need")
@@ -69,6 +77,8 @@ def _refuse_what_no_rule_needs(text: str, file: str) -> None:
 
 
 def _build(node: Any, path: str, marked: Marked, loader: Any) -> Any:
+    import yaml  # noqa: PLC0415
+
     marked.lines[path] = node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
+from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import class_shares, device_steps, in_windows, needs_steps, ps_per_step
 from tfadvisor.timeline.classes import DeviceClass
@@ -58,8 +57,8 @@ def allreduce_ms_per_step(question: Question) -> float:
     """Absent when no collective is an AllReduce."""
     sets = []
     for host, device in _communicating(question):
-        rows = [row for row in np.unique(device.ops.name).tolist() if _ALL_REDUCE.search(device.ops.names[row])]
-        mine = np.isin(device.ops.name, rows) & (device.ops.kind == DeviceClass.COLLECTIVE)
+        rows = [row for row in distinct(device.ops.name).tolist() if _ALL_REDUCE.search(device.ops.names[row])]
+        mine = is_in(device.ops.name, rows) & (device.ops.kind == DeviceClass.COLLECTIVE)
         sets.append((host, union(device.ops.start[mine], device.ops.end[mine])))
     if not any(len(one) for _, one in sets):
         raise MetricAbsent("no collective of this trace is an AllReduce")

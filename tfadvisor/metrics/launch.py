@@ -6,9 +6,11 @@ import re
 
 import numpy as np
 
+from tfadvisor.lean_numpy import distinct, is_in, median, percentile
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import device_steps, gpus, in_windows, needs_device, needs_steps, windows
-from tfadvisor.timeline.classes import DeviceClass, op_type
+from tfadvisor.timeline.classes import DeviceClass
+from tfadvisor.timeline.host_names import op_type
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.kernel_names import short_name
 from tfadvisor.timeline.model import Device
@@ -26,7 +28,7 @@ _NUMBERED = re.compile(r"[._]\d+$")
 )
 def kernel_launch_latency_us(question: Question) -> float:
     """Microseconds, over the counted steps of all GPUs."""
-    return float(np.median(_latencies(question))) / PS_PER_US
+    return float(median(_latencies(question))) / PS_PER_US
 
 
 @metric(
@@ -36,7 +38,7 @@ def kernel_launch_latency_us(question: Question) -> float:
 )
 def kernel_launch_latency_us_p95(question: Question) -> float:
     """Microseconds."""
-    return float(np.percentile(_latencies(question), 95)) / PS_PER_US
+    return float(percentile(_latencies(question), 95)) / PS_PER_US
 
 
 def _latencies(question: Question) -> Int64Array:
@@ -57,7 +59,7 @@ def _stream_free_since(device: Device) -> Int64Array:
     """For each event the end of what ran before it on its stream; the earliest time where nothing did."""
     ops = device.ops
     out = np.full(len(ops), np.iinfo(np.int64).min)
-    for stream in np.unique(ops.stream).tolist():
+    for stream in distinct(ops.stream).tolist():
         mine = np.flatnonzero(ops.stream == stream)
         out[mine[1:]] = np.maximum.accumulate(ops.end[mine])[:-1]
     return out
@@ -84,7 +86,7 @@ def kernels_per_step(question: Question) -> float:
 @metric("median_kernel_us", unit=Unit.US, about="Median length of a kernel (on a CPU: an op) of the counted steps.")
 def median_kernel_us(question: Question) -> float:
     """Microseconds."""
-    return float(np.median(_compute_lengths(question))) / PS_PER_US
+    return float(median(_compute_lengths(question))) / PS_PER_US
 
 
 def _compute_lengths(question: Question) -> Int64Array:
@@ -142,11 +144,11 @@ def eager_op_share(question: Question) -> float:
 
 def _is_eager(device: Device) -> np.ndarray:
     ops = device.ops
-    eager_rows = [row for row in np.unique(ops.name).tolist() if ops.names[row].startswith("KernelAndDevice")]
-    out = np.isin(ops.name, eager_rows)
-    for module in np.unique(ops.module[ops.module >= 0]).tolist():
+    eager_rows = [row for row in distinct(ops.name).tolist() if ops.names[row].startswith("KernelAndDevice")]
+    out = is_in(ops.name, eager_rows)
+    for module in distinct(ops.module[ops.module >= 0]).tolist():
         mine = ops.module == module
-        if len(np.unique(ops.name[mine])) <= 2:
+        if len(distinct(ops.name[mine])) <= 2:
             out |= mine
     return out
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+from tfadvisor.record import record
 from tfadvisor.timeline.run_timeline import RunTimeline
 from tfadvisor.units import Unit
 
@@ -14,7 +14,7 @@ class MetricAbsent(Exception):
     """The trace cannot answer; the message says why, as the end of a sentence."""
 
 
-@dataclass(frozen=True)
+@record
 class Settings:
     """What the user told us that no trace can hold: model parameters, and bandwidth between devices in GB/s."""
 
@@ -22,7 +22,7 @@ class Settings:
     bandwidth_gb_s: float | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Question:
     """What a metric function gets: the timeline and the user's settings."""
 
@@ -30,7 +30,7 @@ class Question:
     settings: Settings
 
 
-@dataclass(frozen=True)
+@record
 class Metric:
     """A registered metric."""
 
@@ -40,7 +40,7 @@ class Metric:
     compute: Callable[[Question], float]
 
 
-@dataclass(frozen=True)
+@record
 class Fact:
     """A registered text about the run that rules quote: a stage's name, a function's, a frame's."""
 
@@ -49,7 +49,7 @@ class Fact:
     find: Callable[[Question], str]
 
 
-@dataclass(frozen=True)
+@record
 class Measured:
     """One metric's outcome: a value, or None and the reason. broken: the function itself failed."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.lean_numpy import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import needs_steps, periods_ms
 from tfadvisor.timeline.intervals import Int64Array, union_of
@@ -15,7 +16,7 @@ from tfadvisor.units import PS_PER_MS, Unit
 def step_time_ms(question: Question) -> float:
     """Milliseconds."""
     needs_steps(question.run)
-    return float(np.median(periods_ms(question.run)))
+    return float(median(periods_ms(question.run)))
 
 
 @metric(
@@ -38,8 +39,8 @@ def step_time_spread(question: Question) -> float:
     periods = periods_ms(question.run)
     if len(periods) < 3:
         raise MetricAbsent(f"{len(periods)} steps say nothing about their spread")
-    middle = float(np.median(periods))
-    return float(np.median(np.abs(periods - middle)) / middle)
+    middle = float(median(periods))
+    return float(median(np.abs(periods - middle)) / middle)
 
 
 @metric(

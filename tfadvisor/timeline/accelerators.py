@@ -8,7 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tfadvisor.timeline.classes import COPIES, DeviceClass, device_class, hlo_class, is_control_flow
+from tfadvisor.lean_numpy import distinct, is_in
+from tfadvisor.timeline.classes import COPIES, DeviceClass
+from tfadvisor.timeline.device_names import device_class, hlo_class, is_control_flow
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.threads import Threads
@@ -108,7 +110,7 @@ def _events(trace: HostTrace, planes: list[int], is_tpu: bool) -> tuple[Int64Arr
     """(event indexes, line id of each) of the lines that hold what the device ran, derived lines left out."""
     events, stream = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     lines = trace.lines
-    for line in np.flatnonzero(np.isin(lines.plane, planes)).tolist():
+    for line in np.flatnonzero(is_in(lines.plane, planes)).tolist():
         name, line_id = lines.name[line], int(lines.id[line])
         raw = name in _TPU_LINES if is_tpu else not is_derived(name, line_id)
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
@@ -116,7 +118,7 @@ def _events(trace: HostTrace, planes: list[int], is_tpu: bool) -> tuple[Int64Arr
             events.append(np.arange(lo, hi, dtype=np.int64))
             stream.append(np.full(hi - lo, line_id, np.int64))
     found = np.concatenate(events)
-    counted = np.isin(found, trace.stat(NUM_OCCURRENCES).event)
+    counted = is_in(found, trace.stat(NUM_OCCURRENCES).event)
     return found[~counted], np.concatenate(stream)[~counted]
 
 
@@ -131,7 +133,7 @@ def is_derived(name: str, line_id: int) -> bool:
 def _row_classes(trace: HostTrace, row: npt.NDArray[np.int32], is_tpu: bool) -> npt.NDArray[np.int8]:
     table = np.zeros(len(trace.names), np.int8)
     classify = hlo_class if is_tpu else device_class
-    for used in np.unique(row).tolist():
+    for used in distinct(row).tolist():
         table[used] = classify(trace.names.display_name[used] or trace.names.name[used])
         if is_tpu and table[used] == DeviceClass.COMPUTE:
             table[used] = hlo_class(trace.names.name[used])
@@ -142,10 +144,10 @@ def _control_flow(
     trace: HostTrace, row: npt.NDArray[np.int32], start: Int64Array, end: Int64Array, stream: Int64Array
 ) -> BoolArray:
     """Which TPU ops are loops, branches or calls around the ops that follow them on their line."""
-    named = np.array([used for used in np.unique(row).tolist() if is_control_flow(trace.names.name[used])], np.int64)
-    candidate = np.isin(row, named)
+    named = np.array([used for used in distinct(row).tolist() if is_control_flow(trace.names.name[used])], np.int64)
+    candidate = is_in(row, named)
     out = np.zeros(len(row), np.bool_)
-    for line in np.unique(stream).tolist():
+    for line in distinct(stream).tolist():
         mine = np.flatnonzero(stream == line)
         following = np.append(start[mine[1:]], np.iinfo(np.int64).max)
         out[mine] = candidate[mine] & (following < end[mine])
@@ -176,7 +178,7 @@ def _copy_details(
         parsed = np.array([copy_bytes(text) for text in column.texts] or [0], np.int64)
         size[hit] = parsed[code[place[hit]]]
     undirected = (kind == DeviceClass.OTHER_COPY) & (launch_row >= 0)
-    for used in np.unique(launch_row[undirected]).tolist():
+    for used in distinct(launch_row[undirected]).tolist():
         kind[undirected & (launch_row == used)] = _direction(trace.names.name[used])
     return kind, size
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.threads import Thread, Threads
@@ -19,8 +20,8 @@ def calls_of_module(threads: Threads, module: str) -> Int64Array:
     rows = [row for row, name in enumerate(threads.names) if _module_of_call(name) == module]
     if not rows:
         return np.empty(0, np.int64)
-    calls = np.flatnonzero(np.isin(threads.row, rows))
-    found = [outermost(threads, calls[threads.thread_of(calls) == one]) for one in np.unique(threads.thread_of(calls))]
+    calls = np.flatnonzero(is_in(threads.row, rows))
+    found = [outermost(threads, calls[threads.thread_of(calls) == one]) for one in distinct(threads.thread_of(calls))]
     joined = np.concatenate(found) if found else calls
     return joined[np.argsort(threads.start[joined], kind="stable")]
 
@@ -34,9 +35,9 @@ def _module_of_call(name: str) -> str | None:
 def dispatches(threads: Threads, thread: Thread) -> Int64Array:
     """Positions of a thread's outermost dispatches that name a program or an op."""
     candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
-    rows = np.unique(threads.row[candidates])
+    rows = distinct(threads.row[candidates])
     named = [row for row in rows.tolist() if threads.names[row].startswith(_NAMED)]
-    return outermost(threads, candidates[np.isin(threads.row[candidates], named)])
+    return outermost(threads, candidates[is_in(threads.row[candidates], named)])
 
 
 def outermost(threads: Threads, positions: Int64Array) -> Int64Array:

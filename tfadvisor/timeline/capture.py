@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from tfadvisor.record import record
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
@@ -17,7 +17,7 @@ _JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 
 
-@dataclass(frozen=True)
+@record
 class Capture:
     """framework: tensorflow, jax, pytorch-xla or unknown. captured_at: ISO time in UTC, "" when the trace has none.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from tfadvisor.lean_numpy import distinct
+from tfadvisor.record import record
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.model import Steps
@@ -16,7 +17,7 @@ from tfadvisor.xplane.columns import HostTrace
 _JAX_CALL = re.compile(r"^PjitFunction\((.*)\)$")
 
 
-@dataclass(frozen=True)
+@record
 class Compiled:
     """A function compiled during the counted steps: how often, and the time that took, ps."""
 
@@ -35,7 +36,7 @@ def compiled_in_steps(trace: HostTrace, threads: Threads, steps: Steps, compilin
     position = threads.positions(trace.stat("tf_function_call").event)
     position = position[(position >= thread.lo) & (position < thread.hi)]
     named = np.array([bool(_JAX_CALL.match(name)) for name in threads.names], np.bool_)
-    calls = np.union1d(calls[named[threads.row[calls]]], position)
+    calls = distinct(np.concatenate([calls[named[threads.row[calls]]], position]))
     lo, hi = threads.start[calls], threads.end[calls]
     spent = compiling.within(lo, hi)
     step = np.searchsorted(steps.starts, lo, side="right") - 1
@@ -45,7 +46,7 @@ def compiled_in_steps(trace: HostTrace, threads: Threads, steps: Steps, compilin
     outer[1:] = lo[1:] >= np.maximum.accumulate(hi)[:-1]
     calls, spent = calls[outer], spent[outer]
     found = []
-    for row in np.unique(threads.row[calls]).tolist():
+    for row in distinct(threads.row[calls]).tolist():
         mine = threads.row[calls] == row
         match = _JAX_CALL.match(threads.names[row])
         function = match.group(1) if match else threads.names[row]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.timeline.calls import calls_of_module
-from tfadvisor.timeline.classes import PYTHON_OPS, DeviceClass, HostClass, hlo_class, is_control_flow, op_type
+from tfadvisor.timeline.classes import DeviceClass, HostClass
+from tfadvisor.timeline.device_names import hlo_class, is_control_flow
+from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.threads import Threads
@@ -23,7 +26,7 @@ def cpu_devices(trace: HostTrace, threads: Threads, host: str, pipeline_work: Bo
     thunks, ordinals = _thunks(trace, threads)
     ops = _ops(threads, pipeline_work)
     devices = []
-    for ordinal in sorted({*np.unique(ordinals).tolist(), *([0] if len(ops) else [])}):
+    for ordinal in sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])}):
         mine = thunks[ordinals == ordinal]
         devices.append(_device(trace, threads, f"CPU:{ordinal}", host, mine, ops if ordinal == 0 else ops[:0]))
     return tuple(devices)
@@ -41,10 +44,10 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
             work[thread.lo : thread.hi] = True
     position, step_id = threads.integers(trace.stat("id"))
     kind = threads.kind[position]
-    captured_ids = np.unique(step_id[kind == HostClass.CAPTURED])
+    captured_ids = distinct(step_id[kind == HostClass.CAPTURED])
     if not len(captured_ids):
         return work
-    runs = position[(kind == HostClass.PROCESS) & np.isin(step_id, captured_ids)]
+    runs = position[(kind == HostClass.PROCESS) & is_in(step_id, captured_ids)]
     for thread in threads.threads:
         lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
         if lo < hi and not thread.is_pipeline:
@@ -71,8 +74,8 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
         place = np.searchsorted(threads.start[around], threads.start[runs], side="right") - 1
         owner = around[np.maximum(place, 0)]
         enclosed = (place >= 0) & (threads.end[owner] >= threads.end[runs])
-        plain_rows = [row for row in np.unique(threads.row[owner]).tolist() if _is_plain_op(threads.names[row])]
-        plain = np.isin(threads.row[owner], plain_rows)
+        plain_rows = [row for row in distinct(threads.row[owner]).tolist() if _is_plain_op(threads.names[row])]
+        plain = is_in(threads.row[owner], plain_rows)
         get_next = enclosed & (threads.kind[owner] == HostClass.GET_NEXT)
         kernels.append(runs[enclosed & plain & ~get_next])
         waits.append(runs[~(enclosed & plain) & ~get_next])
@@ -91,7 +94,7 @@ def _joined(parts: list[Int64Array]) -> Int64Array:
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
     """(positions of XLA CPU thunks, their device ordinals)."""
     position = threads.positions(trace.stat("hlo_op").event)
-    position = np.unique(position[position >= 0])
+    position = distinct(position[position >= 0])
     ordinal = np.zeros(len(threads), np.int64)
     where, value = threads.integers(trace.stat("device_ordinal"))
     ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
@@ -102,9 +105,9 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     """Positions of TensorFlow ops that are device work on a CPU."""
     ops = threads.everywhere(HostClass.OP)
     ops = ops[~pipeline_work[ops]]
-    rows = np.unique(threads.row[ops])
+    rows = distinct(threads.row[ops])
     host_only = np.array([row for row in rows.tolist() if op_type(threads.names[row]) in PYTHON_OPS], np.int64)
-    ops = ops[~np.isin(threads.row[ops], host_only)]
+    ops = ops[~is_in(threads.row[ops], host_only)]
     kernels, _ = eager_kernels(threads)
     return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
 
@@ -121,7 +124,7 @@ def _device(trace: HostTrace, threads: Threads, name: str, host: str, thunks: In
     positions, end, is_thunk = positions[order], end[order], is_thunk[order]
     row = threads.row[positions]
     row_class = np.zeros(len(threads.names), np.int8)
-    for used in np.unique(row[is_thunk]).tolist():
+    for used in distinct(row[is_thunk]).tolist():
         row_class[used] = hlo_class(threads.names[used])
     kind = np.where(is_thunk, row_class[row], DeviceClass.COMPUTE).astype(np.int8)
     module, names = _modules(trace, threads, positions)
@@ -175,9 +178,9 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     """Which thunks are loops, branches or calls around other thunks of their thread."""
     if not len(thunks):
         return np.zeros(0, np.bool_)
-    rows = np.unique(threads.row[thunks])
+    rows = distinct(threads.row[thunks])
     named = np.array([row for row in rows.tolist() if is_control_flow(threads.names[row])], np.int64)
-    candidate = np.isin(threads.row[thunks], named)
+    candidate = is_in(threads.row[thunks], named)
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
     return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
@@ -196,7 +199,7 @@ def _calls_of_runs(
     _, run_of[where] = np.unique(value, return_inverse=True)
     run, start = run_of[positions], threads.start[positions]
     launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
-    for one in np.unique(module[(module >= 0) & (run >= 0)]).tolist():
+    for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
         mine = np.flatnonzero((module == one) & (run >= 0))
         runs, first, inverse = np.unique(run[mine], return_index=True, return_inverse=True)
         order = np.argsort(start[mine][first], kind="stable")

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.timeline.calls import dispatches
-from tfadvisor.timeline.classes import PYTHON_OPS, HostClass, op_type
+from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.cpu_devices import eager_kernels
+from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
 from tfadvisor.timeline.intervals import (
     EMPTY,
     BoolArray,
@@ -162,8 +164,8 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Interv
     waiting = difference(elsewhere([HostClass.GET_NEXT]), compiling)
     launching = elsewhere([HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP])
     python = threads.everywhere(HostClass.OP)
-    rows = [row for row in np.unique(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
-    python = python[np.isin(threads.row[python], rows) & pipeline[python]]
+    rows = [row for row in distinct(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
+    python = python[is_in(threads.row[python], rows) & pipeline[python]]
     running_python = union(threads.start[python], threads.end[python])
     return compiling, waiting, difference(launching, union_of(compiling, waiting)), running_python
 

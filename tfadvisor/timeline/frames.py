@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from tfadvisor.timeline.classes import frame_place
+from tfadvisor.lean_numpy import distinct, is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.frame_names import frame_place
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.nesting import parents
@@ -16,7 +16,7 @@ _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01
 
 
-@dataclass(frozen=True)
+@record
 class FrameShare:
     """A call that the training loop makes. host_ps, input_ps: how much of the counted steps it fills with each.
 
@@ -62,7 +62,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     called, cost = called[counted], cost[counted]
     total = windows.length()
     shares = []
-    for used in np.unique(row[called]).tolist():
+    for used in distinct(row[called]).tolist():
         mine = called[row[called] == used]
         if int(cost[row[called] == used].sum()) < _WORTH_NAMING * total:
             continue
@@ -86,7 +86,7 @@ def _inner(
     parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array, names: tuple[str, ...]
 ) -> str:
     """The child that fills most of these calls, when it fills at least half."""
-    below = np.flatnonzero(np.isin(parent, calls))
+    below = np.flatnonzero(is_in(parent, calls))
     if not len(below):
         return ""
     rows, inverse = np.unique(row[below], return_inverse=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
-from tfadvisor.timeline.classes import PYTHON_OPS, HostClass, op_type
+from tfadvisor.lean_numpy import distinct, is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.classes import HostClass
+from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.nesting import parents
@@ -23,7 +25,7 @@ _HIDDEN = frozenset(
 )
 
 
-@dataclass(frozen=True)
+@record
 class InputStage:
     """One stage. path: from the root, `Prefetch::Map`. kind: its last part. calls: how often it was asked.
 
@@ -47,7 +49,7 @@ class InputStage:
         return self.busy_ps if self.python else self.busy_ps // max(self.parallelism, 1)
 
 
-@dataclass(frozen=True)
+@record
 class InputPipeline:
     """Stages from the consumer down to the source, and the time that was looked at (whole steps), ps."""
 
@@ -74,7 +76,7 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
     if not len(events):
         return None
     lo, hi, count = _window(threads, events, steps)
-    rows = np.unique(threads.row[events])
+    rows = distinct(threads.row[events])
     path_of = {row: path for row in rows.tolist() if (path := stage_path(threads.names[row])) is not None}
     if not path_of:
         return None
@@ -131,14 +133,14 @@ def _add_thread(
     start, end, row = threads.start[events], threads.end[events], threads.row[events]
     parent = parents(start, end)
     children = np.zeros(len(events), np.int64)
-    is_stage = np.isin(row, list(path_of))
+    is_stage = is_in(row, list(path_of))
     nested = (parent >= 0) & is_stage
     np.add.at(children, parent[nested], (end - start)[nested])
     owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
     own = np.maximum(end - start - children, 0)
     kind = threads.kind[events]
     captured = kind == HostClass.CAPTURED
-    for used in np.unique(row[is_stage]).tolist():
+    for used in distinct(row[is_stage]).tolist():
         mine = row == used
         calls[path_of[used]] += int(mine.sum())
         if not path_of[used].split("::")[-1].startswith(_WAITING_KINDS):
@@ -146,7 +148,7 @@ def _add_thread(
     extra, is_python = functions.beyond(events[captured])
     extra = extra + np.where(in_background[captured], (end - start)[captured], 0)
     stage = owner[captured]
-    for code in np.unique(stage[stage >= 0]).tolist():
+    for code in distinct(stage[stage >= 0]).tolist():
         path = path_of[code]
         mine = stage == code
         busy[path] += int(extra[mine].sum())
@@ -165,7 +167,7 @@ def _owning_stage(
     by_kind = {path.split("::")[-1]: used for used, path in path_of.items()}
     named = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that a Produce event of this name works for
     consumer = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that asks the stage of this name
-    for used in np.unique(row).tolist():
+    for used in distinct(row).tolist():
         if used in path_of:
             consumer[used] = by_path.get(path_of[used].rpartition("::")[0], -1)
         elif threads.names[used].endswith("Produce"):
@@ -183,7 +185,7 @@ def _owning_stage(
         if not open_.any():
             break
         owner[open_] = direct[current[open_]]
-        kind_waits = np.isin(owner[open_], waiting)
+        kind_waits = is_in(owner[open_], waiting)
         background[open_] = ~is_stage[current[open_]] | kind_waits
         current[open_] = parent[current[open_]]
     return owner, background
@@ -212,15 +214,15 @@ class _Functions:
         """Step ids of runs inside which a Python op executes."""
         threads = self._threads
         ops = threads.everywhere(HostClass.OP)
-        rows = [row for row in np.unique(threads.row[ops]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
-        ops = ops[np.isin(threads.row[ops], rows)]
+        rows = [row for row in distinct(threads.row[ops]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
+        ops = ops[is_in(threads.row[ops], rows)]
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)
         order = np.argsort(work, kind="stable")  # position order is time order within a thread
         place = np.searchsorted(work[order], ops, side="right") - 1
         owner = order[np.maximum(place, 0)]
         inside = (place >= 0) & (threads.end[work[owner]] >= threads.end[ops])
-        return np.unique(work_id[owner[inside]])
+        return distinct(work_id[owner[inside]])
 
     def beyond(self, calls: Int64Array) -> tuple[Int64Array, np.ndarray]:
         """(ps that each user function ran on after its call returned, whether it runs Python)."""
@@ -232,7 +234,7 @@ class _Functions:
         found = np.minimum(np.searchsorted(self._ids, call_id), len(self._ids) - 1)
         known = self._ids[found] == call_id
         length = np.maximum(self._last_end[found] - self._threads.end[calls], 0)
-        return np.where(known, length, 0), known & np.isin(call_id, self._python_ids)
+        return np.where(known, length, 0), known & is_in(call_id, self._python_ids)
 
 
 def _shown_stages(

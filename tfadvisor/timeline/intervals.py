@@ -5,16 +5,16 @@ Every duration in a report is the length of such a set, so that overlapping even
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from tfadvisor.record import record
 
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@record
 class Intervals:
     """starts[i] <= t < ends[i], ascending, with a gap between one interval and the next."""
 

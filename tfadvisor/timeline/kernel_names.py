@@ -7,8 +7,9 @@ metrics report its share and rules abstain when it is large.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from tfadvisor.record import record
 
 
 class Precision(Enum):
@@ -22,7 +23,7 @@ class Precision(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
+@record
 class KernelKind:
     """is_matrix: a matrix product or convolution. tensor_cores: None where the name does not say."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tfadvisor.lean_numpy import distinct
+from tfadvisor.record import record
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
@@ -13,7 +13,7 @@ from tfadvisor.xplane.columns import HostTrace
 _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
 
 
-@dataclass(frozen=True)
+@record
 class DeviceMemory:
     """One device allocator: the most bytes in use, and what it could have given out in all."""
 
@@ -31,7 +31,7 @@ def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...
     for index, name in enumerate(column.texts):
         if any(word in name.lower() for word in _HOST_ALLOCATORS):
             continue
-        mine = np.unique(position[(code == index) & (position >= 0)])
+        mine = distinct(position[(code == index) & (position >= 0)])
         if len(mine):
             peak = _values(trace, threads, "peak_bytes_in_use", mine)
             held = _values(trace, threads, "bytes_allocated", mine) + _values(trace, threads, "bytes_reserved", mine)

@@ -6,12 +6,13 @@ Times are int64 picoseconds since the host's profiler session began.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.lean_numpy import is_in
+from tfadvisor.record import record
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union
 
 
@@ -48,7 +49,7 @@ class StepKind(Enum):
     NOT_CHOSEN = "not chosen"
 
 
-@dataclass(frozen=True)
+@record
 class Steps:
     """Steps of one host, by ascending start: period i is starts[i] .. ends[i].
 
@@ -75,7 +76,7 @@ class Steps:
         return np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)
 
 
-@dataclass(frozen=True)
+@record
 class DeviceOps:
     """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
 
@@ -100,11 +101,11 @@ class DeviceOps:
 
     def covered(self, *kinds: int) -> Intervals:
         """The instants at which an event of one of the classes runs."""
-        mask = np.isin(self.kind, kinds)
+        mask = is_in(self.kind, kinds)
         return union(self.start[mask], self.end[mask])
 
 
-@dataclass(frozen=True)
+@record
 class Device:
     """One accelerator, or the worker threads of a CPU run that act as one.
 
@@ -127,7 +128,7 @@ class Device:
         return bool(len(self.compute) or len(self.collective))
 
 
-@dataclass(frozen=True)
+@record
 class HostActivity:
     """What the thread that drives the steps does at each instant, and what it may be waiting for elsewhere.
 

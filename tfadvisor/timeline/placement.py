@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from tfadvisor.timeline.classes import HostClass, op_type
+from tfadvisor.record import record
+from tfadvisor.timeline.classes import HostClass
+from tfadvisor.timeline.host_names import op_type
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
 
 
-@dataclass(frozen=True)
+@record
 class HostOps:
     """Ops on the host during the counted steps: time by op type, the largest first, ps."""
 

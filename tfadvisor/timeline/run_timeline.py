@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.compiles import Compiled
 from tfadvisor.timeline.frames import FrameShare
@@ -17,7 +16,7 @@ from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.placement import HostOps
 
 
-@dataclass(frozen=True)
+@record
 class HostTimeline:
     """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
 
@@ -46,7 +45,7 @@ class HostTimeline:
         return tuple(device for device in self.devices if device.is_active)
 
 
-@dataclass(frozen=True)
+@record
 class RunTimeline:
     """All hosts of one run. name and path as the user knows them.
 

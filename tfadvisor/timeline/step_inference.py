@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.lean_numpy import distinct, median
+from tfadvisor.record import record
 from tfadvisor.timeline.calls import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.classes import DeviceClass, HostClass
 from tfadvisor.timeline.intervals import Int64Array
@@ -26,7 +27,7 @@ _FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
 _MODULE_NUMBER = re.compile(r"\(\d+\)$")
 
 
-@dataclass(frozen=True)
+@record
 class Inferred:
     """Where steps begin, when the last one's own work ends, and how sure that is."""
 
@@ -81,7 +82,7 @@ def _jax_program(threads: Threads, devices: Sequence[Device], driver: int) -> In
     for device in devices:
         known = device.ops.module >= 0
         length = (device.ops.end - device.ops.start)[known]
-        for module in np.unique(device.ops.module[known]).tolist():
+        for module in distinct(device.ops.module[known]).tolist():
             name = device.ops.names[module]
             share = int(length[device.ops.module[known] == module].sum())
             time_by_module[name] = time_by_module.get(name, 0) + share
@@ -101,7 +102,7 @@ def _jax_program(threads: Threads, devices: Sequence[Device], driver: int) -> In
 def _tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
     """Calls of the tf.function that takes most time on its thread."""
     position = threads.positions(trace.stat("tf_function_call").event)
-    position = np.unique(position[position >= 0])
+    position = distinct(position[position >= 0])
     if not len(position):
         position = threads.everywhere(HostClass.EAGER_OP)
         function = np.array([name.startswith("EagerLocalExecute: __") for name in threads.names], np.bool_)
@@ -114,7 +115,7 @@ def _tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
     thread = threads.thread_of(position)
     best: Inferred | None = None
     longest = 0
-    for one in np.unique(thread * len(names) + code).tolist():
+    for one in distinct(thread * len(names) + code).tolist():
         mine = outermost(threads, position[thread * len(names) + code == one])
         starts, ends = threads.start[mine], threads.end[mine]
         total = int((ends - starts).sum())
@@ -212,7 +213,7 @@ def _device_pattern(devices: Sequence[Device]) -> Inferred | None:
 
 
 def _distinct(rows: npt.NDArray[np.int32]) -> list[int]:
-    return [int(row) for row in np.unique(rows)]
+    return [int(row) for row in distinct(rows)]
 
 
 def _grouped(rows: npt.NDArray[np.int32], label: dict[int, str]) -> tuple[list[str], Int64Array]:
@@ -229,7 +230,7 @@ def _inferred(
 ) -> Inferred:
     """Irregular cycles are less sure: the confidence falls with the spread of the periods, to 0 when there is no rhythm."""
     periods = np.diff(starts)
-    typical = float(np.median(periods))
+    typical = float(median(periods))
     middle = np.mean if len(periods) < _FEW_PERIODS else np.median
     spread = float(middle(np.abs(periods - typical))) / typical if typical > 0 else 1.0
     sure = 0.0 if spread > _LARGEST_SPREAD else confidence / (1.0 + spread)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tfadvisor.lean_numpy import distinct
+from tfadvisor.record import record
 from tfadvisor.timeline.accelerators import is_derived
 from tfadvisor.timeline.intervals import Int64Array, union
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
 
 
-@dataclass(frozen=True)
+@record
 class Marked:
     """Start and end of each marked step, the thread that marked them (-1 for a device line), and the marker's name.
 
@@ -41,7 +41,7 @@ def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
     thread = threads.thread_of(position)
     key = thread * (int(threads.row.max()) + 1) + threads.row[position]
     groups = []
-    for one in np.unique(key).tolist():
+    for one in distinct(key).tolist():
         mine = np.flatnonzero(key == one)
         starts, ends = threads.start[position[mine]], threads.end[position[mine]]
         name = threads.names[threads.row[position[mine[0]]]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tfadvisor.errors import UsageError
+from tfadvisor.lean_numpy import median
+from tfadvisor.record import replace
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.driver import driving_thread
 from tfadvisor.timeline.intervals import Int64Array
@@ -59,8 +60,8 @@ def _periods(
     kinds = [StepKind.STEADY] * len(starts)
     followed = np.append(ends[:-1] == starts[1:], False)
     if followed.any():
-        gap = float(np.median(np.maximum(ends - spans, 0)[followed]))
-        large = gap > _SMALL_GAP * float(np.median((ends - starts)[followed]))
+        gap = float(median(np.maximum(ends - spans, 0)[followed]))
+        large = gap > _SMALL_GAP * float(median((ends - starts)[followed]))
         for last in np.flatnonzero(~followed).tolist():
             if large or spans[last] <= starts[last]:
                 kinds[last] = StepKind.CUT_OFF
@@ -136,7 +137,7 @@ def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
             kinds[index] = StepKind.COMPILING
         candidates = candidates[leading:]
     if len(candidates) >= _ENOUGH_FOR_WARM_UP:
-        typical = float(np.median(length[candidates[1:]]))
+        typical = float(median(length[candidates[1:]]))
         if length[candidates[0]] > _WARM_UP_FACTOR * typical and compiling[candidates[0]] < _COMPILING_SHARE:
             kinds[candidates[0]] = StepKind.WARM_UP
     return replace(steps, kinds=tuple(kinds))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from tfadvisor.timeline.classes import HostClass, host_classes
+from tfadvisor.record import record
+from tfadvisor.timeline.classes import HostClass
+from tfadvisor.timeline.host_names import host_classes
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, StatColumn
 
@@ -17,7 +18,7 @@ _HOST_PLANES = re.compile(r"^/host:(?:CPU|CUPTI|ROCTRACER|python-tracer|TPU-runt
 _PIPELINE_THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
 
 
-@dataclass(frozen=True)
+@record
 class Thread:
     """One host thread. lo, hi: its range in the columns of `Threads`. is_pipeline: it works for tf.data only."""
 
@@ -28,7 +29,7 @@ class Thread:
     is_pipeline: bool
 
 
-@dataclass(frozen=True)
+@record
 class Threads:
     """Events of all host threads: thread by thread, by start, longer ones first among equal starts.
 

@@ -7,12 +7,14 @@ events whose metadata is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from tfadvisor.lean_numpy import distinct
+from tfadvisor.record import record
 
 Int64Array = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
@@ -36,7 +38,7 @@ class Kind(IntEnum):
     COMPRESSED = 7
 
 
-@dataclass(frozen=True, order=True)
+@record
 class NameFilter:
     """Event names for which a stat is wanted: those with one of the prefixes, or with invert those without."""
 
@@ -48,7 +50,10 @@ class NameFilter:
         return name.startswith(self.prefixes) != self.invert
 
 
-@dataclass(frozen=True)
+_NOTHING: Mapping[str, NameFilter | None] = {}
+
+
+@record
 class Selection:
     """Which event stats to decode. Events, lines, names and plane stats are always decoded.
 
@@ -56,10 +61,10 @@ class Selection:
     `Selection(None)` asks for every stat of every event.
     """
 
-    stats: Mapping[str, NameFilter | None] | None = field(default_factory=dict)
+    stats: Mapping[str, NameFilter | None] | None = _NOTHING
 
 
-@dataclass(frozen=True)
+@record
 class Plane:
     """A plane's name, id and own stats; several planes may share a name."""
 
@@ -68,7 +73,7 @@ class Plane:
     stats: Mapping[str, Value]
 
 
-@dataclass(frozen=True)
+@record
 class Lines:
     """One row a line, in file order; the events of line i are first[i] .. first[i + 1]."""
 
@@ -85,7 +90,7 @@ class Lines:
         return len(self.name)
 
 
-@dataclass(frozen=True)
+@record
 class Events:
     """One row an event, grouped by line: start and duration in ps, and the row of its name."""
 
@@ -98,7 +103,7 @@ class Events:
         return len(self.start_ps)
 
 
-@dataclass(frozen=True)
+@record
 class Names:
     """Event metadata of all planes: plane by plane, by ascending metadata id; row 0 stands for missing metadata."""
 
@@ -112,7 +117,7 @@ class Names:
         return len(self.name)
 
 
-@dataclass(frozen=True)
+@record
 class StatColumn:
     """The values of one stat, for the events that carry it.
 
@@ -161,7 +166,7 @@ class Details(Protocol):
         """All stats of the first event of this name in the file; empty when it has none."""
 
 
-@dataclass(frozen=True)
+@record
 class HostTrace:
     """Everything decoded from one file.
 
@@ -215,7 +220,7 @@ def line_base_ps(timestamps_ns: Int64Array, origin_ns: int) -> Int64Array:
         return np.asarray(relative * np.int64(1000), dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@record
 class Wanted:
     """A Selection spelled out for one trace: slot numbers for stat names, group bits for event names."""
 
@@ -236,7 +241,8 @@ def wanted(selection: Selection, stat_names: Sequence[str]) -> Wanted:
     """Spells a selection out. stat_names: every stat name of the trace, used when all stats are asked for."""
     chosen: Mapping[str, NameFilter | None]
     chosen = dict.fromkeys(sorted(set(stat_names))) if selection.stats is None else selection.stats
-    groups = tuple(sorted({names for names in chosen.values() if names is not None}))
+    asked = {names for names in chosen.values() if names is not None}
+    groups = tuple(sorted(asked, key=lambda names: (names.prefixes, names.invert)))
     number = {names: index for index, names in enumerate(groups, start=1)}
     slots = (*chosen, NUM_OCCURRENCES)
     slot_group = np.array([number[n] if n is not None else 0 for n in chosen.values()] + [0], dtype=np.int16)
@@ -247,7 +253,7 @@ def shared_texts(pools: Sequence[tuple[Int64Array, Sequence[str]]]) -> tuple[lis
     """Codes into several pools of strings -> codes into one sorted pool without repeats."""
     everything: set[str] = set()
     for codes, texts in pools:
-        everything.update(texts[code] for code in np.unique(codes).tolist())
+        everything.update(texts[code] for code in distinct(codes).tolist())
     pool = tuple(sorted(everything))
     position = {text: index for index, text in enumerate(pool)}
     moved = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.record import record
 from tfadvisor.xplane import _wire
 from tfadvisor.xplane.columns import (
     Events,
@@ -47,7 +47,7 @@ def decode(source: Source, selection: Selection, progress: Progress | None = Non
         raise damaged(source, error.position, error.reason) from error
 
 
-@dataclass(frozen=True)
+@record
 class _RawPlane:
     """A plane after the first pass: ranges are rows of (field, from, to); scanned maps are rows of scan_metadata."""
 
@@ -59,7 +59,7 @@ class _RawPlane:
     event_metadata: _Metadata
 
 
-@dataclass(frozen=True)
+@record
 class _Metadata:
     """Map entries by ascending key: names, display names, and where each message's bytes lie (one range a value)."""
 
@@ -348,7 +348,7 @@ def _column(
     return StatColumn(event, kind, value, texts)
 
 
-@dataclass(frozen=True)
+@record
 class _BufferDetails:
     buf: memoryview
     plane: Int32Array

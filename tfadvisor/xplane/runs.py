@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import filecmp
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.record import record
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
 _SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
@@ -23,7 +22,7 @@ _HOW_TO_RECORD = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """One profiler session. name: as the TensorBoard profile plugin calls it. files: one a host, sorted by name."""
 
@@ -80,6 +79,8 @@ def without_duplicates(files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[P
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
+    import filecmp  # noqa: PLC0415  (only several hosts need it)
+
     try:
         return one.stat().st_size == other.stat().st_size and filecmp.cmp(one, other, shallow=False)
     except OSError:

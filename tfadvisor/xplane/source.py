@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import mmap
-import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tfadvisor.errors import TraceError
+from tfadvisor.record import record
 
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while a large file is read."""
@@ -20,7 +18,7 @@ _SUSPICIOUS_RATIO = 400
 _ALWAYS_ALLOWED = 1 << 28
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """place: how the file is called in messages. buffer: its uncompressed bytes, read-only. mapping: None unless mapped."""
 
@@ -92,6 +90,9 @@ def _looks_like_text(head: bytes) -> bool:
 
 def _inflate(path: Path) -> bytes:
     """The uncompressed bytes. A file that grows beyond any real trace's ratio is refused before it fills the memory."""
+    import gzip  # noqa: PLC0415  (only packed files need it)
+    import zlib  # noqa: PLC0415
+
     packed = path.stat().st_size
     limit = max(_ALWAYS_ALLOWED, packed * _SUSPICIOUS_RATIO)
     pieces: list[bytes] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-
 _LONGEST_INFLATED = 1 << 20
 
 
@@ -14,6 +12,8 @@ def text_of(data: bytes) -> str:
 
 def inflated_text(data: bytes) -> str:
     """A gzip-compressed string (`compressed_str_value`), cut at 1 MiB; empty when it is not gzip."""
+    import zlib  # noqa: PLC0415  (only recent traces hold such strings)
+
     try:
         return text_of(zlib.decompressobj(wbits=31).decompress(data, _LONGEST_INFLATED))
     except zlib.error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfadvisor.lean_numpy import is_in
+from tfadvisor.record import record
 from tfadvisor.xplane.columns import HostTrace, Kind, Selection
 from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run, choose_run
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@record
 class Trace:
     """All hosts of one run, decoded. Frames use the host's index in `hosts` as the column `host`."""
 
@@ -80,7 +81,7 @@ class Trace:
             column = host.stat(stat)
             values = np.full(len(host.events), None, dtype=object)
             event, number = column.numbers()
-            integer = np.isin(column.kind, (Kind.INT, Kind.UINT))
+            integer = is_in(column.kind, (Kind.INT, Kind.UINT))
             values[event] = number
             values[column.event[integer]] = column.value[integer]
             text_event, code = column.codes()

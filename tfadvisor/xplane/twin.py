@@ -5,13 +5,13 @@ It loops over events in Python, so it is slow; it is meant to be read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from tfadvisor.errors import TraceError
+from tfadvisor.record import record
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.columns import (
     NUM_OCCURRENCES,
@@ -184,7 +184,7 @@ def _wrap(value: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-@dataclass(frozen=True)
+@record
 class _MessageDetails:
     metadata: list[Any]
     plane: Any

@@ -1,0 +1,46 @@
+"""What a device does, by the name of its event: GPU kernels and copies, XLA ops on TPUs and CPUs."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.timeline.classes import DeviceClass
+
+_COPY_STARTS = (
+    (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD")),
+    (DeviceClass.D2H, ("MEMCPYD2H", "MEMCPYDTOH", "MEMCPY_D2H", "MEMCPY_DTOH")),
+    (DeviceClass.D2D, ("MEMCPYD2D", "MEMCPYDTOD", "MEMCPY_D2D", "MEMCPY_DTOD")),
+    (DeviceClass.P2P, ("MEMCPYP2P", "MEMCPYPTOP", "MEMCPY_P2P", "MEMCPY_PTOP")),
+    (DeviceClass.OTHER_COPY, ("MEMCPY", "COPYBUFFER", "__AMD_ROCCLR_COPYBUFFER")),
+    (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
+)
+_COLLECTIVE_LIBRARIES = ("nccl", "rccl", "msccl", "oneccl", "allreduce", "all_reduce_kernel", "ringallgather")
+_COLLECTIVE_HLO = re.compile(
+    r"^%?(?:ragged-)?(?:all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute|collective-broadcast|send|recv"
+    r"|psum|ppermute|pmean|allgather|reduce_scatter|all_gather|all_reduce|all_to_all)"
+    r"(?:-start|-done|-scatter)?(?:[.\d_]*)?(?: = .*)?$"
+)
+_CONTROL_FLOW_HLO = re.compile(r"^%?(?:while|conditional|call)(?:[.\d]*)?(?: = .*)?$")
+_TRANSFER_HLO = ("copy-start", "copy-done", "infeed", "outfeed")
+
+
+def device_class(name: str) -> DeviceClass:
+    """The class of one kernel or copy on a GPU stream, by its name alone."""
+    upper = name[:32].upper()
+    for found, starts in _COPY_STARTS:
+        if upper.startswith(starts):
+            return found
+    lower = name.lower()
+    return DeviceClass.COLLECTIVE if any(word in lower for word in _COLLECTIVE_LIBRARIES) else DeviceClass.COMPUTE
+
+
+def hlo_class(name: str) -> DeviceClass:
+    """The class of one XLA op by its HLO name: `%all-reduce.7 = …` and `psum.7` are collectives, `copy-start` a copy."""
+    if _COLLECTIVE_HLO.match(name):
+        return DeviceClass.COLLECTIVE
+    return DeviceClass.OTHER_COPY if name.removeprefix("%").startswith(_TRANSFER_HLO) else DeviceClass.COMPUTE
+
+
+def is_control_flow(hlo_name: str) -> bool:
+    """Whether an XLA op's name is that of a loop, a branch or a call, whose event covers its children's."""
+    return _CONTROL_FLOW_HLO.match(hlo_name) is not None
