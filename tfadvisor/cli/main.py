@@ -41,17 +41,6 @@ def parser() -> Parser:
     return top
 
 
-def run() -> None:
-    """Entry point: every error becomes one message on stderr and the contract's exit code.
-
-    The process ends without the interpreter's own clean-up, a tenth of the time that a small trace takes; everything
-    is flushed before.
-    """
-    code = guarded_main(sys.argv[1:])
-    sys.stderr.flush()
-    os._exit(code)
-
-
 def guarded_main(arguments: list[str]) -> int:
     """Runs the command and returns its exit code; never lets an exception or traceback out."""
     try:
