@@ -77,6 +77,6 @@ def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
         "from tfadvisor.xplane.decode import is_compiled; print(is_compiled(), report.verdict.bottleneck)"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["False", "host"]

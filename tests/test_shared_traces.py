@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.shared_traces import FOLDER, needs_shared_traces, shared_trace_files
 
 import tfadvisor
-from tests.support.shared_traces import FOLDER, needs_shared_traces, shared_trace_files
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.run_timeline import HostTimeline

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.shared_traces import FOLDER, needs_shared_traces
+from support.trace_builder import trace
 
-from tests.support.shared_traces import FOLDER, needs_shared_traces
-from tests.support.trace_builder import trace
 from tfadvisor.cli.main import guarded_main
 
 

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from tests.support.trace_builder import trace
+from support.trace_builder import trace
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -239,6 +238,6 @@ def test_starting_the_command_imports_nothing_heavy() -> None:
     )
 
     assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.strip()
+        subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stderr.strip()
         == "light"
     )

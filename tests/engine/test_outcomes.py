@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
-from tests.support.trace_builder import trace
 from tfadvisor.engine.catalogue import load_catalogue
 from tfadvisor.engine.run_rules import judge, run_rules
 from tfadvisor.engine.verdict import give_verdict

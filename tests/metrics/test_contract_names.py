@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
-from tests.support.trace_builder import trace
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 
 CONTRACT = """

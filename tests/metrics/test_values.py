@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from support.trace_builder import TraceBuilder, trace
 
-from tests.support.trace_builder import TraceBuilder, trace
 from tfadvisor.metrics.registry import Settings
 
 approx = pytest.approx

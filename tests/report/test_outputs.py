@@ -7,8 +7,8 @@ import json
 import re
 
 import pytest
+from support.trace_builder import trace
 
-from tests.support.trace_builder import trace
 from tfadvisor.record import replace
 from tfadvisor.report.as_json import as_json
 from tfadvisor.report.markdown import as_markdown

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from support.trace_builder import trace
 
-from tests.support.trace_builder import trace
 from tfadvisor.timeline.accelerators import copy_bytes, is_derived
 from tfadvisor.timeline.classes import DeviceClass
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.trace_builder import TraceBuilder, trace
 
-from tests.support.trace_builder import TraceBuilder, trace
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.run_timeline import HostTimeline
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.trace_builder import TraceBuilder, trace
+from support.trace_builder import TraceBuilder, trace
+
 from tfadvisor.timeline.input_pipeline import InputPipeline, InputStage, stage_path
 
 PS = 1_000_000

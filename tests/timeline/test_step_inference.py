@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.trace_builder import trace
 
-from tests.support.trace_builder import trace
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.model import Steps, StepSource
 from tfadvisor.timeline.periodicity import find_period

@@ -6,8 +6,8 @@ import gzip
 
 import numpy as np
 import pytest
+from support.trace_builder import trace
 
-from tests.support.trace_builder import trace
 from tfadvisor.xplane import compiled, messages, twin
 from tfadvisor.xplane.columns import Kind, NameFilter, Selection, origin_of
 from tfadvisor.xplane.source import Source

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.shared_traces import shared_trace_files
+from support.trace_builder import trace
 
-from tests.support.shared_traces import shared_trace_files
-from tests.support.trace_builder import trace
 from tfadvisor.errors import TraceError
 from tfadvisor.record import fields_of
 from tfadvisor.timeline.build import SELECTION

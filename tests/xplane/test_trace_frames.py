@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.trace_builder import trace
+
 import tfadvisor
-from tests.support.trace_builder import trace
 
 
 def test_events_are_a_frame_with_the_stats_asked_for(tmp_path: Path) -> None:

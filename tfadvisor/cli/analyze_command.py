@@ -70,10 +70,10 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     output = parser.add_argument_group("output")
     output.add_argument(
-        "--format", "-f", choices=["text", "json", "markdown"], default="text", help="form of the report (text)"
+        "-f", "--format", choices=["text", "json", "markdown"], default="text", help="form of the report (text)"
     )
     output.add_argument(
-        "--output", "-o", type=Path, metavar="FILE", help="write the report to a file instead of standard output"
+        "-o", "--output", type=Path, metavar="FILE", help="write the report to a file instead of standard output"
     )
     output.add_argument("--details", action="store_true", help="text: every finding, fix, metric and step")
 

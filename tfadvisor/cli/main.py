@@ -36,7 +36,7 @@ def parser() -> Parser:
     completion = commands.add_parser(
         "completion", help="shell completion", description="Print completion for a shell, to be sourced by it."
     )
-    completion.add_argument("shell", choices=["bash", "zsh", "tcsh"])
+    completion.add_argument("shell", choices=["bash", "zsh", "tcsh"], help="the shell to print for")
     completion.set_defaults(call=lambda arguments: _print_completion(arguments.shell))
     return top
 

@@ -26,7 +26,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "show", help="one rule", description="One rule: why it matters, what it prescribes, and where that comes from."
     )
     shown.set_defaults(call=show_rule)
-    shown.add_argument("id", metavar="ID")
+    shown.add_argument("id", metavar="ID", help="as `tfadvisor rules list` prints it")
     for one in (listed, shown):
         one.add_argument(
             "--rules", type=Path, action="append", default=[], metavar="DIR", help="a folder with more rules"
