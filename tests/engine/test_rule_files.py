@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,15 @@ def test_cases_that_fail_are_told(tmp_path: Path) -> None:
 
     assert any("expected fired, got quiet" in failure for failure in outcome.failures)
     assert any("stays quiet" in failure for failure in outcome.failures)
+
+
+def test_the_rule_in_the_guide_passes_its_own_cases(tmp_path: Path) -> None:
+    guide = (RULES.parent / "docs" / "writing-a-rule.md").read_text()
+    cases, rule = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    (tmp_path / "slow-steps-vary.cases.yaml").write_text(cases)
+    (tmp_path / "slow-steps-vary.yaml").write_text(rule)
+
+    outcome = check_folder(tmp_path)
+
+    assert outcome.failures == ()
+    assert (outcome.rules, outcome.cases) == (1, 4)
