@@ -9,8 +9,8 @@ from support.shared_traces import FOLDER, needs_shared_traces, shared_trace_file
 
 import tfadvisor
 from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
-from tfadvisor.timeline.run_timeline import HostTimeline
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 

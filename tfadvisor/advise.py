@@ -14,7 +14,8 @@ from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.record import record
 from tfadvisor.report_model import Report
 from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
+from tfadvisor.timeline.host_summary import HostSummary, summarize
+from tfadvisor.timeline.run_timeline import merge
 from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
 
@@ -44,12 +45,12 @@ def analyze_run(run: Run, options: Options, progress: Progress | None = None) ->
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
     hosts = tuple(_host(file, options, progress) for file in files)
-    timeline = RunTimeline(run.name, str(run.path), hosts, tuple(file.name for file in duplicates))
+    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates])
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken)
 
 
-def _host(file: Path, options: Options, progress: Progress | None) -> HostTimeline:
+def _host(file: Path, options: Options, progress: Progress | None) -> HostSummary:
     def on_progress(done: int, total: int) -> None:
         if progress is not None:
             progress(file.name, done, total)
@@ -61,7 +62,7 @@ def _host(file: Path, options: Options, progress: Progress | None) -> HostTimeli
             "is a trace without a single event.",
             "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
         )
-    return build_host(trace, options.steps)
+    return summarize(build_host(trace, options.steps))
 
 
 def analyze(

@@ -25,8 +25,9 @@ from tfadvisor.report_model import (
     StepTimes,
     Tool,
 )
+from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.model import StepKind, TimeClass
-from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
+from tfadvisor.timeline.run_timeline import RunTimeline
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.version import VERSION
 
@@ -75,7 +76,7 @@ def _run_info(run: RunTimeline) -> RunInfo:
         devices=tuple(
             DeviceInfo(device.name, device.kind, device.model, device.host)
             for host in run.hosts
-            for device in host.active_devices()
+            for device in host.devices
         ),
         framework=first.framework,
         framework_version=first.framework_version or None,
@@ -98,7 +99,7 @@ def _steps_info(run: RunTimeline) -> StepsInfo:
     )
 
 
-def _counted(host: HostTimeline) -> list[StepInfo]:
+def _counted(host: HostSummary) -> list[StepInfo]:
     steps = host.steps
     found = []
     for index in np.flatnonzero(steps.steady()).tolist():
@@ -118,7 +119,7 @@ def _counted(host: HostTimeline) -> list[StepInfo]:
     return found
 
 
-def _set_aside(host: HostTimeline) -> list[SetAsideStep]:
+def _set_aside(host: HostSummary) -> list[SetAsideStep]:
     steps = host.steps
     return [
         SetAsideStep(

@@ -17,6 +17,7 @@ class Unit(Enum):
     US = "us"
     BYTES = "bytes"
     COUNT = "count"
+    GB_S = "GB/s"
 
 
 def in_words(value: float, unit: Unit) -> str:
@@ -27,6 +28,8 @@ def in_words(value: float, unit: Unit) -> str:
         return size(value)
     if unit is Unit.COUNT:
         return count(value)
+    if unit is Unit.GB_S:
+        return f"{value:.3g} GB/s"
     return duration(value / 1000 if unit is Unit.US else value)
 
 

@@ -16,7 +16,9 @@ from tfadvisor.advise import Options, analyze_run
 from tfadvisor.metrics.registry import Metrics, Settings, measure
 from tfadvisor.report_model import Report
 from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
+from tfadvisor.timeline.host_summary import summarize
+from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.run_timeline import RunTimeline, merge
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.columns import HostTrace
 from tfadvisor.xplane.decode import decode_file
@@ -151,14 +153,17 @@ class TraceBuilder:
             return decode_file(run.files[0], SELECTION)
 
     def build(self, chosen: tuple[int, int] | None = None) -> RunTimeline:
-        """The timeline of all hosts."""
+        """The run of all hosts, as metrics read it."""
+        return merge("built", "built", [summarize(host) for host in self.timelines(chosen)])
+
+    def timelines(self, chosen: tuple[int, int] | None = None) -> tuple[HostTimeline, ...]:
+        """The timelines of all hosts, by name."""
         with self._on_disk() as run:
-            hosts = tuple(build_host(decode_file(file, SELECTION), chosen) for file in run.files)
-        return RunTimeline("built", "built", hosts)
+            return tuple(build_host(decode_file(file, SELECTION), chosen) for file in run.files)
 
     def timeline(self, chosen: tuple[int, int] | None = None) -> HostTimeline:
         """The timeline of a run with one host."""
-        (only,) = self.build(chosen).hosts
+        (only,) = self.timelines(chosen)
         return only
 
     def measure(self, settings: Settings | None = None) -> Metrics:

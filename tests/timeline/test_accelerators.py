@@ -37,7 +37,7 @@ def test_colliding_ids_of_two_hosts_never_meet() -> None:
         builder.host(host).call("cuLaunchKernel", at, at + 2, correlation_id=1, device_id=0)
         builder.on_line("/device:GPU:0", "Stream #1(Compute)", "k", 50, 60, correlation_id=1)
 
-    one, other = builder.build().hosts
+    one, other = builder.timelines()
 
     assert one.devices[0].ops.launch_start.tolist() == [10 * PS]
     assert other.devices[0].ops.launch_start.tolist() == [30 * PS]

@@ -79,7 +79,7 @@ def python_tracer(question: Question) -> str:
 @fact("device_kind", about="What the run computed on.")
 def device_kind(question: Question) -> str:
     """gpu, tpu or cpu."""
-    kinds = {device.kind for host in question.run.hosts for device in host.active_devices()}
+    kinds = {device.kind for host in question.run.hosts for device in host.devices}
     if not kinds:
         raise MetricAbsent("no device computes anything in this trace")
     return next(kind for kind in ("gpu", "tpu", "cpu") if kind in kinds)

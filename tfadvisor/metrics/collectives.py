@@ -3,37 +3,62 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from tfadvisor.lean_numpy import distinct, is_in
+import numpy as np
+
+from tfadvisor.lean_numpy import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
-from tfadvisor.metrics.steady import class_shares, device_steps, in_windows, needs_steps, ps_per_step
-from tfadvisor.timeline.classes import DeviceClass
-from tfadvisor.timeline.intervals import union
-from tfadvisor.timeline.model import Device, TimeClass
-from tfadvisor.timeline.run_timeline import HostTimeline
-from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.metrics.steady import class_shares, device_steps, needs_steps
+from tfadvisor.timeline.collective_calls import CollectiveCalls
+from tfadvisor.timeline.device_summary import DeviceSummary
+from tfadvisor.timeline.host_summary import HostSummary
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
+from tfadvisor.timeline.meetings import Meetings
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.units import PS_PER_MS, PS_PER_S, PS_PER_US, Unit
 
 _ALL_REDUCE = re.compile(r"all_?-?reduce|psum|pmean", re.IGNORECASE)
 _FLOAT32_BYTES = 4
+_GB = 1e9
+_LEAST_SIZE_RATIO = 4.0
+"""A line through message sizes is drawn only where the largest is at least this many times the smallest."""
 
 
-def _communicating(question: Question) -> list[tuple[HostTimeline, Device]]:
+def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active devices of a run with several. Raises MetricAbsent when the run has one device or never communicates."""
     needs_steps(question.run)
-    found = [(host, device) for host in question.run.hosts for device in host.active_devices()]
-    if any(len(device.collective) for _, device in found):
+    found = [(host, device) for host in question.run.hosts for device in host.devices]
+    if any(len(device.collectives) for _, device in found):
         return found
     if len(found) < 2:
         raise MetricAbsent("the run used a single device and no collective")
     raise MetricAbsent("no device's trace holds a collective")
 
 
+def _counted(host: HostSummary, calls: CollectiveCalls) -> BoolArray:
+    """Which calls begin in a counted step."""
+    steady = host.steps.steady()
+    return np.asarray((calls.step >= 0) & steady[np.maximum(calls.step, 0)], np.bool_)
+
+
+def _is_all_reduce(calls: CollectiveCalls) -> BoolArray:
+    named = np.array([bool(_ALL_REDUCE.search(text)) for text in calls.labels] or [False], np.bool_)
+    return np.asarray(named[calls.label] | named[calls.kernel], np.bool_)
+
+
+def _all_reduces(question: Question) -> Iterator[tuple[HostSummary, CollectiveCalls, BoolArray]]:
+    """Of every device that calls any. Raises MetricAbsent when none does."""
+    found = [(host, one.collectives, _is_all_reduce(one.collectives)) for host, one in _communicating(question)]
+    if not any(chosen.any() for _, _, chosen in found):
+        raise MetricAbsent("no collective of this trace is an AllReduce")
+    yield from (one for one in found if one[2].any())
+
+
 @metric("collectives_per_step", unit=Unit.COUNT, about="Collectives a step and device.")
 def collectives_per_step(question: Question) -> float:
     """A mean over the devices."""
-    total = 0
-    for host, device in _communicating(question):
-        total += int(((device.ops.kind == DeviceClass.COLLECTIVE) & in_windows(host, device.ops.start)).sum())
+    total = sum(int(_counted(host, one.collectives).sum()) for host, one in _communicating(question))
     return total / max(device_steps(question.run), 1)
 
 
@@ -49,20 +74,107 @@ def exposed_collective_fraction(question: Question) -> float:
 
 
 @metric(
+    "collective_overlap_fraction",
+    unit=Unit.FRACTION,
+    about="Share of the collectives' time that computation of the same device covers.",
+)
+def collective_overlap_fraction(question: Question) -> float:
+    """Collectives that run beside each other count one by one."""
+    total = exposed = 0
+    for host, device in _communicating(question):
+        calls = device.collectives
+        counted = _counted(host, calls)
+        total += int((calls.end - calls.start)[counted].sum())
+        exposed += int(calls.exposed_ps[counted].sum())
+    if not total:
+        raise MetricAbsent("no collective begins in a counted step")
+    return 1 - exposed / total
+
+
+@metric(
+    "collective_wait_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which a device waits in a collective for the last device to arrive, while it computes "
+    "nothing; mean over the devices. It is part of exposed_collective_fraction.",
+)
+def collective_wait_fraction(question: Question) -> float:
+    """From collectives that all devices were seen in, clocks of hosts aligned on their ends."""
+    meetings = known_meetings(question)
+    waited = time = 0
+    for member, (host, device) in enumerate(zip(meetings.host.tolist(), meetings.device.tolist(), strict=True)):
+        summary = question.run.hosts[host]
+        counted = counted_meetings(summary, meetings, member)
+        exposed = np.minimum(meetings.wait[:, member], meetings.exposed[:, member])
+        waited += int(exposed[counted].sum())
+        steady = summary.steps.steady() & summary.takes_part[device]
+        time += int((summary.steps.ends - summary.steps.starts)[steady].sum())
+    if not time:
+        raise MetricAbsent("no device communicates in a counted step")
+    return waited / time
+
+
+def known_meetings(question: Question) -> Meetings:
+    """The run's meetings. Raises MetricAbsent, with the reason, when there are none."""
+    needs_steps(question.run)
+    if not len(question.run.meetings):
+        raise MetricAbsent(question.run.meetings.why)
+    return question.run.meetings
+
+
+def counted_meetings(host: HostSummary, meetings: Meetings, member: int) -> BoolArray:
+    """Which meetings begin in a counted step of a member."""
+    step = meetings.step[:, member]
+    return np.asarray((step >= 0) & host.steps.steady()[np.maximum(step, 0)], np.bool_)
+
+
+@metric(
     "allreduce_ms_per_step",
     unit=Unit.MS,
     about="Time a step and device in which an AllReduce runs, waiting for other devices included.",
 )
 def allreduce_ms_per_step(question: Question) -> float:
     """Absent when no collective is an AllReduce."""
-    sets = []
-    for host, device in _communicating(question):
-        rows = [row for row in distinct(device.ops.name).tolist() if _ALL_REDUCE.search(device.ops.names[row])]
-        mine = is_in(device.ops.name, rows) & (device.ops.kind == DeviceClass.COLLECTIVE)
-        sets.append((host, union(device.ops.start[mine], device.ops.end[mine])))
-    if not any(len(one) for _, one in sets):
-        raise MetricAbsent("no collective of this trace is an AllReduce")
-    return ps_per_step(question.run, sets) / PS_PER_MS
+    total = 0
+    for host, calls, chosen in _all_reduces(question):
+        steady = host.steps.steady()
+        running = union(calls.start[chosen], calls.end[chosen])
+        total += int(running.within(host.steps.starts[steady], host.steps.ends[steady]).sum())
+    return total / max(device_steps(question.run), 1) / PS_PER_MS
+
+
+@metric(
+    "allreduce_transfer_ms_per_step",
+    unit=Unit.MS,
+    about="allreduce_ms_per_step without waiting: from when the last device arrives. Sum over a step's AllReduces.",
+)
+def allreduce_transfer_ms_per_step(question: Question) -> float:
+    """From collectives that all devices were seen in."""
+    meetings = known_meetings(question)
+    named = np.array([bool(_ALL_REDUCE.search(text)) for text in meetings.labels] or [False], np.bool_)
+    chosen = named[meetings.label]
+    if not chosen.any():
+        raise MetricAbsent("no collective that all devices were seen in is an AllReduce")
+    transfer, total = meetings.transfer(), 0
+    for member, host in enumerate(meetings.host.tolist()):
+        counted = counted_meetings(question.run.hosts[host], meetings, member) & chosen
+        total += int(transfer[counted, member].sum())
+    return total / max(device_steps(question.run), 1) / PS_PER_MS
+
+
+@metric(
+    "allreduce_bytes_per_step",
+    unit=Unit.BYTES,
+    about="Bytes that a device hands to AllReduces in a step, by the shapes in the trace's HLO.",
+)
+def allreduce_bytes_per_step(question: Question) -> float:
+    """Absent where the trace does not say how large the messages are."""
+    total = 0
+    for host, calls, chosen in _all_reduces(question):
+        sizes = calls.bytes[chosen & _counted(host, calls)]
+        if (sizes < 0).any():
+            raise MetricAbsent("the trace does not say how large the messages are")
+        total += int(sizes.sum())
+    return total / max(device_steps(question.run), 1)
 
 
 @metric(
@@ -73,12 +185,17 @@ def allreduce_ms_per_step(question: Question) -> float:
 )
 def allreduce_ideal_ms(question: Question) -> float:
     """Needs the number of parameters and the bandwidth from the user."""
-    parameters, bandwidth = question.settings.parameters, question.settings.bandwidth_gb_s
-    if parameters is None:
-        raise MetricAbsent("the number of model parameters is not known: give it with --params")
-    if bandwidth is None:
-        raise MetricAbsent("the bandwidth between devices is not known: give it with --bandwidth")
-    return parameters * _FLOAT32_BYTES / (bandwidth * 1e9) * 1e3
+    return model_parameters(question) * _FLOAT32_BYTES / (_bandwidth(question) * _GB) * 1e3
+
+
+@metric(
+    "allreduce_ring_ideal_ms",
+    unit=Unit.MS,
+    about="The bytes that the AllReduces of a step really carry, times 2(n-1)/n for n devices, over the bandwidth.",
+)
+def allreduce_ring_ideal_ms(question: Question) -> float:
+    """Beside allreduce_ideal_ms: true bytes and type instead of parameters, and what a ring sends."""
+    return _ring_bytes_per_step(question) / (_bandwidth(question) * _GB) * 1e3
 
 
 @metric(
@@ -88,4 +205,105 @@ def allreduce_ideal_ms(question: Question) -> float:
 )
 def allreduce_efficiency(question: Question) -> float:
     """1 is ideal; above 1 the gradients are smaller than fp32 or not all reduced."""
-    return allreduce_ideal_ms(question) / allreduce_ms_per_step(question)
+    ideal, measured = allreduce_ideal_ms(question), allreduce_ms_per_step(question)
+    if not measured:
+        raise MetricAbsent("no AllReduce runs in a counted step")
+    return ideal / measured
+
+
+@metric(
+    "allreduce_bus_gb_s",
+    unit=Unit.GB_S,
+    about="Bus bandwidth of the AllReduces: true bytes times 2(n-1)/n over their time, without waiting where that is known.",
+)
+def allreduce_bus_gb_s(question: Question) -> float:
+    """NCCL's `busbw`, comparable with the link's own bandwidth."""
+    try:
+        milliseconds = allreduce_transfer_ms_per_step(question)
+    except MetricAbsent:
+        milliseconds = allreduce_ms_per_step(question)
+    if not milliseconds:
+        raise MetricAbsent("no AllReduce runs in a counted step")
+    return _ring_bytes_per_step(question) / (milliseconds / 1e3) / _GB
+
+
+@metric(
+    "collective_message_bytes",
+    unit=Unit.BYTES,
+    about="Median size of the messages of the counted steps' collectives.",
+)
+def collective_message_bytes(question: Question) -> float:
+    """By the shapes in the trace's HLO."""
+    return float(median(_sizes(question)[0]))
+
+
+@metric(
+    "allreduce_latency_us",
+    unit=Unit.US,
+    about="What an AllReduce of no size would take: α of the line α + bytes/β through the messages of the trace.",
+)
+def allreduce_latency_us(question: Question) -> float:
+    """Least squares over the fastest call of each size; absent where sizes differ too little."""
+    return _line(question)[0] / PS_PER_US
+
+
+@metric(
+    "allreduce_fitted_gb_s",
+    unit=Unit.GB_S,
+    about="What large AllReduces would reach: β of the line α + bytes/β through the messages of the trace.",
+)
+def allreduce_fitted_gb_s(question: Question) -> float:
+    """Bytes of the message over time, without the factor of a ring."""
+    slope = _line(question)[1]
+    if slope <= 0:
+        raise MetricAbsent("larger messages do not take longer in this trace")
+    return PS_PER_S / slope / _GB
+
+
+def _line(question: Question) -> tuple[float, float]:
+    """(α in ps, ps per byte)."""
+    sizes, times = _sizes(question)
+    distinct_sizes, which = np.unique(sizes, return_inverse=True)
+    if len(distinct_sizes) < 2 or distinct_sizes[-1] < _LEAST_SIZE_RATIO * max(int(distinct_sizes[0]), 1):
+        raise MetricAbsent("the messages are too alike in size to tell latency from bandwidth")
+    fastest = np.full(len(distinct_sizes), np.iinfo(np.int64).max)
+    np.minimum.at(fastest, which, times)
+    x, y = distinct_sizes.astype(np.float64), fastest.astype(np.float64)
+    slope = float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
+    return float(y.mean() - slope * x.mean()), slope
+
+
+def _sizes(question: Question) -> tuple[Int64Array, Int64Array]:
+    """(bytes, ps) of the counted AllReduces of known size."""
+    sizes, times = [], []
+    for host, calls, chosen in _all_reduces(question):
+        known = chosen & _counted(host, calls) & (calls.bytes >= 0)
+        sizes.append(calls.bytes[known])
+        times.append((calls.end - calls.start)[known])
+    if not sum(map(len, sizes)):
+        raise MetricAbsent("the trace does not say how large the messages are")
+    return np.concatenate(sizes), np.concatenate(times)
+
+
+def _ring_bytes_per_step(question: Question) -> float:
+    total = 0.0
+    for host, calls, chosen in _all_reduces(question):
+        mine = chosen & _counted(host, calls)
+        if (calls.bytes[mine] < 0).any() or (calls.group[mine] < 1).any():
+            raise MetricAbsent("the trace does not say how large the messages are and how many devices exchange them")
+        group = calls.group[mine]
+        total += float((calls.bytes[mine] * 2 * (group - 1) / group).sum())
+    return total / max(device_steps(question.run), 1)
+
+
+def model_parameters(question: Question) -> int:
+    """From the user. Raises MetricAbsent."""
+    if question.settings.parameters is not None:
+        return question.settings.parameters
+    raise MetricAbsent("the number of model parameters is not known: give it with --params")
+
+
+def _bandwidth(question: Question) -> float:
+    if question.settings.bandwidth_gb_s is None:
+        raise MetricAbsent("the bandwidth between devices is not known: give it with --bandwidth")
+    return question.settings.bandwidth_gb_s

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
-from tfadvisor.metrics.steady import accelerators, device_steps, in_windows, needs_steps, ps_per_step
+from tfadvisor.metrics.steady import accelerators, covered_per_step, device_steps, needs_steps
 from tfadvisor.timeline.classes import DeviceClass
+from tfadvisor.timeline.device_summary import CopyTotals
 from tfadvisor.units import PS_PER_MS, Unit
 
 
 def _milliseconds(question: Question, kind: DeviceClass) -> float:
     needs_steps(question.run)
-    sets = [(host, device.ops.covered(kind)) for host, device in accelerators(question.run)]
-    return ps_per_step(question.run, sets) / PS_PER_MS
+    return covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
+
+
+def _totals(question: Question, kind: DeviceClass) -> list[CopyTotals]:
+    needs_steps(question.run)
+    return [device.copies[kind] for _, device in accelerators(question.run) if kind in device.copies]
 
 
 def _bytes(question: Question, kind: DeviceClass) -> float:
-    needs_steps(question.run)
-    total = 0
-    for host, device in accelerators(question.run):
-        chosen = (device.ops.kind == kind) & in_windows(host, device.ops.start)
-        if (device.ops.bytes[chosen] < 0).any():
-            raise MetricAbsent("the trace does not say how large these copies are")
-        total += int(np.sum(device.ops.bytes[chosen]))
-    return total / max(device_steps(question.run), 1)
+    totals = _totals(question, kind)
+    if any(one.unsized for one in totals):
+        raise MetricAbsent("the trace does not say how large these copies are")
+    return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
 
 
 @metric(
@@ -76,8 +75,4 @@ def d2d_bytes_per_step(question: Question) -> float:
 )
 def d2h_copies_per_step(question: Question) -> float:
     """A mean."""
-    needs_steps(question.run)
-    found = 0
-    for host, device in accelerators(question.run):
-        found += int(((device.ops.kind == DeviceClass.D2H) & in_windows(host, device.ops.start)).sum())
-    return found / max(device_steps(question.run), 1)
+    return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(device_steps(question.run), 1)

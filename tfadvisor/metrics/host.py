@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, in_windows, windows
+from tfadvisor.metrics.steady import accelerators, counted_ps
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.frames import FrameShare
 from tfadvisor.units import Unit, percent
@@ -32,7 +30,7 @@ def host_frames_listed(question: Question) -> str:
     frames = host_frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
-    total = sum(int((ends - starts).sum()) for starts, ends in map(windows, question.run.hosts))
+    total = sum(map(counted_ps, question.run.hosts))
     return ", ".join(f"{frame.place()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
 
 
@@ -44,11 +42,9 @@ def host_frames_listed(question: Question) -> str:
 )
 def host_op_share(question: Question) -> float:
     """Only for runs with an accelerator: on a CPU run every op is a host op."""
-    devices = accelerators(question.run)
     on_device = 0
-    for host, device in devices:
-        chosen = (device.ops.kind == DeviceClass.COMPUTE) & in_windows(host, device.ops.start)
-        on_device += int((device.ops.end - device.ops.start)[chosen].sum())
+    for _, device in accelerators(question.run):
+        on_device += int(device.ops.total_ps[device.ops.of_class(DeviceClass.COMPUTE)].sum())
     on_host = sum(host.host_ops.total_ps for host in question.run.hosts)
     if not on_host + on_device:
         raise MetricAbsent("no op begins in a counted step")
@@ -77,10 +73,9 @@ def wait_fraction(question: Question) -> float:
     """Not a class of the breakdown: a host that waits for a busy device is as it should be."""
     waited = total = 0
     for host in question.run.hosts:
-        starts, ends = windows(host)
         if host.steps.thread >= 0:
-            waited += int(host.activity.wait.within(starts, ends).sum())
-            total += int(np.sum(ends - starts))
+            waited += host.waited_ps
+            total += counted_ps(host)
     if not total:
         raise MetricAbsent("no host thread drives the steps")
     return waited / total

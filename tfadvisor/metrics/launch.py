@@ -8,15 +8,14 @@ import numpy as np
 
 from tfadvisor.lean_numpy import distinct, is_in, median, percentile
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import device_steps, gpus, in_windows, needs_device, needs_steps, windows
+from tfadvisor.metrics.steady import device_steps, gpus, needs_device, needs_steps
 from tfadvisor.timeline.classes import DeviceClass
+from tfadvisor.timeline.device_summary import DeviceSummary, OpTable
 from tfadvisor.timeline.host_names import op_type
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.kernel_names import short_name
-from tfadvisor.timeline.model import Device
 from tfadvisor.units import PS_PER_US, Unit
 
-SMALL_KERNEL_PS = 10 * PS_PER_US
 _NUMBERED = re.compile(r"[._]\d+$")
 
 
@@ -42,27 +41,10 @@ def kernel_launch_latency_us_p95(question: Question) -> float:
 
 
 def _latencies(question: Question) -> Int64Array:
-    found = []
-    for host, device in gpus(question.run):
-        ops = device.ops
-        counted = in_windows(host, ops.start) & (ops.kind == DeviceClass.COMPUTE) & (ops.launch_end >= 0)
-        free = _stream_free_since(device) <= ops.launch_end
-        chosen = counted & free
-        found.append(np.maximum(ops.start - ops.launch_end, 0)[chosen])
-    together = np.concatenate(found)
+    together = np.concatenate([device.launches.latency for _, device in gpus(question.run)])
     if not len(together):
         raise MetricAbsent("no kernel in a counted step is linked to its launch and found its stream free")
     return together
-
-
-def _stream_free_since(device: Device) -> Int64Array:
-    """For each event the end of what ran before it on its stream; the earliest time where nothing did."""
-    ops = device.ops
-    out = np.full(len(ops), np.iinfo(np.int64).min)
-    for stream in distinct(ops.stream).tolist():
-        mine = np.flatnonzero(ops.stream == stream)
-        out[mine[1:]] = np.maximum.accumulate(ops.end[mine])[:-1]
-    return out
 
 
 @metric(
@@ -72,35 +54,31 @@ def _stream_free_since(device: Device) -> Int64Array:
 )
 def small_kernel_share(question: Question) -> float:
     """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""
-    lengths = _compute_lengths(question)
-    return float(np.mean(lengths < SMALL_KERNEL_PS))
+    rows = [(device.ops, device.ops.of_class(DeviceClass.COMPUTE)) for device in _working(question)]
+    return float(sum(ops.small[row].sum() for ops, row in rows) / sum(ops.count[row].sum() for ops, row in rows))
 
 
 @metric("kernels_per_step", unit=Unit.COUNT, about="Kernels (on a CPU: ops) a step and device.")
 def kernels_per_step(question: Question) -> float:
     """A mean."""
     needs_steps(question.run)
-    return len(_compute_lengths(question)) / max(device_steps(question.run), 1)
+    kernels = sum(device.launches.kernels for device in _working(question))
+    return kernels / max(device_steps(question.run), 1)
 
 
 @metric("median_kernel_us", unit=Unit.US, about="Median length of a kernel (on a CPU: an op) of the counted steps.")
 def median_kernel_us(question: Question) -> float:
     """Microseconds."""
-    return float(median(_compute_lengths(question))) / PS_PER_US
+    return float(median(np.concatenate([device.lengths for device in _working(question)]))) / PS_PER_US
 
 
-def _compute_lengths(question: Question) -> Int64Array:
+def _working(question: Question) -> list[DeviceSummary]:
+    """The devices with kernels in counted steps. Raises MetricAbsent when there are none."""
     needs_device(question.run)
-    found = []
-    for host in question.run.hosts:
-        for device in host.active_devices():
-            ops = device.ops
-            chosen = (ops.kind == DeviceClass.COMPUTE) & in_windows(host, ops.start)
-            found.append((ops.end - ops.start)[chosen])
-    together = np.concatenate(found)
-    if not len(together):
+    found = [device for host in question.run.hosts for device in host.devices if device.launches.kernels]
+    if not found:
         raise MetricAbsent("no kernel begins in a counted step")
-    return together
+    return found
 
 
 @metric(
@@ -113,9 +91,9 @@ def dispatches_per_step(question: Question) -> float:
     needs_steps(question.run)
     steps = dispatched = 0
     for host in question.run.hosts:
-        if len(host.dispatch_starts):
-            steps += len(windows(host)[0])
-            dispatched += int(in_windows(host, host.dispatch_starts).sum())
+        if host.dispatched >= 0:
+            steps += int(host.steps.steady().sum())
+            dispatched += host.dispatched
     if not steps:
         raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
     return dispatched / steps
@@ -132,24 +110,22 @@ def eager_op_share(question: Question) -> float:
     needs_device(question.run)
     eager = total = 0
     for host in question.run.hosts:
-        for device in host.active_devices():
-            ops = device.ops
-            counted = in_windows(host, ops.start) & (ops.kind == DeviceClass.COMPUTE)
-            total += int(counted.sum())
-            eager += int((_is_eager(device) & counted).sum())
+        for device in host.devices:
+            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+            total += int(ops.count[rows].sum())
+            eager += int(ops.count[rows][_is_eager(ops, rows)].sum())
     if not total:
         raise MetricAbsent("no op begins in a counted step")
     return eager / total
 
 
-def _is_eager(device: Device) -> np.ndarray:
-    ops = device.ops
-    eager_rows = [row for row in distinct(ops.name).tolist() if ops.names[row].startswith("KernelAndDevice")]
-    out = is_in(ops.name, eager_rows)
-    for module in distinct(ops.module[ops.module >= 0]).tolist():
-        mine = ops.module == module
-        if len(distinct(ops.name[mine])) <= 2:
-            out |= mine
+def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
+    """Which of the rows were dispatched op by op."""
+    name, module = ops.name[rows], ops.module[rows]
+    out = is_in(name, [row for row in distinct(name).tolist() if ops.names[row].startswith("KernelAndDevice")])
+    for one in distinct(module[module >= 0]).tolist():
+        if len(distinct(ops.name[ops.module == one])) <= 2:
+            out |= module == one
     return out
 
 
@@ -160,15 +136,13 @@ def most_frequent_op(question: Question) -> str:
     number: dict[str, int] = {}
     time: dict[str, int] = {}
     for host in question.run.hosts:
-        for device in host.active_devices():
-            ops = device.ops
-            chosen = (ops.kind == DeviceClass.COMPUTE) & in_windows(host, ops.start)
-            rows, inverse = np.unique(ops.name[chosen], return_inverse=True)
-            length = np.bincount(inverse, (ops.end - ops.start)[chosen], len(rows))
-            for row, many, ps in zip(rows.tolist(), np.bincount(inverse).tolist(), length.tolist(), strict=True):
+        for device in host.devices:
+            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+            columns = ops.name[rows].tolist(), ops.count[rows].tolist(), ops.total_ps[rows].tolist()
+            for row, many, ps in zip(*columns, strict=True):
                 kind = op_type(ops.names[row]) or short_name(_NUMBERED.sub("", ops.names[row]))
                 number[kind] = number.get(kind, 0) + many
-                time[kind] = time.get(kind, 0) + int(ps)
+                time[kind] = time.get(kind, 0) + ps
     if not number:
         raise MetricAbsent("no op begins in a counted step")
     top = max(number, key=lambda kind: number[kind])
@@ -180,5 +154,5 @@ def most_frequent_op(question: Question) -> str:
 def compiler(question: Question) -> str:
     """xla when any device event belongs to an XLA module, else none."""
     needs_device(question.run)
-    compiled = any((device.ops.module >= 0).any() for host in question.run.hosts for device in host.active_devices())
+    compiled = any((device.ops.module >= 0).any() for host in question.run.hosts for device in host.devices)
     return "xla" if compiled else "none"

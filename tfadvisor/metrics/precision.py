@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import gpus, in_windows, share
+from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.kernel_names import KernelKind, Precision, kernel_kind, short_name
 from tfadvisor.timeline.model import TimeClass
@@ -19,12 +17,10 @@ _NARROW = (Precision.BITS16, Precision.BITS8)
 def _kernel_time(question: Question) -> dict[str, int]:
     """Kernel name -> ps in the counted steps, over all GPUs. Raises MetricAbsent when there is none."""
     time: dict[str, int] = {}
-    for host, device in gpus(question.run):
-        ops = device.ops
-        chosen = (ops.kind == DeviceClass.COMPUTE) & in_windows(host, ops.start)
-        rows, inverse = np.unique(ops.name[chosen], return_inverse=True)
-        for row, ps in zip(rows.tolist(), np.bincount(inverse, (ops.end - ops.start)[chosen]).tolist(), strict=True):
-            time[ops.names[row]] = time.get(ops.names[row], 0) + int(ps)
+    for _, device in gpus(question.run):
+        ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True):
+            time[ops.names[row]] = time.get(ops.names[row], 0) + ps
     if not sum(time.values()):
         raise MetricAbsent("no kernel begins in a counted step")
     return time

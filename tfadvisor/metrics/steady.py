@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question
-from tfadvisor.timeline.intervals import Int64Array, Intervals
-from tfadvisor.timeline.model import Device, StepSource, TimeClass
-from tfadvisor.timeline.run_timeline import HostTimeline, RunTimeline
+from tfadvisor.timeline.classes import DeviceClass
+from tfadvisor.timeline.device_summary import DeviceSummary
+from tfadvisor.timeline.host_summary import HostSummary
+from tfadvisor.timeline.model import StepSource, TimeClass
+from tfadvisor.timeline.run_timeline import RunTimeline
 from tfadvisor.units import PS_PER_MS
 
 
@@ -39,7 +41,7 @@ def share(question: Question, one: TimeClass) -> float:
 
 def needs_device(run: RunTimeline) -> None:
     """Raises MetricAbsent when nothing computes in the whole trace."""
-    if not any(host.active_devices() for host in run.hosts):
+    if not any(host.devices for host in run.hosts):
         raise MetricAbsent("no device computes anything in this trace")
 
 
@@ -49,35 +51,20 @@ def needs_steps(run: RunTimeline) -> None:
         raise MetricAbsent("the trace has no step markers and no rhythm from which steps could be told")
 
 
-def accelerators(run: RunTimeline) -> list[tuple[HostTimeline, Device]]:
+def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs and TPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in run.hosts for device in host.active_devices() if device.kind != "cpu"]
+    found = [(host, device) for host in run.hosts for device in host.devices if device.kind != "cpu"]
     if not found:
         raise MetricAbsent("this run used no accelerator")
     return found
 
 
-def gpus(run: RunTimeline) -> list[tuple[HostTimeline, Device]]:
+def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in run.hosts for device in host.active_devices() if device.kind == "gpu"]
+    found = [(host, device) for host in run.hosts for device in host.devices if device.kind == "gpu"]
     if not found:
         raise MetricAbsent("this run used no GPU")
     return found
-
-
-def windows(host: HostTimeline) -> tuple[Int64Array, Int64Array]:
-    """(starts, ends) of a host's counted steps."""
-    steady = host.steps.steady()
-    return host.steps.starts[steady], host.steps.ends[steady]
-
-
-def in_windows(host: HostTimeline, times: Int64Array) -> np.ndarray:
-    """Whether each time lies in a counted step."""
-    starts, ends = windows(host)
-    if not len(starts):
-        return np.zeros(len(times), np.bool_)
-    place = np.searchsorted(starts, times, side="right") - 1
-    return (place >= 0) & (times < ends[np.maximum(place, 0)])
 
 
 def device_steps(run: RunTimeline) -> int:
@@ -85,7 +72,13 @@ def device_steps(run: RunTimeline) -> int:
     return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in run.hosts)
 
 
-def ps_per_step(run: RunTimeline, sets: list[tuple[HostTimeline, Intervals]]) -> float:
-    """Length of sets of instants inside counted steps, per step and device, ps."""
-    total = sum(int(one.within(*windows(host)).sum()) for host, one in sets)
+def counted_ps(host: HostSummary) -> int:
+    """Summed length of a host's counted steps, ps."""
+    steady = host.steps.steady()
+    return int((host.steps.ends - host.steps.starts)[steady].sum())
+
+
+def covered_per_step(run: RunTimeline, devices: list[tuple[HostSummary, DeviceSummary]], kind: DeviceClass) -> float:
+    """Time in which events of a class run, per counted step and device, ps."""
+    total = sum(int(device.covered_ps[host.steps.steady(), kind].sum()) for host, device in devices)
     return total / max(device_steps(run), 1)

@@ -7,8 +7,7 @@ import numpy as np
 from tfadvisor.lean_numpy import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import needs_steps, periods_ms
-from tfadvisor.timeline.intervals import Int64Array, union_of
-from tfadvisor.timeline.run_timeline import HostTimeline
+from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.units import PS_PER_MS, Unit
 
 
@@ -66,28 +65,7 @@ def inter_step_gap_fraction(question: Question) -> float:
 
 def _gaps(question: Question) -> Int64Array:
     needs_steps(question.run)
-    found = []
-    for host in question.run.hosts:
-        boundary = _inner_boundaries(host)
-        busy = union_of(
-            *(one for device in host.active_devices() for one in (device.compute, device.collective, device.transfer))
-        )
-        if not len(busy) or not len(boundary):
-            continue
-        following = np.searchsorted(busy.starts, boundary, side="left")
-        crossing = busy.contains(boundary)
-        known = ~crossing & (following > 0) & (following < len(busy.starts))
-        before = busy.ends[np.clip(following - 1, 0, len(busy.ends) - 1)]
-        after = busy.starts[np.clip(following, 0, len(busy.starts) - 1)]
-        found.append(np.where(known, after - before, 0)[known | crossing])
-    if not sum(len(one) for one in found):
+    found = np.concatenate([host.gaps for host in question.run.hosts])
+    if not len(found):
         raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
-    return np.concatenate(found)
-
-
-def _inner_boundaries(host: HostTimeline) -> Int64Array:
-    """Times of the boundaries between a counted step and the step after it, ps."""
-    steps = host.steps
-    followed = np.zeros(len(steps), np.bool_)
-    followed[:-1] = steps.steady()[:-1] & (steps.ends[:-1] == steps.starts[1:])
-    return steps.ends[followed]
+    return found

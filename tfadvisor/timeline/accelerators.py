@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tfadvisor.lean_numpy import distinct, is_in
+from tfadvisor.record import fields_of
 from tfadvisor.timeline.classes import COPIES, DeviceClass
 from tfadvisor.timeline.device_names import device_class, hlo_class, is_control_flow
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.model import Device, DeviceOps, HostMemory
 from tfadvisor.timeline.threads import Threads
-from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane
+from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
 
 _DEVICE_PLANE = re.compile(r"^/device:(?P<kind>GPU|TPU):(?P<number>\d+)$")
 _DERIVED_LINE_IDS = (-559038737, -559038700)
@@ -24,6 +25,7 @@ _DERIVED_LINE = re.compile(
 )
 _TPU_LINES = ("XLA Ops", "Async XLA Ops")
 _BYTES = re.compile(r"(?:^|[\s\n])(?:size|num_bytes):(\d+)")
+_MEMORY = re.compile(r"kind_(?:src|dst):(\w+)")
 _KIND_WORDS = (
     (DeviceClass.H2D, ("HtoD", "H2D", "HostToDevice")),
     (DeviceClass.D2H, ("DtoH", "D2H", "DeviceToHost")),
@@ -61,18 +63,22 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
     row = trace.events.row[events]
     kind = _row_classes(trace, row, is_tpu)[row]
     launch_start, launch_end, launch_row = launches.of(events, int(match.group("number")))
-    kind, size = _copy_details(trace, events, kind, launch_row)
+    kind, size, memory = _copy_details(trace, events, kind, launch_row)
+    modules, ops = trace.stat("hlo_module"), trace.stat("hlo_op")
     table = DeviceOps(
         start=start,
         end=end,
         kind=kind,
         stream=stream,
         name=row.astype(np.int32),
-        module=_modules(trace, events),
+        op=_text_index(ops, events, len(trace.names) + len(modules.texts)),
+        module=_text_index(modules, events, len(trace.names)),
         bytes=size,
+        memory=memory,
         launch_start=launch_start,
         launch_end=launch_end,
-        names=trace.names.name + trace.stat("hlo_module").texts,
+        launch_name=launch_row.astype(np.int32),
+        names=trace.names.name + modules.texts + ops.texts,
     )
     leaf = ~_control_flow(trace, row, start, end, stream) if is_tpu else np.ones(len(row), np.bool_)
     table = _rows(table, leaf)
@@ -92,18 +98,8 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
 def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
     if keep.all():
         return ops
-    return DeviceOps(
-        ops.start[keep],
-        ops.end[keep],
-        ops.kind[keep],
-        ops.stream[keep],
-        ops.name[keep],
-        ops.module[keep],
-        ops.bytes[keep],
-        ops.launch_start[keep],
-        ops.launch_end[keep],
-        ops.names,
-    )
+    columns = {name: getattr(ops, name)[keep] for name in fields_of(ops) if name != "names"}
+    return DeviceOps(**columns, names=ops.names)
 
 
 def _events(trace: HostTrace, planes: list[int], is_tpu: bool) -> tuple[Int64Array, Int64Array]:
@@ -154,21 +150,23 @@ def _control_flow(
     return out
 
 
-def _modules(trace: HostTrace, events: Int64Array) -> npt.NDArray[np.int32]:
-    column_event, code = trace.stat("hlo_module").codes()
+def _text_index(column: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:
+    """Index of each event's text, counted from the offset; -1 without one."""
+    column_event, code = column.codes()
     out = np.full(len(events), -1, np.int32)
     if len(column_event) and len(events):
         place = np.minimum(np.searchsorted(column_event, events), len(column_event) - 1)
         hit = column_event[place] == events
-        out[hit] = code[place[hit]] + len(trace.names)
+        out[hit] = code[place[hit]] + offset
     return out
 
 
 def _copy_details(
     trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
-) -> tuple[npt.NDArray[np.int8], Int64Array]:
-    """(class, bytes) after looking at `memcpy_details` and, for copies without a direction, at the call that launched."""
+) -> tuple[npt.NDArray[np.int8], Int64Array, npt.NDArray[np.int8]]:
+    """(class, bytes, host memory) by `memcpy_details`; for copies without a direction by the call that launched."""
     size = np.full(len(events), -1, np.int64)
+    memory = np.zeros(len(events), np.int8)
     kind = kind.copy()
     column = trace.stat("memcpy_details")
     column_event, code = column.codes()
@@ -177,16 +175,29 @@ def _copy_details(
         hit = column_event[place] == events
         parsed = np.array([copy_bytes(text) for text in column.texts] or [0], np.int64)
         size[hit] = parsed[code[place[hit]]]
+        memory[hit] = np.array([host_memory(text) for text in column.texts] or [HostMemory.UNKNOWN], np.int8)[
+            code[place[hit]]
+        ]
     undirected = (kind == DeviceClass.OTHER_COPY) & (launch_row >= 0)
     for used in distinct(launch_row[undirected]).tolist():
         kind[undirected & (launch_row == used)] = _direction(trace.names.name[used])
-    return kind, size
+    return kind, size, memory
 
 
 def copy_bytes(details: str) -> int:
     """Bytes of a copy from its detail string (`size:` or `num_bytes:`, split by spaces or newlines); -1 if not there."""
     match = _BYTES.search(details)
     return int(match.group(1)) if match else -1
+
+
+def host_memory(details: str) -> HostMemory:
+    """The host side of a copy from its `kind_src:` and `kind_dst:`; pageable memory is copied twice."""
+    ends = _MEMORY.findall(details.lower())
+    if "pageable" in ends:
+        return HostMemory.PAGEABLE
+    if "pinned" in ends:
+        return HostMemory.PINNED
+    return HostMemory.NONE if ends and set(ends) <= {"device", "array", "managed"} else HostMemory.UNKNOWN
 
 
 def _direction(call: str) -> int:

@@ -14,13 +14,13 @@ from tfadvisor.timeline.compiles import compiled_in_steps
 from tfadvisor.timeline.cpu_devices import cpu_devices, pipeline_work
 from tfadvisor.timeline.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.frames import loop_frames
+from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.input_pipeline import input_pipeline
 from tfadvisor.timeline.memory import device_memory
 from tfadvisor.timeline.placement import host_ops
-from tfadvisor.timeline.run_timeline import HostTimeline
 from tfadvisor.timeline.steps import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.timeline.threads import host_threads
-from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
+from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
 from tfadvisor.xplane.runs import host_of
 
 _NOT_SCHEDULING = NameFilter(
@@ -77,6 +77,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostT
         host=host,
         path=trace.path,
         window=_window(trace),
+        session_start_ns=session_start_ns(trace.planes),
         devices=devices,
         steps=steps,
         activity=activity,

@@ -135,10 +135,13 @@ def _device(trace: HostTrace, threads: Threads, name: str, host: str, thunks: In
         kind=kind,
         stream=threads.thread_of(positions),
         name=row.astype(np.int32),
+        op=np.where(is_thunk, row, -1).astype(np.int32),
         module=module,
         bytes=np.full(len(positions), -1, np.int64),
+        memory=np.zeros(len(positions), np.int8),
         launch_start=launch_start,
         launch_end=launch_end,
+        launch_name=np.full(len(positions), -1, np.int32),
         names=names,
     )
     return Device(

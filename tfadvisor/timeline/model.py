@@ -76,12 +76,23 @@ class Steps:
         return np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)
 
 
+class HostMemory(IntEnum):
+    """The kind of host memory that a copy reads or writes."""
+
+    UNKNOWN = 0
+    PAGEABLE = 1
+    PINNED = 2
+    NONE = 3
+    """Both ends are on devices."""
+
+
 @record
 class DeviceOps:
     """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
 
-    name: index into names. module: index into names of the XLA module, -1 without one. bytes: of a copy, -1 where the
-    trace does not say. launch_start, launch_end: of the host call that launched it, -1 when none is linked.
+    name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, likewise. bytes:
+    of a copy, -1 where the trace does not say. memory: of a copy, the host memory it touches. launch_start, launch_end,
+    launch_name: of the host call that launched it, -1 when none is linked.
     """
 
     start: Int64Array
@@ -89,10 +100,13 @@ class DeviceOps:
     kind: npt.NDArray[np.int8]
     stream: Int64Array
     name: npt.NDArray[np.int32]
+    op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]
     bytes: Int64Array
+    memory: npt.NDArray[np.int8]
     launch_start: Int64Array
     launch_end: Int64Array
+    launch_name: npt.NDArray[np.int32]
     names: tuple[str, ...]
 
     def __len__(self) -> int:

@@ -1,58 +1,29 @@
-"""The whole timeline: one host's and a run's. What metrics read."""
+"""A run as metrics read it: the summaries of its hosts, and where their devices met."""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Sequence
 
 from tfadvisor.record import record
-from tfadvisor.timeline.capture import Capture
-from tfadvisor.timeline.compiles import Compiled
-from tfadvisor.timeline.frames import FrameShare
-from tfadvisor.timeline.input_pipeline import InputPipeline
-from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.memory import DeviceMemory
-from tfadvisor.timeline.model import Device, HostActivity, Steps
-from tfadvisor.timeline.placement import HostOps
-
-
-@record
-class HostTimeline:
-    """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
-
-    takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
-    frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data.
-    """
-
-    host: str
-    path: str
-    window: tuple[int, int]
-    devices: tuple[Device, ...]
-    steps: Steps
-    activity: HostActivity
-    breakdown: npt.NDArray[np.int64]
-    takes_part: npt.NDArray[np.bool_]
-    dispatch_starts: Int64Array
-    capture: Capture
-    pipeline: InputPipeline | None
-    frames: tuple[FrameShare, ...]
-    compiles: tuple[Compiled, ...]
-    host_ops: HostOps
-    memory: tuple[DeviceMemory, ...]
-
-    def active_devices(self) -> tuple[Device, ...]:
-        """The devices that the breakdown is about, in its order."""
-        return tuple(device for device in self.devices if device.is_active)
+from tfadvisor.timeline.host_summary import HostSummary
+from tfadvisor.timeline.meetings import Meetings, find_meetings
 
 
 @record
 class RunTimeline:
     """All hosts of one run. name and path as the user knows them.
 
-    duplicates: files that were left out because another host's file holds the very same bytes.
+    meetings: the collectives that all devices took part in. duplicates: files that were left out because another host's
+    file holds the very same bytes.
     """
 
     name: str
     path: str
-    hosts: tuple[HostTimeline, ...]
+    hosts: tuple[HostSummary, ...]
+    meetings: Meetings
     duplicates: tuple[str, ...] = ()
+
+
+def merge(name: str, path: str, hosts: Sequence[HostSummary], duplicates: Sequence[str] = ()) -> RunTimeline:
+    """The run of these hosts."""
+    return RunTimeline(name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates))

@@ -1,0 +1,112 @@
+"""One host reduced to what metrics ask, so that memory does not grow with the number of hosts or their events."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.record import record
+from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.compiles import Compiled
+from tfadvisor.timeline.device_summary import DeviceSummary, step_of, summarize_device
+from tfadvisor.timeline.driver import host_classes_of_time
+from tfadvisor.timeline.frames import FrameShare
+from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.input_pipeline import InputPipeline
+from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
+from tfadvisor.timeline.memory import DeviceMemory
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.placement import HostOps
+
+
+@record
+class HostSummary:
+    """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
+
+    devices: the active ones, in the breakdown's order. takes_part: shape (active devices, steps), False where a device
+    did nothing in a step that others worked in. gaps: time without device work around each boundary between two counted
+    steps, ps. dispatched: programs and ops that the driving thread dispatched in the counted steps, -1 when no thread
+    dispatches any by name. waited_ps: how long it blocked in them. synchronising_ps: idle time in which it did, shape
+    (active devices, steps). concurrency: summed device work over the time in which any device works. frames, compiles
+    and pipeline are about the counted steps. pipeline is None without tf.data.
+    """
+
+    host: str
+    path: str
+    window: tuple[int, int]
+    session_start_ns: int
+    devices: tuple[DeviceSummary, ...]
+    steps: Steps
+    breakdown: npt.NDArray[np.int64]
+    takes_part: npt.NDArray[np.bool_]
+    gaps: Int64Array
+    dispatched: int
+    waited_ps: int
+    synchronising_ps: npt.NDArray[np.int64]
+    concurrency: float
+    capture: Capture
+    pipeline: InputPipeline | None
+    frames: tuple[FrameShare, ...]
+    compiles: tuple[Compiled, ...]
+    host_ops: HostOps
+    memory: tuple[DeviceMemory, ...]
+
+
+def summarize(host: HostTimeline) -> HostSummary:
+    """What metrics need of one host."""
+    devices, steps = host.active_devices(), host.steps
+    busy = [union_of(device.compute, device.collective, device.transfer) for device in devices]
+    together = union_of(*busy)
+    steady = steps.steady()
+    lo, hi = steps.starts[steady], steps.ends[steady]
+    dispatched = step_of(host.dispatch_starts, steps)
+    works = sum(int(one.within(lo, hi).sum()) for one in busy)
+    any_works = int(together.within(lo, hi).sum())
+    return HostSummary(
+        host=host.host,
+        path=host.path,
+        window=host.window,
+        session_start_ns=host.session_start_ns,
+        devices=tuple(summarize_device(device, steps) for device in devices),
+        steps=steps,
+        breakdown=host.breakdown,
+        takes_part=host.takes_part,
+        gaps=_gaps(together, _inner_boundaries(steps)),
+        dispatched=int(steady[dispatched[dispatched >= 0]].sum()) if len(host.dispatch_starts) else -1,
+        waited_ps=int(host.activity.wait.within(lo, hi).sum()),
+        synchronising_ps=_synchronising(host, busy),
+        concurrency=works / any_works if any_works else 0.0,
+        capture=host.capture,
+        pipeline=host.pipeline,
+        frames=host.frames,
+        compiles=host.compiles,
+        host_ops=host.host_ops,
+        memory=host.memory,
+    )
+
+
+def _inner_boundaries(steps: Steps) -> Int64Array:
+    """Times of the boundaries between a counted step and the step after it, ps."""
+    followed = np.zeros(len(steps), np.bool_)
+    followed[:-1] = steps.steady()[:-1] & (steps.ends[:-1] == steps.starts[1:])
+    return steps.ends[followed]
+
+
+def _gaps(busy: Intervals, boundary: Int64Array) -> Int64Array:
+    """From the last device event before a boundary to the first after it; 0 where a device works across it."""
+    if not len(busy) or not len(boundary):
+        return np.empty(0, np.int64)
+    following = np.searchsorted(busy.starts, boundary, side="left")
+    crossing = busy.contains(boundary)
+    known = ~crossing & (following > 0) & (following < len(busy.starts))
+    before = busy.ends[np.clip(following - 1, 0, len(busy.ends) - 1)]
+    after = busy.starts[np.clip(following, 0, len(busy.starts) - 1)]
+    return np.where(known, after - before, 0)[known | crossing]
+
+
+def _synchronising(host: HostTimeline, busy: list[Intervals]) -> npt.NDArray[np.int64]:
+    """Idle time without another cause in which the driving thread blocks, shape (active devices, steps)."""
+    causes = union_of(*host_classes_of_time(host.activity).values())
+    blocked = difference(host.activity.wait, causes)
+    rows = [difference(blocked, one).within(host.steps.starts, host.steps.ends) for one in (busy or [EMPTY])]
+    return np.stack(rows)

@@ -1,0 +1,47 @@
+"""One host's whole timeline, every event at hand: what is summarised for metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.record import record
+from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.compiles import Compiled
+from tfadvisor.timeline.frames import FrameShare
+from tfadvisor.timeline.input_pipeline import InputPipeline
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.memory import DeviceMemory
+from tfadvisor.timeline.model import Device, HostActivity, Steps
+from tfadvisor.timeline.placement import HostOps
+
+
+@record
+class HostTimeline:
+    """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
+
+    takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
+    dispatch_starts: of the driving thread. frames, compiles and pipeline are about the counted steps. pipeline is None
+    without tf.data.
+    """
+
+    host: str
+    path: str
+    window: tuple[int, int]
+    session_start_ns: int
+    devices: tuple[Device, ...]
+    steps: Steps
+    activity: HostActivity
+    breakdown: npt.NDArray[np.int64]
+    takes_part: npt.NDArray[np.bool_]
+    dispatch_starts: Int64Array
+    capture: Capture
+    pipeline: InputPipeline | None
+    frames: tuple[FrameShare, ...]
+    compiles: tuple[Compiled, ...]
+    host_ops: HostOps
+    memory: tuple[DeviceMemory, ...]
+
+    def active_devices(self) -> tuple[Device, ...]:
+        """The devices that the breakdown is about, in its order."""
+        return tuple(device for device in self.devices if device.is_active)
