@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assemble import assemble
 from tfadvisor.engine.catalogue import load_catalogue
 from tfadvisor.engine.run_rules import run_rules
-from tfadvisor.errors import TraceError
 from tfadvisor.metrics.registry import Settings, measure
+from tfadvisor.read_hosts import Progress, read_hosts
 from tfadvisor.record import record
 from tfadvisor.report_model import Report
-from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.host_summary import HostSummary, summarize
 from tfadvisor.timeline.run_timeline import merge
-from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
-
-Progress = Callable[[str, int, int], None]
-"""Called with (host file, events done, events in all) while large files are decoded."""
 
 
 @record
@@ -28,7 +22,8 @@ class Options:
     """What `analyze` can be told.
 
     run, host: which session and which host of it. rules: folders with more rules. disabled: rule ids to leave out.
-    parameters, bandwidth_gb_s: what no trace holds. steps: first and last (exclusive) step to look at.
+    parameters, bandwidth_gb_s: what no trace holds. steps: first and last (exclusive) step to look at. processes: how
+    many hosts may be read at once, each in a process of its own.
     """
 
     run: str | None = None
@@ -38,31 +33,17 @@ class Options:
     parameters: int | None = None
     bandwidth_gb_s: float | None = None
     steps: tuple[int, int] | None = None
+    processes: int = 1
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
     """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
-    hosts = tuple(_host(file, options, progress) for file in files)
+    hosts = read_hosts(files, options.steps, options.processes, progress)
     timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates])
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken)
-
-
-def _host(file: Path, options: Options, progress: Progress | None) -> HostSummary:
-    def on_progress(done: int, total: int) -> None:
-        if progress is not None:
-            progress(file.name, done, total)
-
-    trace = decode_file(file, SELECTION, on_progress)
-    if not len(trace.events):
-        raise TraceError(
-            str(file),
-            "is a trace without a single event.",
-            "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
-        )
-    return summarize(build_host(trace, options.steps))
 
 
 def analyze(
@@ -75,10 +56,13 @@ def analyze(
     parameters: int | None = None,
     bandwidth_gb_s: float | None = None,
     steps: tuple[int, int] | None = None,
+    processes: int = 1,
 ) -> Report:
     """Analyses a logdir (its newest run), a run folder or a trace file, and returns the report.
 
-    Raises TraceError when there is nothing to read, UsageError for options that do not fit the trace.
+    processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
+    `if __name__ == "__main__":`. Raises TraceError when there is nothing to read, UsageError for options that do not fit
+    the trace.
     """
     chosen, _ = choose_run([Path(path)], run, host)
-    return analyze_run(chosen, Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps))
+    return analyze_run(chosen, Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes))

@@ -89,7 +89,7 @@ def _steps_info(run: RunTimeline) -> StepsInfo:
     weakest = min((host.steps for host in run.hosts), key=lambda steps: steps.confidence)
     each = tuple(step for host in run.hosts for step in _counted(host))
     return StepsInfo(
-        count=len(each),
+        count=max((int(host.steps.steady().sum()) for host in run.hosts), default=0),
         source=weakest.source.value,
         confidence=weakest.confidence,
         about=weakest.about,

@@ -19,10 +19,14 @@ class TraceError(AdvisorError):
 
     def __init__(self, place: str, cause: str, remedy: str) -> None:
         """All three parts are plain text; names from a trace are shown escaped by the printer."""
-        super().__init__(f"{place}: {cause} {remedy}")
+        super().__init__(place, cause, remedy)
         self.place = place
         self.cause = cause
         self.remedy = remedy
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.place}: {self.cause} {self.remedy}"
 
 
 class UsageError(AdvisorError):

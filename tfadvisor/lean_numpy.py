@@ -20,6 +20,15 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ordered[first]
 
 
+def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """The rank of each integer among the distinct ones, as the inverse that np.unique returns."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.cumsum(np.append(0, ordered[1:] != ordered[:-1])) if len(values) else 0
+    return rank
+
+
 def is_in(values: npt.NDArray[Any], chosen: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether each integer is one of the chosen, as np.isin."""
     ordered = np.sort(np.asarray(chosen, dtype=np.int64))

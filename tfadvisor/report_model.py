@@ -98,7 +98,10 @@ class SetAsideStep:
 
 @record
 class StepsInfo:
-    """The counted steps. source: how they were found; confidence 0..1; about: what they were told by."""
+    """The counted steps. source: how they were found; confidence 0..1; about: what they were told by.
+
+    count: on the host that has most; each holds those of all hosts.
+    """
 
     count: int
     source: str

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tfadvisor.advise import Options, analyze_run
 from tfadvisor.cli.arguments import Parser, gigabytes_per_second, parameter_count, step_range
 from tfadvisor.errors import UsageError
+from tfadvisor.read_hosts import Progress
 from tfadvisor.report.printable import printable
 from tfadvisor.report_model import Report, Severity
 from tfadvisor.xplane.runs import Run, choose_run
@@ -88,6 +89,7 @@ def analyze(arguments: argparse.Namespace) -> int:
         parameters=arguments.params,
         bandwidth_gb_s=arguments.bandwidth,
         steps=arguments.steps,
+        processes=os.cpu_count() or 1,
     )
     chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
     if arguments.output is not None:
@@ -164,7 +166,7 @@ def _check_outside(output: Path, paths: list[Path]) -> None:
 
 
 @contextmanager
-def _progress(run: Run) -> Iterator[Callable[[str, int, int], None] | None]:
+def _progress(run: Run) -> Iterator[Progress | None]:
     """A bar on a terminal while large files are read; nothing elsewhere."""
     if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
         yield None
@@ -179,8 +181,14 @@ def _progress(run: Run) -> Iterator[Callable[[str, int, int], None] | None]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {file.name: bar.add_task(printable(file.name), total=None) for file in run.files}
-        yield lambda name, done, total: bar.update(tasks[name], completed=done, total=total)
+        title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
+        task, done_of = bar.add_task(printable(title), total=len(run.files)), dict.fromkeys(run.files, 0.0)
+
+        def show(file: Path, done: int, total: int) -> None:
+            done_of[file] = done / max(total, 1)
+            bar.update(task, completed=sum(done_of.values()))
+
+        yield show
 
 
 def _size(file: Path) -> int:

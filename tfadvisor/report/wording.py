@@ -61,6 +61,7 @@ def steps_line(report: Report) -> str:
         aside = f"; {len(steps.set_aside)} set aside ({reasons})"
     sure = "" if steps.source == "marker" else f", inferred, confidence {percent(steps.confidence)}"
     number = f"{steps.count} steps" if steps.count != 1 else "1 step"
+    number += f" on each of {len(report.run.hosts)} hosts" if len(report.run.hosts) > 1 else ""
     return f"{number} of {duration(steps.time_ms.mean)} ({one_line(steps.about)}{sure}){aside}"
 
 

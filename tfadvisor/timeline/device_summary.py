@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.collective_calls import CollectiveCalls, collective_calls
@@ -122,8 +123,8 @@ def _op_table(ops: DeviceOps, counted: BoolArray) -> OpTable:
         none = np.empty(0, np.int64)
         return OpTable(nothing, nothing, nothing, np.empty(0, np.int8), none, none, none, ops.names)
     width = len(ops.names) + 1
-    key = _dense(_dense(name.astype(np.int64) * width + (op + 1)) * width + (module + 1)) * len(DeviceClass) + kind
-    row = _dense(key)
+    pair = ranks(name.astype(np.int64) * width + (op + 1))
+    row = ranks((pair * width + (module + 1)) * len(DeviceClass) + kind)
     rows = int(row.max()) + 1
     last = np.zeros(rows, np.int64)
     last[row] = np.arange(len(row))
@@ -137,11 +138,6 @@ def _op_table(ops: DeviceOps, counted: BoolArray) -> OpTable:
         small=np.bincount(row[length < SMALL_KERNEL_PS], minlength=rows),
         names=ops.names,
     )
-
-
-def _dense(key: Int64Array) -> Int64Array:
-    """The rank of each key among the distinct ones."""
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
 
 
 def _sums(row: Int64Array, values: Int64Array, rows: int) -> Int64Array:

@@ -1,0 +1,85 @@
+"""The hosts of a run, each read and reduced to its summary by itself: one after the other, or in parallel processes.
+
+Only summaries are kept, so memory does not grow with the number of hosts, and a process can hand its result over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from tfadvisor.errors import TraceError
+from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.host_summary import HostSummary, summarize
+from tfadvisor.xplane.decode import decode_file
+
+Progress = Callable[[Path, int, int], None]
+"""Called with (host file, events done, events in all) while large files are decoded."""
+
+_WORTH_PROCESSES = 48 << 20
+"""Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
+_MEMORY_PER_BYTE = 8
+"""Peak memory of an analysis over the file's size; packed files hold ten times as much."""
+
+
+def read_hosts(
+    files: Sequence[Path], steps: tuple[int, int] | None, processes: int, progress: Progress | None
+) -> tuple[HostSummary, ...]:
+    """In the files' order. processes: how many may work at once. Raises the first host's TraceError."""
+    sizes = [_unpacked(file) for file in files]
+    fitting = max(_free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
+    working = min(processes, len(files), fitting)
+    if working < 2 or sum(sizes) < _WORTH_PROCESSES:
+        return tuple(read_host(file, steps, progress) for file in files)
+
+    from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  (20 ms)
+    from multiprocessing import get_context  # noqa: PLC0415
+
+    with ProcessPoolExecutor(working, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(partial(read_host, file, steps, None)): file for file in files}
+        try:
+            for done in as_completed(waiting):
+                done.result()
+                if progress is not None:
+                    progress(waiting[done], 1, 1)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return tuple(one.result() for one in waiting)
+
+
+def read_host(file: Path, steps: tuple[int, int] | None, progress: Progress | None) -> HostSummary:
+    """One host. Raises TraceError when its file cannot be read or holds no event."""
+
+    def on_progress(done: int, total: int) -> None:
+        if progress is not None:
+            progress(file, done, total)
+
+    trace = decode_file(file, SELECTION, on_progress)
+    if not len(trace.events):
+        raise TraceError(
+            str(file),
+            "is a trace without a single event.",
+            "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
+        )
+    summary = summarize(build_host(trace, steps))
+    on_progress(1, 1)
+    return summary
+
+
+def _unpacked(file: Path) -> int:
+    """Bytes of the trace, guessed where it is packed; 0 where reading it will say what is wrong."""
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return 0
+    return size * 10 if file.suffix == ".gz" else size
+
+
+def _free_memory() -> int:
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):
+        return 8 << 30
