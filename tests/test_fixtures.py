@@ -69,12 +69,55 @@ def test_no_two_findings_claim_the_same_class_of_time_alike(folder: Path) -> Non
 
 @pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
 def test_the_recording_is_the_one_described_and_tells_nothing_of_its_machine(folder: Path) -> None:
-    packed = (folder / "trace.xplane.pb.gz").read_bytes()
     recording = json.loads((folder / "recording.json").read_text())
+    traces = recording.get("traces") or {"trace.xplane.pb.gz": recording}
 
-    assert hashlib.sha256(packed).hexdigest() == recording["sha256"]
+    assert set(traces) == {path.name for path in folder.glob("*.xplane.pb.gz")}
     assert recording["packages"]
-    assert not re.search(rb"/(?:root|home|tmp|usr|opt|work)/", gzip.decompress(packed))
+    for name, facts in traces.items():
+        packed = (folder / name).read_bytes()
+        assert hashlib.sha256(packed).hexdigest() == facts["sha256"]
+        assert not re.search(rb"/(?:root|home|tmp|usr|opt|work)/", gzip.decompress(packed))
+
+
+@pytest.mark.parametrize("folder", [one for one in FIXTURES if "late_host" in truth_of(one)], ids=lambda one: one.name)
+def test_the_late_host_is_named_with_its_reason_and_nobody_where_work_is_even(folder: Path) -> None:
+    truth = truth_of(folder)
+
+    report = tfadvisor.analyze(folder)
+    late = [finding for finding in report.findings if finding.rule_id == "late-host"]
+
+    assert sorted(report.run.hosts) == truth["hosts"]
+    if truth["late_host"] is None:
+        assert late == []
+    else:
+        said = {one.text: one.value for one in late[0].evidence}
+        assert said["late host"] == truth["late_host"]
+        assert str(said["late host reason"]).startswith(
+            {"input": "loading input", "compute": "computing"}[truth["late_because"]]
+        )
+        waiting = report.metrics["collective_wait_fraction"].value
+        assert waiting is not None
+        assert waiting > 0.25
+
+
+@pytest.mark.parametrize(
+    "folder", [one for one in FIXTURES if "slow_device" in truth_of(one)], ids=lambda one: one.name
+)
+def test_the_slow_device_is_named_and_nobody_where_work_is_even(folder: Path) -> None:
+    truth = truth_of(folder)
+
+    report = tfadvisor.analyze(folder)
+    uneven = [finding for finding in report.findings if finding.rule_id == "uneven-devices"]
+
+    assert len(report.run.devices) == truth["devices"]
+    assert report.metrics["collectives_per_step"].value == truth["collectives_per_step"]
+    if "collective_bytes_per_step" in truth:
+        assert report.metrics["allreduce_bytes_per_step"].value == truth["collective_bytes_per_step"]
+    if truth["slow_device"] is None:
+        assert uneven == []
+    else:
+        assert {one.text: one.value for one in uneven[0].evidence}["late device"] == truth["slow_device"]
 
 
 def test_the_fixtures_stay_small() -> None:

@@ -18,7 +18,7 @@ _WORDS = {
     "compile": "tracing and compiling",
     "transfer": "copying data",
     "collective": "communication that nothing hides",
-    "imbalance": "devices waiting for the busiest one",
+    "imbalance": "waiting for one and the same host or device",
 }
 
 
@@ -30,7 +30,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     losses = {name: breakdown[name] for name in _LOSSES}
     if metrics.fact("device_kind") is None:
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
-    losses["imbalance"] = metrics.value("device_skew_fraction") or 0.0
+    losses |= _imbalance(losses["collective"], metrics)
     top = max(losses, key=lambda name: losses[name])
     compute, idle = breakdown["compute"], breakdown["idle"]
     if losses[top] >= _WORTH_NAMING and losses[top] >= idle:
@@ -48,6 +48,16 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     return Verdict(
         bottleneck, fraction, healthy and bottleneck != "unknown", summary + _weakness(metrics, healthy, findings)
     )
+
+
+def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
+    """Waiting for a straggler is imbalance, and no fault of the collective in which the others wait."""
+    late = [metrics.value("late_host_fraction"), metrics.value("late_device_fraction")]
+    if any(late):
+        waiting = metrics.value("collective_wait_fraction") or 0.0
+        return {"imbalance": max(one or 0.0 for one in late), "collective": max(collective - waiting, 0.0)}
+    met = any(one is not None for one in late)
+    return {"imbalance": 0.0 if met else metrics.value("device_skew_fraction") or 0.0}
 
 
 def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:

@@ -12,6 +12,7 @@ from tfadvisor.metrics import (
     memory,
     precision,
     steps,
+    stragglers,
     time_shares,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "memory",
     "precision",
     "steps",
+    "stragglers",
     "time_shares",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from tfadvisor.lean_numpy import median
-from tfadvisor.metrics.registry import MetricAbsent, Question, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import class_shares, device_steps, needs_steps
 from tfadvisor.timeline.collective_calls import CollectiveCalls
 from tfadvisor.timeline.device_summary import DeviceSummary
@@ -111,6 +112,20 @@ def collective_wait_fraction(question: Question) -> float:
     if not time:
         raise MetricAbsent("no device communicates in a counted step")
     return waited / time
+
+
+@metric(
+    "exposed_transfer_fraction",
+    unit=Unit.FRACTION,
+    about="exposed_collective_fraction without the waiting for the last device to arrive, where that is known.",
+)
+def exposed_transfer_fraction(question: Question) -> float:
+    """What faster links or fewer messages could save, and stragglers could not."""
+    exposed = exposed_collective_fraction(question)
+    try:
+        return max(exposed - collective_wait_fraction(question), 0.0)
+    except MetricAbsent:
+        return exposed
 
 
 def known_meetings(question: Question) -> Meetings:
@@ -235,6 +250,15 @@ def allreduce_bus_gb_s(question: Question) -> float:
 def collective_message_bytes(question: Question) -> float:
     """By the shapes in the trace's HLO."""
     return float(median(_sizes(question)[0]))
+
+
+@fact(
+    "combine_threshold_bytes",
+    about="All AllReduce bytes of a step: XLA's threshold that combines them into one message.",
+)
+def combine_threshold_bytes(question: Question) -> str:
+    """`436207616`."""
+    return str(math.ceil(allreduce_bytes_per_step(question)))
 
 
 @metric(

@@ -25,6 +25,7 @@ _DERIVED_LINE = re.compile(
 )
 _TPU_LINES = ("XLA Ops", "Async XLA Ops")
 _BYTES = re.compile(r"(?:^|[\s\n])(?:size|num_bytes):(\d+)")
+_UNSIGNED = (1 << 63) - 1
 _MEMORY = re.compile(r"kind_(?:src|dst):(\w+)")
 _KIND_WORDS = (
     (DeviceClass.H2D, ("HtoD", "H2D", "HostToDevice")),
@@ -74,6 +75,7 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
         op=_text_index(ops, events, len(trace.names) + len(modules.texts)),
         module=_text_index(modules, events, len(trace.names)),
         bytes=size,
+        meeting=_integers(trace.stat("run_id"), events),
         memory=memory,
         launch_start=launch_start,
         launch_end=launch_end,
@@ -158,6 +160,17 @@ def _text_index(column: StatColumn, events: Int64Array, offset: int) -> npt.NDAr
         place = np.minimum(np.searchsorted(column_event, events), len(column_event) - 1)
         hit = column_event[place] == events
         out[hit] = code[place[hit]] + offset
+    return out
+
+
+def _integers(column: StatColumn, events: Int64Array) -> Int64Array:
+    """Each event's number without its sign, -1 without one."""
+    column_event, value = column.integers()
+    out = np.full(len(events), -1, np.int64)
+    if len(column_event) and len(events):
+        place = np.minimum(np.searchsorted(column_event, events), len(column_event) - 1)
+        hit = column_event[place] == events
+        out[hit] = value[place[hit]] & _UNSIGNED
     return out
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfadvisor.hlo.find_modules import find_modules
 from tfadvisor.timeline.accelerators import accelerators
 from tfadvisor.timeline.breakdown import break_down, taking_part
 from tfadvisor.timeline.calls import dispatches
@@ -39,6 +40,7 @@ SELECTION = Selection(
         "device_id": None,
         "device_ordinal": None,
         "run_id": None,
+        "instance_key": None,
         "hlo_op": None,
         "hlo_module": None,
         "memcpy_details": None,
@@ -63,9 +65,10 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostT
     threads = host_threads(trace)
     devices = accelerators(trace, threads, host)
     empty = sum(not len(device.ops) for device in devices)
+    programs = find_modules(trace)
     pipeline = pipeline_work(trace, threads)
     if not any(device.is_active for device in devices):
-        devices = (*devices, *cpu_devices(trace, threads, host, pipeline))
+        devices = (*devices, *cpu_devices(trace, threads, host, pipeline, programs))
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
     activity = host_activity(trace, threads, steps, pipeline)
     active = [device for device in devices if device.is_active]
@@ -78,6 +81,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostT
         path=trace.path,
         window=_window(trace),
         session_start_ns=session_start_ns(trace.planes),
+        programs=programs,
         devices=devices,
         steps=steps,
         activity=activity,

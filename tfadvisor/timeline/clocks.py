@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfadvisor.lean_numpy import median
+from tfadvisor.lean_numpy import median, ranks
 from tfadvisor.record import record
 from tfadvisor.timeline.collective_calls import CollectiveCalls
 from tfadvisor.timeline.host_summary import HostSummary
@@ -61,10 +61,10 @@ def _offset(
     """(offset, spread) of the other host's clock; (None, 0) when they share no collectives that could be paired."""
     if its is None or theirs is None:
         return None, 0
-    for groups in (_by_step(one, its, other, theirs), _by_order(its, theirs)):
+    for groups in (_by_key(its, theirs), _by_step(one, its, other, theirs), _by_order(its, theirs)):
         if groups is None:
             continue
-        mine, yours = (np.where(group >= 0, group * _MOST_ALIKE + _occurrence(group), -1) for group in groups)
+        mine, yours = (np.where(group >= 0, group * _MOST_ALIKE + occurrence(group), -1) for group in groups)
         _, first, second = np.intersect1d(mine, yours, return_indices=True)
         paired = mine[first] >= 0
         if paired.sum() >= _FEWEST_SHARED:
@@ -72,6 +72,16 @@ def _offset(
             offset = int(median(apart))
             return offset, int(median(np.abs(apart - offset)))
     return None, 0
+
+
+def _by_key(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array, Int64Array] | None:
+    """Numbers that agree for calls of one name in one run of the program; None where a call has no key."""
+    if (its.key < 0).any() or (theirs.key < 0).any():
+        return None
+    labels = {label: index for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))}
+    named = [np.array([labels[text] for text in one.labels], np.int64)[one.label] for one in (its, theirs)]
+    keys = ranks(np.concatenate([its.key, theirs.key])) * len(labels)
+    return keys[: len(its)] + named[0], keys[len(its) :] + named[1]
 
 
 def _by_step(
@@ -105,7 +115,7 @@ def _by_order(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array
     return group(its), group(theirs)
 
 
-def _occurrence(key: npt.NDArray[np.int64]) -> Int64Array:
+def occurrence(key: npt.NDArray[np.int64]) -> Int64Array:
     """How many equal keys come before each."""
     order = np.argsort(key, kind="stable")
     ordered = key[order]

@@ -5,30 +5,41 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.lean_numpy import distinct, is_in
+from tfadvisor.timeline.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.calls import calls_of_module
 from tfadvisor.timeline.classes import DeviceClass, HostClass
 from tfadvisor.timeline.device_names import hlo_class, is_control_flow
 from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.program_collectives import collectives_by_name
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
 
-_END_MARK = "end: "
+_ORDINALS_PER_PROCESS = 2048
+"""XLA numbers the CPU devices of process n from 2,048 n on."""
+_COLLECTIVE_OPS = ("CollectiveReduce", "CollectiveGather", "CollectiveBcast", "CollectiveAllToAll", "NcclAllReduce")
 
 
-def cpu_devices(trace: HostTrace, threads: Threads, host: str, pipeline_work: BoolArray) -> tuple[Device, ...]:
-    """One device a device ordinal, CPU:0 holding TensorFlow's ops too; none when nothing computes.
+def cpu_devices(
+    trace: HostTrace, threads: Threads, host: str, pipeline_work: BoolArray, programs: Modules
+) -> tuple[Device, ...]:
+    """One device a device ordinal, the first holding TensorFlow's ops too; none when nothing computes.
 
-    pipeline_work: for every host event, whether it is work of the input pipeline, which is no device work.
+    pipeline_work: for every host event, whether it is work of the input pipeline, which is no device work. programs: the
+    HLO in the trace; runs of several devices ask it which ops communicate, whatever they are called.
     """
     thunks, ordinals = _thunks(trace, threads)
     ops = _ops(threads, pipeline_work)
     devices = []
-    for ordinal in sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])}):
+    several = len(distinct(ordinals)) > 1 or bool((ordinals >= _ORDINALS_PER_PROCESS).any())
+    communicate = _communicating_ops(trace, programs) if several else frozenset()
+    for index, ordinal in enumerate(sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])})):
         mine = thunks[ordinals == ordinal]
-        devices.append(_device(trace, threads, f"CPU:{ordinal}", host, mine, ops if ordinal == 0 else ops[:0]))
+        name = f"CPU:{ordinal % _ORDINALS_PER_PROCESS}"
+        devices.append(_device(trace, threads, name, host, mine, ops if index == 0 else ops[:0], communicate))
     return tuple(devices)
 
 
@@ -112,8 +123,22 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
 
 
-def _device(trace: HostTrace, threads: Threads, name: str, host: str, thunks: Int64Array, ops: Int64Array) -> Device:
-    thunk_end = _asynchronous_end(trace, threads, thunks)
+def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
+    """Names of all ops that are collectives by the HLO of the programs that run."""
+    modules = trace.stat("hlo_module").texts
+    return frozenset(name for module in modules for name in collectives_by_name(programs, module))
+
+
+def _device(
+    trace: HostTrace,
+    threads: Threads,
+    name: str,
+    host: str,
+    thunks: Int64Array,
+    ops: Int64Array,
+    communicate: frozenset[str],
+) -> Device:
+    thunk_end = thunk_ends(trace, threads, thunks)
     positions = np.concatenate([thunks, ops])
     end = np.concatenate([thunk_end, threads.end[ops]])
     is_thunk = np.arange(len(positions)) < len(thunks)
@@ -125,8 +150,12 @@ def _device(trace: HostTrace, threads: Threads, name: str, host: str, thunks: In
     row = threads.row[positions]
     row_class = np.zeros(len(threads.names), np.int8)
     for used in distinct(row[is_thunk]).tolist():
-        row_class[used] = hlo_class(threads.names[used])
-    kind = np.where(is_thunk, row_class[row], DeviceClass.COMPUTE).astype(np.int8)
+        op = threads.names[used]
+        row_class[used] = DeviceClass.COLLECTIVE if op in communicate else hlo_class(op)
+    for used in distinct(row[~is_thunk]).tolist():
+        if (op_type(threads.names[used]) or "").startswith(_COLLECTIVE_OPS):
+            row_class[used] = DeviceClass.COLLECTIVE
+    kind = row_class[row]
     module, names = _modules(trace, threads, positions)
     launch_start, launch_end = _calls_of_runs(trace, threads, positions, module, names)
     table = DeviceOps(
@@ -138,6 +167,7 @@ def _device(trace: HostTrace, threads: Threads, name: str, host: str, thunks: In
         op=np.where(is_thunk, row, -1).astype(np.int32),
         module=module,
         bytes=np.full(len(positions), -1, np.int64),
+        meeting=_meeting_keys(trace, threads, positions),
         memory=np.zeros(len(positions), np.int8),
         launch_start=launch_start,
         launch_end=launch_end,
@@ -157,24 +187,13 @@ def _device(trace: HostTrace, threads: Threads, name: str, host: str, thunks: In
     )
 
 
-def _asynchronous_end(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64Array:
-    """End of each thunk: an asynchronous one returns at once and is done at its `end: name` mark, tied by producer id."""
-    end = threads.end[thunks].copy()
-    marks, consumed = threads.integers(trace.stat("_c"))
-    is_mark = np.array([name.startswith(_END_MARK) for name in threads.names], np.bool_)
-    chosen = is_mark[threads.row[marks]]
-    marks, consumed = marks[chosen], consumed[chosen]
-    producers, produced = threads.integers(trace.stat("_p"))
-    if not len(marks) or not len(producers):
-        return end
-    place = np.searchsorted(producers, thunks)
-    place = np.minimum(place, len(producers) - 1)
-    has_id = producers[place] == thunks
-    order = np.argsort(consumed, kind="stable")
-    found = np.minimum(np.searchsorted(consumed[order], produced[place]), len(order) - 1)
-    mark = order[found]
-    linked = has_id & (consumed[mark] == produced[place]) & (threads.start[marks[mark]] >= threads.start[thunks])
-    return np.where(linked, np.maximum(end, threads.start[marks[mark]]), end)
+def _meeting_keys(trace: HostTrace, threads: Threads, positions: Int64Array) -> Int64Array:
+    """What the events of one collective share on all devices: the program's run, or TensorFlow's collective instance."""
+    key = np.full(len(threads), -1, np.int64)
+    for stat in ("run_id", "instance_key"):
+        where, value = threads.integers(trace.stat(stat))
+        key[where] = value & ((1 << 63) - 1)
+    return key[positions]
 
 
 def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import DeviceClass
@@ -83,8 +84,8 @@ class DeviceSummary:
     collectives: CollectiveCalls
 
 
-def summarize_device(device: Device, steps: Steps) -> DeviceSummary:
-    """Everything but the collectives is about the counted steps."""
+def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceSummary:
+    """Everything but the collectives is about the counted steps. programs: of the host's trace."""
     ops = device.ops
     step = step_of(ops.start, steps)
     counted = (step >= 0) & steps.steady()[np.maximum(step, 0)] if len(steps) else np.zeros(len(ops), np.bool_)
@@ -103,7 +104,7 @@ def summarize_device(device: Device, steps: Steps) -> DeviceSummary:
         launches=launches_of(ops, compute),
         lengths=kept(ops.end[compute] - ops.start[compute]),
         first_start=np.where(first == np.iinfo(np.int64).max, -1, first),
-        collectives=collective_calls(device, step),
+        collectives=collective_calls(device, step, programs),
     )
 
 

@@ -67,7 +67,7 @@ def summarize(host: HostTimeline) -> HostSummary:
         path=host.path,
         window=host.window,
         session_start_ns=host.session_start_ns,
-        devices=tuple(summarize_device(device, steps) for device in devices),
+        devices=tuple(summarize_device(device, steps, host.programs) for device in devices),
         steps=steps,
         breakdown=host.breakdown,
         takes_part=host.takes_part,

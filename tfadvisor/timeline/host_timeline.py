@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.compiles import Compiled
@@ -21,14 +22,15 @@ class HostTimeline:
     """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
 
     takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
-    dispatch_starts: of the driving thread. frames, compiles and pipeline are about the counted steps. pipeline is None
-    without tf.data.
+    programs: the HLO that the trace carries. dispatch_starts: of the driving thread. frames, compiles and pipeline are
+    about the counted steps. pipeline is None without tf.data.
     """
 
     host: str
     path: str
     window: tuple[int, int]
     session_start_ns: int
+    programs: Modules
     devices: tuple[Device, ...]
     steps: Steps
     activity: HostActivity

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
-from tfadvisor.timeline.clocks import Clocks, align
+from tfadvisor.timeline.clocks import Clocks, align, occurrence
 from tfadvisor.timeline.collective_calls import CollectiveCalls
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.intervals import Int64Array
+
+_MOST_ALIKE = 1 << 32
 
 
 @record
@@ -51,7 +55,7 @@ class Meetings:
 
 
 def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
-    """Pairs the calls of all devices of all hosts: same name, and at work at the same instant once clocks agree."""
+    """Pairs the calls of all devices of all hosts: same name and run of the program, or at work at the same instant."""
     clocks = align(hosts)
     members = [
         (host, device, calls.collectives, offset)
@@ -95,28 +99,48 @@ def _column(calls: Sequence[CollectiveCalls], name: str, found: npt.NDArray[np.i
 
 
 def _paired(calls: Sequence[CollectiveCalls], offsets: Sequence[int]) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    """(index of each member's call, shape (meetings, members), the labels of the first member).
-
-    The member with the fewest calls of a name leads; another's call belongs to a meeting when the two overlap.
-    """
+    """(index of each member's call, shape (meetings, members), the labels of the first member)."""
     rows = []
     for text in calls[0].labels:
         mine = [np.flatnonzero(one.label == _place(one.labels, text)) for one in calls]
-        leader = min(range(len(calls)), key=lambda member: len(mine[member]))
-        if not len(mine[leader]):
+        if not all(map(len, mine)):
             continue
-        lo = calls[leader].start[mine[leader]] - offsets[leader]
-        hi = calls[leader].end[mine[leader]] - offsets[leader]
-        together = np.empty((len(lo), len(calls)), np.int64)
-        complete = np.ones(len(lo), np.bool_)
-        for member, one in enumerate(calls):
-            ends = one.end[mine[member]] - offsets[member]
-            place = np.searchsorted(np.maximum.accumulate(ends), lo, side="right")
-            inside = np.minimum(place, len(ends) - 1)
-            complete &= (place < len(ends)) & (one.start[mine[member]][inside] - offsets[member] < hi)
-            together[:, member] = mine[member][inside]
-        rows.append(together[complete & _unshared(together)])
+        keyed = all((one.key[chosen] >= 0).all() for one, chosen in zip(calls, mine, strict=True))
+        rows.append(_of_one_key(calls, mine) if keyed else _at_work_together(calls, mine, offsets))
     return (np.concatenate(rows) if rows else np.empty((0, len(calls)), np.int64)), calls[0].labels
+
+
+def _of_one_key(calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array]) -> npt.NDArray[np.int64]:
+    """Calls of the same run of the program, the k-th of one device with the k-th of another."""
+    keys = ranks(np.concatenate([one.key[chosen] for one, chosen in zip(calls, mine, strict=True)]))
+    bounds = np.cumsum([0, *map(len, mine)])
+    numbered = [keys[lo:hi] * _MOST_ALIKE + occurrence(keys[lo:hi]) for lo, hi in pairwise(bounds.tolist())]
+    shared = numbered[0]
+    for other in numbered[1:]:
+        shared = np.intersect1d(shared, other)
+    columns = []
+    for number, chosen in zip(numbered, mine, strict=True):
+        order = np.argsort(number)
+        columns.append(chosen[order[np.searchsorted(number[order], shared)]])
+    return np.stack(columns, axis=1)
+
+
+def _at_work_together(
+    calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array], offsets: Sequence[int]
+) -> npt.NDArray[np.int64]:
+    """The member with the fewest calls leads; another's call belongs to a meeting when the two overlap."""
+    leader = min(range(len(calls)), key=lambda member: len(mine[member]))
+    lo = calls[leader].start[mine[leader]] - offsets[leader]
+    hi = calls[leader].end[mine[leader]] - offsets[leader]
+    together = np.empty((len(lo), len(calls)), np.int64)
+    complete = np.ones(len(lo), np.bool_)
+    for member, one in enumerate(calls):
+        ends = one.end[mine[member]] - offsets[member]
+        place = np.searchsorted(np.maximum.accumulate(ends), lo, side="right")
+        inside = np.minimum(place, len(ends) - 1)
+        complete &= (place < len(ends)) & (one.start[mine[member]][inside] - offsets[member] < hi)
+        together[:, member] = mine[member][inside]
+    return together[complete & _unshared(together)]
 
 
 def _place(labels: tuple[str, ...], text: str) -> int:

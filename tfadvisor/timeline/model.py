@@ -91,7 +91,8 @@ class DeviceOps:
     """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
 
     name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, likewise. bytes:
-    of a copy, -1 where the trace does not say. memory: of a copy, the host memory it touches. launch_start, launch_end,
+    of a copy, -1 where the trace does not say. meeting: what all devices' events of one collective share (XLA's run_id,
+    TensorFlow's instance_key), -1 without one. memory: of a copy, the host memory it touches. launch_start, launch_end,
     launch_name: of the host call that launched it, -1 when none is linked.
     """
 
@@ -103,6 +104,7 @@ class DeviceOps:
     op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]
     bytes: Int64Array
+    meeting: Int64Array
     memory: npt.NDArray[np.int8]
     launch_start: Int64Array
     launch_end: Int64Array

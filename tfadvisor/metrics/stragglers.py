@@ -1,0 +1,244 @@
+"""Who comes last to the collectives, again and again, and what it does while the others wait."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.metrics.collectives import counted_meetings, known_meetings
+from tfadvisor.metrics.devices import device_skew_fraction
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import counted_ps, needs_steps
+from tfadvisor.record import record
+from tfadvisor.timeline.device_summary import DeviceSummary
+from tfadvisor.timeline.host_summary import HostSummary
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.meetings import Meetings
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.units import Unit, percent
+
+_SAME_ONE = 0.6
+"""From this share of the waiting on, waiting for one and the same is no coincidence."""
+_DOING = {
+    TimeClass.COMPUTE: "computing",
+    TimeClass.TRANSFER: "copying",
+    TimeClass.COMPILE: "compiling",
+    TimeClass.INPUT: "loading input",
+    TimeClass.LAUNCH: "dispatching",
+    TimeClass.HOST: "running Python",
+    TimeClass.IDLE: "idle",
+}
+
+
+@record
+class Lateness:
+    """Arrivals at the counted meetings, of hosts or of one host's devices; ps, shape (meetings, parties).
+
+    latest: the party that is late by most time in all. step_ps: the summed length of the steps.
+    """
+
+    arrival: Int64Array
+    latest: int
+    step_ps: int
+
+    def spread(self) -> Int64Array:
+        """How long the first to arrive waits for the last, by meeting."""
+        return np.asarray(np.ptp(self.arrival, axis=1))
+
+    def lost(self) -> Int64Array:
+        """The spread where the latest party came last, else 0."""
+        return np.where(self.arrival.argmax(axis=1) == self.latest, self.spread(), 0)
+
+    def share(self) -> float:
+        """How much of all spread is waiting for the latest party."""
+        return float(self.lost().sum() / max(int(self.spread().sum()), 1))
+
+
+def _lateness(arrival: Int64Array, counted: BoolArray, step_ps: int) -> Lateness:
+    if not counted.any() or not step_ps:
+        raise MetricAbsent("no collective begins in a counted step")
+    chosen = arrival[counted]
+    return Lateness(chosen, int((chosen - chosen.min(axis=1, keepdims=True)).sum(axis=0).argmax()), step_ps)
+
+
+def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
+    """Of the hosts that communicate. Raises MetricAbsent when there is one or none."""
+    meetings = known_meetings(question)
+    members = sorted(set(meetings.host.tolist()))
+    if len(members) < 2:
+        raise MetricAbsent("the run has a single host that communicates")
+    hosts = [question.run.hosts[index] for index in members]
+    counted = counted_meetings(hosts[0], meetings, int(np.flatnonzero(meetings.host == members[0])[0]))
+    step_ps = int(np.mean([counted_ps(host) for host in hosts]))
+    return _lateness(meetings.host_arrival(len(question.run.hosts)), counted, step_ps), hosts
+
+
+def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
+    """Of the devices of the host on which one of them keeps the others waiting longest."""
+    meetings = known_meetings(question)
+    found = [
+        _of_devices(question.run.hosts[host], meetings, host)
+        for host in sorted(set(meetings.host.tolist()))
+        if (meetings.host == host).sum() > 1
+    ]
+    if not found:
+        raise MetricAbsent("no host of this run has several devices that communicate")
+    return max(found, key=lambda one: int(one[0].lost().sum()) / one[0].step_ps)
+
+
+def _of_devices(host: HostSummary, meetings: Meetings, index: int) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
+    members = np.flatnonzero(meetings.host == index)
+    counted = counted_meetings(host, meetings, int(members[0]))
+    devices = [host.devices[one] for one in meetings.device[members].tolist()]
+    return _lateness(meetings.start[:, members], counted, counted_ps(host)), host, devices
+
+
+@metric(
+    "host_skew_fraction",
+    unit=Unit.FRACTION,
+    about="How long the first host waits in collectives for the last one to arrive, as a share of step time. Without "
+    "collectives between hosts: the difference in device compute time a step between the busiest and the least busy host.",
+)
+def host_skew_fraction(question: Question) -> float:
+    """Only for runs of several hosts with device work."""
+    needs_steps(question.run)
+    working = [host for host in question.run.hosts if host.devices and counted_ps(host)]
+    if len(working) < 2:
+        raise MetricAbsent("the run has a single host with device work")
+    try:
+        late, _ = host_lateness(question)
+    except MetricAbsent:
+        return _compute_difference(working)
+    return min(int(late.spread().sum()) / late.step_ps, 1.0)
+
+
+def _compute_difference(hosts: list[HostSummary]) -> float:
+    compute, period = [], []
+    for host in hosts:
+        time = host.breakdown[host.takes_part & host.steps.steady()[None, :]]
+        compute.append(float(time[:, TimeClass.COMPUTE].mean()))
+        period.append(float(time.sum(axis=1).mean()))
+    return float((max(compute) - min(compute)) / np.mean(period))
+
+
+@metric(
+    "late_host_share",
+    unit=Unit.FRACTION,
+    about="Share of the time that hosts wait for each other in collectives that is waiting for one and the same host.",
+)
+def late_host_share(question: Question) -> float:
+    """1 for a straggler, 1 over the number of hosts where they take turns."""
+    needs_steps(question.run)
+    return host_lateness(question)[0].share()
+
+
+@metric(
+    "late_device_share",
+    unit=Unit.FRACTION,
+    about="Share of the time that devices of a host wait for each other in collectives that is waiting for one and the "
+    "same device.",
+)
+def late_device_share(question: Question) -> float:
+    """Of the host on which that costs most."""
+    needs_steps(question.run)
+    return device_lateness(question)[0].share()
+
+
+@metric(
+    "late_host_fraction",
+    unit=Unit.FRACTION,
+    about="How long the first host waits in collectives that one and the same host reaches last, as a share of step time; "
+    "0 when hosts take turns (late_host_share below 0.6).",
+)
+def late_host_fraction(question: Question) -> float:
+    """What the step would be shorter by if that host were on time."""
+    needs_steps(question.run)
+    return _persistent(host_lateness(question)[0])
+
+
+@metric(
+    "late_device_fraction",
+    unit=Unit.FRACTION,
+    about="How long the first device of a host waits in collectives that one and the same device reaches last, as a share "
+    "of step time; 0 when devices take turns (late_device_share below 0.6).",
+)
+def late_device_fraction(question: Question) -> float:
+    """Without collectives the device_skew_fraction says how uneven devices are."""
+    needs_steps(question.run)
+    return _persistent(device_lateness(question)[0])
+
+
+@metric(
+    "uneven_work_fraction",
+    unit=Unit.FRACTION,
+    about="late_device_fraction, or device_skew_fraction where devices do not communicate: what uneven devices cost.",
+)
+def uneven_work_fraction(question: Question) -> float:
+    """Share of step time."""
+    try:
+        return late_device_fraction(question)
+    except MetricAbsent:
+        return device_skew_fraction(question)
+
+
+def _persistent(late: Lateness) -> float:
+    return min(int(late.lost().sum()) / late.step_ps, 1.0) if late.share() >= _SAME_ONE else 0.0
+
+
+@fact("late_host", about="The host for which the others wait most in collectives.")
+def late_host(question: Question) -> str:
+    """Its name."""
+    needs_steps(question.run)
+    late, hosts = host_lateness(question)
+    return hosts[late.latest].host
+
+
+@fact("late_device", about="The device for which the others of its host wait most in collectives.")
+def late_device(question: Question) -> str:
+    """`GPU:3`, with its host's name where there are several."""
+    needs_steps(question.run)
+    late, host, devices = device_lateness(question)
+    name = devices[late.latest].name
+    return f"{name} of {host.host}" if len(question.run.hosts) > 1 else name
+
+
+@fact("late_host_reason", about="What the late host does more of than the others.")
+def late_host_reason(question: Question) -> str:
+    """`loading input 62 % of its step time, the others 1.0 %`."""
+    mine, theirs, top = _excess(question)
+    return f"{_DOING[top]} {percent(float(mine[top]))} of its step time, the others {percent(float(theirs[top]))}"
+
+
+@fact("late_host_class", about="The class of step time that the late host has more of than the others.")
+def late_host_class(question: Question) -> str:
+    """input, compute, host, launch, compile, transfer or idle."""
+    return _excess(question)[2].name.lower()
+
+
+@fact("late_host_frame", about="The call of the late host's training loop that takes most of what it does more of.")
+def late_host_frame(question: Question) -> str:
+    """`load_batch (train.py:25)`."""
+    top = _excess(question)[2]
+    late, hosts = host_lateness(question)
+    frames = hosts[late.latest].frames
+    if top is TimeClass.INPUT:
+        frames = tuple(one for one in frames if one.input_ps > one.host_ps)
+    if top not in (TimeClass.INPUT, TimeClass.HOST) or not frames:
+        raise MetricAbsent("no Python frame of the late host explains it")
+    return max(frames, key=lambda one: one.input_ps + one.host_ps).place()
+
+
+def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
+    """(the late host's share of step time by class, the others' mean, the class with the largest difference)."""
+    needs_steps(question.run)
+    late, hosts = host_lateness(question)
+    shares = np.stack([_shares(host) for host in hosts])
+    mine, theirs = shares[late.latest], np.delete(shares, late.latest, axis=0).mean(axis=0)
+    more = mine - theirs
+    more[TimeClass.COLLECTIVE] = -1
+    return mine, theirs, TimeClass(int(np.argmax(more)))
+
+
+def _shares(host: HostSummary) -> np.ndarray:
+    """Share of the counted step time by TimeClass."""
+    time = host.breakdown[host.takes_part & host.steps.steady()[None, :]].sum(axis=0)
+    return np.asarray(time / max(int(time.sum()), 1))
