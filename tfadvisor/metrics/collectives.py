@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfadvisor.lean_numpy import median
+from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import class_shares, device_steps, needs_steps
 from tfadvisor.timeline.collective_calls import CollectiveCalls
@@ -199,7 +200,7 @@ def allreduce_bytes_per_step(question: Question) -> float:
     "best.",
 )
 def allreduce_ideal_ms(question: Question) -> float:
-    """Needs the number of parameters and the bandwidth from the user."""
+    """Needs the bandwidth from the user, and the number of parameters where the trace does not hold it."""
     return model_parameters(question) * _FLOAT32_BYTES / (_bandwidth(question) * _GB) * 1e3
 
 
@@ -318,13 +319,6 @@ def _ring_bytes_per_step(question: Question) -> float:
         group = calls.group[mine]
         total += float((calls.bytes[mine] * 2 * (group - 1) / group).sum())
     return total / max(device_steps(question.run), 1)
-
-
-def model_parameters(question: Question) -> int:
-    """From the user. Raises MetricAbsent."""
-    if question.settings.parameters is not None:
-        return question.settings.parameters
-    raise MetricAbsent("the number of model parameters is not known: give it with --params")
 
 
 def _bandwidth(question: Question) -> float:

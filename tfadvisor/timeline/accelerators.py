@@ -25,7 +25,7 @@ _DERIVED_LINE = re.compile(
 )
 _TPU_LINES = ("XLA Ops", "Async XLA Ops")
 _BYTES = re.compile(r"(?:^|[\s\n])(?:size|num_bytes):(\d+)")
-_UNSIGNED = (1 << 63) - 1
+_SIGN = 1 << 63
 _MEMORY = re.compile(r"kind_(?:src|dst):(\w+)")
 _KIND_WORDS = (
     (DeviceClass.H2D, ("HtoD", "H2D", "HostToDevice")),
@@ -66,6 +66,7 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
     launch_start, launch_end, launch_row = launches.of(events, int(match.group("number")))
     kind, size, memory = _copy_details(trace, events, kind, launch_row)
     modules, ops = trace.stat("hlo_module"), trace.stat("hlo_op")
+    program, program_ids = _programs(trace, events, row, is_tpu)
     table = DeviceOps(
         start=start,
         end=end,
@@ -74,13 +75,15 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
         name=row.astype(np.int32),
         op=_text_index(ops, events, len(trace.names) + len(modules.texts)),
         module=_text_index(modules, events, len(trace.names)),
+        program=program,
         bytes=size,
-        meeting=_integers(trace.stat("run_id"), events),
+        meeting=_meetings(trace, events),
         memory=memory,
         launch_start=launch_start,
         launch_end=launch_end,
         launch_name=launch_row.astype(np.int32),
         names=trace.names.name + modules.texts + ops.texts,
+        program_ids=program_ids,
     )
     leaf = ~_control_flow(trace, row, start, end, stream) if is_tpu else np.ones(len(row), np.bool_)
     table = _rows(table, leaf)
@@ -100,8 +103,8 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
 def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
     if keep.all():
         return ops
-    columns = {name: getattr(ops, name)[keep] for name in fields_of(ops) if name != "names"}
-    return DeviceOps(**columns, names=ops.names)
+    columns = {name: getattr(ops, name)[keep] for name in fields_of(ops) if name not in ("names", "program_ids")}
+    return DeviceOps(**columns, names=ops.names, program_ids=ops.program_ids)
 
 
 def _events(trace: HostTrace, planes: list[int], is_tpu: bool) -> tuple[Int64Array, Int64Array]:
@@ -163,15 +166,37 @@ def _text_index(column: StatColumn, events: Int64Array, offset: int) -> npt.NDAr
     return out
 
 
-def _integers(column: StatColumn, events: Int64Array) -> Int64Array:
-    """Each event's number without its sign, -1 without one."""
+def _programs(
+    trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32], is_tpu: bool
+) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
+    """(index of each event's program, -1 without one, the programs' ids). On a TPU the id hangs on the event's name."""
+    if is_tpu:
+        by_row, has_id = np.zeros(len(trace.names), np.int64), np.zeros(len(trace.names), np.bool_)
+        for used in distinct(row).tolist():
+            found = trace.details.metadata_stats(used).get("program_id")
+            if isinstance(found, int):
+                by_row[used], has_id[used] = (found + _SIGN) % (2 * _SIGN) - _SIGN, True
+        ids, known = by_row[row], has_id[row]
+    else:
+        ids, known = numbers_of(trace.stat("program_id"), events)
+    every = distinct(ids[known])
+    return np.where(known, np.searchsorted(every, ids), -1).astype(np.int32), tuple(every.tolist())
+
+
+def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    """(number of each event as int64, whether it has one)."""
     column_event, value = column.integers()
-    out = np.full(len(events), -1, np.int64)
+    out, known = np.zeros(len(events), np.int64), np.zeros(len(events), np.bool_)
     if len(column_event) and len(events):
         place = np.minimum(np.searchsorted(column_event, events), len(column_event) - 1)
-        hit = column_event[place] == events
-        out[hit] = value[place[hit]] & _UNSIGNED
-    return out
+        known = column_event[place] == events
+        out[known] = value[place[known]]
+    return out, known
+
+
+def _meetings(trace: HostTrace, events: Int64Array) -> Int64Array:
+    run, known = numbers_of(trace.stat("run_id"), events)
+    return np.where(known, run & (_SIGN - 1), -1)
 
 
 def _copy_details(

@@ -41,6 +41,7 @@ SELECTION = Selection(
         "device_ordinal": None,
         "run_id": None,
         "instance_key": None,
+        "program_id": None,
         "hlo_op": None,
         "hlo_module": None,
         "memcpy_details": None,

@@ -157,6 +157,7 @@ def _device(
             row_class[used] = DeviceClass.COLLECTIVE
     kind = row_class[row]
     module, names = _modules(trace, threads, positions)
+    program, program_ids = _programs(trace, threads, positions)
     launch_start, launch_end = _calls_of_runs(trace, threads, positions, module, names)
     table = DeviceOps(
         start=threads.start[positions],
@@ -166,6 +167,7 @@ def _device(
         name=row.astype(np.int32),
         op=np.where(is_thunk, row, -1).astype(np.int32),
         module=module,
+        program=program,
         bytes=np.full(len(positions), -1, np.int64),
         meeting=_meeting_keys(trace, threads, positions),
         memory=np.zeros(len(positions), np.int8),
@@ -173,6 +175,7 @@ def _device(
         launch_end=launch_end,
         launch_name=np.full(len(positions), -1, np.int32),
         names=names,
+        program_ids=program_ids,
     )
     return Device(
         name=name,
@@ -235,6 +238,17 @@ def _calls_of_runs(
             launch_start[known] = threads.start[calls][call[call >= 0]]
             launch_end[known] = threads.end[calls][call[call >= 0]]
     return launch_start, launch_end
+
+
+def _programs(
+    trace: HostTrace, threads: Threads, positions: Int64Array
+) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
+    """(index of each event's program, -1 without one, the programs' ids)."""
+    where, value = threads.integers(trace.stat("program_id"))
+    every = distinct(value)
+    program_of = np.full(len(threads), -1, np.int32)
+    program_of[where] = np.searchsorted(every, value)
+    return program_of[positions], tuple(every.tolist())
 
 
 def _modules(

@@ -23,20 +23,22 @@ SMALL_KERNEL_PS = 10_000_000
 
 @record
 class OpTable:
-    """What ran in the counted steps: one row a distinct (name, op, module, class), shape (rows,).
+    """What ran in the counted steps: one row a distinct (name, op, module, program, class), shape (rows,).
 
-    name, op, module: as in DeviceOps. count: how often. total_ps: its summed time. small: how many took less than
+    name, op, module, program: as in DeviceOps. count: how often. total_ps: its summed time. small: how many took less than
     SMALL_KERNEL_PS.
     """
 
     name: npt.NDArray[np.int32]
     op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]
+    program: npt.NDArray[np.int32]
     kind: npt.NDArray[np.int8]
     count: Int64Array
     total_ps: Int64Array
     small: Int64Array
     names: tuple[str, ...]
+    program_ids: tuple[int, ...]
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -117,15 +119,17 @@ def step_of(times: Int64Array, steps: Steps) -> Int64Array:
 
 
 def _op_table(ops: DeviceOps, counted: BoolArray) -> OpTable:
-    name, op, module = ops.name[counted], ops.op[counted], ops.module[counted]
+    name, op, module, program = (column[counted] for column in (ops.name, ops.op, ops.module, ops.program))
     kind, length = ops.kind[counted], (ops.end - ops.start)[counted]
     if not len(name):
         nothing = np.empty(0, np.int32)
         none = np.empty(0, np.int64)
-        return OpTable(nothing, nothing, nothing, np.empty(0, np.int8), none, none, none, ops.names)
+        empty = nothing, nothing, nothing, nothing, np.empty(0, np.int8), none, none, none
+        return OpTable(*empty, ops.names, ops.program_ids)
     width = len(ops.names) + 1
     pair = ranks(name.astype(np.int64) * width + (op + 1))
-    row = ranks((pair * width + (module + 1)) * len(DeviceClass) + kind)
+    triple = ranks(pair * width + (module + 1))
+    row = ranks((triple * (len(ops.program_ids) + 1) + (program + 1)) * len(DeviceClass) + kind)
     rows = int(row.max()) + 1
     last = np.zeros(rows, np.int64)
     last[row] = np.arange(len(row))
@@ -133,11 +137,13 @@ def _op_table(ops: DeviceOps, counted: BoolArray) -> OpTable:
         name=name[last],
         op=op[last],
         module=module[last],
+        program=program[last],
         kind=kind[last],
         count=np.bincount(row, minlength=rows),
         total_ps=_sums(row, length, rows),
         small=np.bincount(row[length < SMALL_KERNEL_PS], minlength=rows),
         names=ops.names,
+        program_ids=ops.program_ids,
     )
 
 

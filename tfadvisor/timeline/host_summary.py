@@ -12,6 +12,7 @@ from tfadvisor.timeline.device_summary import DeviceSummary, step_of, summarize_
 from tfadvisor.timeline.driver import host_classes_of_time
 from tfadvisor.timeline.frames import FrameShare
 from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.hot_ops import HotOps, hot_ops
 from tfadvisor.timeline.input_pipeline import InputPipeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
 from tfadvisor.timeline.memory import DeviceMemory
@@ -23,12 +24,12 @@ from tfadvisor.timeline.placement import HostOps
 class HostSummary:
     """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
 
-    devices: the active ones, in the breakdown's order. takes_part: shape (active devices, steps), False where a device
-    did nothing in a step that others worked in. gaps: time without device work around each boundary between two counted
-    steps, ps. dispatched: programs and ops that the driving thread dispatched in the counted steps, -1 when no thread
-    dispatches any by name. waited_ps: how long it blocked in them. synchronising_ps: idle time in which it did, shape
-    (active devices, steps). concurrency: summed device work over the time in which any device works. frames, compiles
-    and pipeline are about the counted steps. pipeline is None without tf.data.
+    devices: the active ones, in the breakdown's order. hot_ops: of the first of them. takes_part: shape (active devices,
+    steps), False where a device did nothing in a step that others worked in. gaps: time without device work around each
+    boundary between two counted steps, ps. dispatched: programs and ops that the driving thread dispatched in the
+    counted steps, -1 when no thread dispatches any by name. waited_ps: how long it blocked in them. synchronising_ps: idle
+    time in which it did, shape (active devices, steps). concurrency: summed device work over the time in which any device
+    works. frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data.
     """
 
     host: str
@@ -36,6 +37,7 @@ class HostSummary:
     window: tuple[int, int]
     session_start_ns: int
     devices: tuple[DeviceSummary, ...]
+    hot_ops: HotOps | None
     steps: Steps
     breakdown: npt.NDArray[np.int64]
     takes_part: npt.NDArray[np.bool_]
@@ -62,12 +64,14 @@ def summarize(host: HostTimeline) -> HostSummary:
     dispatched = step_of(host.dispatch_starts, steps)
     works = sum(int(one.within(lo, hi).sum()) for one in busy)
     any_works = int(together.within(lo, hi).sum())
+    summaries = tuple(summarize_device(device, steps, host.programs) for device in devices)
     return HostSummary(
         host=host.host,
         path=host.path,
         window=host.window,
         session_start_ns=host.session_start_ns,
-        devices=tuple(summarize_device(device, steps, host.programs) for device in devices),
+        devices=summaries,
+        hot_ops=hot_ops(summaries[0].ops, host.programs) if summaries else None,
         steps=steps,
         breakdown=host.breakdown,
         takes_part=host.takes_part,

@@ -90,10 +90,11 @@ class HostMemory(IntEnum):
 class DeviceOps:
     """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
 
-    name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, likewise. bytes:
-    of a copy, -1 where the trace does not say. meeting: what all devices' events of one collective share (XLA's run_id,
-    TensorFlow's instance_key), -1 without one. memory: of a copy, the host memory it touches. launch_start, launch_end,
-    launch_name: of the host call that launched it, -1 when none is linked.
+    name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, likewise. program:
+    index into program_ids of that module's program, likewise. bytes: of a copy, -1 where the trace does not say.
+    meeting: what all devices' events of one collective share (XLA's run_id, TensorFlow's instance_key), -1 without one.
+    memory: of a copy, the host memory it touches. launch_start, launch_end, launch_name: of the host call that launched
+    it, -1 when none is linked.
     """
 
     start: Int64Array
@@ -103,6 +104,7 @@ class DeviceOps:
     name: npt.NDArray[np.int32]
     op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]
+    program: npt.NDArray[np.int32]
     bytes: Int64Array
     meeting: Int64Array
     memory: npt.NDArray[np.int8]
@@ -110,6 +112,7 @@ class DeviceOps:
     launch_end: Int64Array
     launch_name: npt.NDArray[np.int32]
     names: tuple[str, ...]
+    program_ids: tuple[int, ...]
 
     def __len__(self) -> int:
         """Number of events."""

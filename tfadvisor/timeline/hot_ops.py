@@ -1,0 +1,150 @@
+"""The ops that take most of a device's time, with their cost and their place in the user's program by the trace's HLO."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.errors import TraceError
+from tfadvisor.hlo.cost import Costs
+from tfadvisor.hlo.find_instruction import find_instruction
+from tfadvisor.hlo.find_modules import Modules
+from tfadvisor.hlo.module import Module
+from tfadvisor.hlo.parameters import parameter_summary
+from tfadvisor.hlo.source_location import location_of
+from tfadvisor.lean_numpy import ranks
+from tfadvisor.record import record
+from tfadvisor.timeline.classes import DeviceClass
+from tfadvisor.timeline.device_summary import OpTable
+
+_MOST = 100
+_ENOUGH = 0.95
+
+
+@record
+class InProgram:
+    """What the HLO says of an op. flops, matrix_flops: of one execution, None where part of it cannot be counted.
+
+    bytes: read and written by one execution. file, line: of the user's program, "" and 0 when not known. op_name: the
+    framework's path to it.
+    """
+
+    opcode: str
+    flops: int | None
+    matrix_flops: int | None
+    bytes: int
+    file: str
+    line: int
+    op_name: str
+
+
+@record
+class HotOp:
+    """One op with all its kernels. op: its HLO name, "" without one. kernel: the one that takes most of its time.
+
+    total_ps, count: of its executions in the counted steps of one device. known: None when the trace lacks its HLO.
+    """
+
+    op: str
+    kernel: str
+    module: str
+    total_ps: int
+    count: int
+    known: InProgram | None
+
+    def name(self) -> str:
+        """The op's, else the kernel's."""
+        return self.op or self.kernel
+
+
+@record
+class HotOps:
+    """The hottest first, until 95 % of compute_ps or a hundred are named. compute_ps: summed time of all compute ops.
+
+    parameters: elements of what the program that takes most time updates, None when its arguments have no telling names;
+    why: the reason then.
+    """
+
+    ops: tuple[HotOp, ...]
+    compute_ps: int
+    parameters: int | None
+    why: str
+
+
+def hot_ops(table: OpTable, programs: Modules) -> HotOps:
+    """Of one device. Without HLO in the trace only names and times are known."""
+    rows = table.of_class(DeviceClass.COMPUTE)
+    rows = rows[np.argsort(-table.total_ps[rows], kind="stable")]
+    if not len(rows):
+        return HotOps((), 0, None, "no op begins in a counted step")
+    place = np.arange(len(rows))
+    group = ranks(np.where(table.op[rows] >= 0, table.op[rows] * np.int64(1 << 31) + table.program[rows], -1 - place))
+    time, count = np.zeros(group.max() + 1, np.int64), np.zeros(group.max() + 1, np.int64)
+    first = np.full(group.max() + 1, len(rows))
+    np.add.at(time, group, table.total_ps[rows])
+    np.maximum.at(count, group, table.count[rows])
+    np.minimum.at(first, group, place)
+    order = np.argsort(-time, kind="stable")[:_MOST]
+    before, total = np.cumsum(time[order]) - time[order], int(time.sum())
+    costs: dict[int, Costs] = {}
+    found = [
+        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs, costs)
+        for one in order[before < _ENOUGH * total].tolist()
+    ]
+    return HotOps(tuple(found), total, *_parameters(table, rows, programs))
+
+
+def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules, costs: dict[int, Costs]) -> HotOp:
+    kernel = table.names[table.name[row]]
+    op = table.names[table.op[row]] if table.op[row] >= 0 else ""
+    module = table.names[table.module[row]] if table.module[row] >= 0 else ""
+    try:
+        program = _program(table, row, programs)
+        instruction = find_instruction(program, op or kernel) if program is not None else None
+        if program is None or instruction is None:
+            return HotOp(op, kernel, module, total_ps, count, None)
+        cost = costs.setdefault(id(program), Costs(program)).of(instruction)
+        place = location_of(instruction)
+    except TraceError:
+        return HotOp(op, kernel, module, total_ps, count, None)
+    known = InProgram(
+        opcode=instruction.opcode,
+        flops=None if cost.unknown else cost.flops,
+        matrix_flops=None if cost.unknown else cost.matrix_flops,
+        bytes=cost.bytes,
+        file=place.file.rpartition("/")[2] if place else "",
+        line=place.line if place else 0,
+        op_name=place.op_name if place else "",
+    )
+    return HotOp(instruction.name, kernel, program.name, total_ps, count, known)
+
+
+def _program(table: OpTable, row: int, programs: Modules) -> Module | None:
+    """The program of a row; None when the trace names none, or several of one name."""
+    if not programs.keys:
+        return None
+    name = table.names[table.module[row]] if table.module[row] >= 0 else ""
+    if table.program[row] >= 0:
+        return programs.of_program(table.program_ids[table.program[row]], name)
+    named = programs.named(name) if name else ()
+    return named[0] if len(named) == 1 else None
+
+
+def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str]:
+    """(elements, "") of the program that takes most time, or (None, why not)."""
+    programs_of = table.program[rows]
+    if not programs.keys or not (programs_of >= 0).any():
+        return None, "the trace carries no HLO of the step's program"
+    time = np.bincount(programs_of[programs_of >= 0], table.total_ps[rows][programs_of >= 0])
+    top = int(rows[programs_of == int(np.argmax(time))][0])
+    try:
+        program = _program(table, top, programs)
+        if program is None:
+            return None, "the trace carries no HLO of the step's program"
+        found = parameter_summary(program)
+    except TraceError as error:
+        return None, error.cause.rstrip(".")
+    if not found.likely.elements:
+        return None, f"{program.name} hands no floating-point argument back, so it is no training step"
+    if not found.is_named:
+        return None, f"the arguments of {program.name} have no names that tell parameters from the optimizer's state"
+    return found.likely.elements, ""
