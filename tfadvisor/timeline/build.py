@@ -17,7 +17,7 @@ from tfadvisor.timeline.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.frames import loop_frames
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.input_pipeline import input_pipeline
-from tfadvisor.timeline.memory import device_memory
+from tfadvisor.timeline.memory import device_memory, device_memory_calls
 from tfadvisor.timeline.placement import host_ops
 from tfadvisor.timeline.steps import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.timeline.threads import host_threads
@@ -50,6 +50,8 @@ SELECTION = Selection(
         "bytes_reserved": _ALLOCATIONS,
         "bytes_available": _ALLOCATIONS,
         "peak_bytes_in_use": _ALLOCATIONS,
+        "allocation_bytes": _ALLOCATIONS,
+        "fragmentation": _ALLOCATIONS,
         "_p": _NOT_SCHEDULING,
         "_c": _NOT_SCHEDULING,
     }
@@ -94,7 +96,8 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostT
         frames=loop_frames(threads, steps, classes["host"], classes["input"]),
         compiles=compiled_in_steps(trace, threads, steps, activity.compile),
         host_ops=host_ops(trace, threads, steps, pipeline),
-        memory=device_memory(trace, threads),
+        memory=device_memory(trace, threads, steps),
+        memory_calls=device_memory_calls(threads, steps),
     )
 
 

@@ -16,6 +16,7 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.launches import Launches, launches_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.order_statistics import kept
+from tfadvisor.timeline.step_windows import step_of
 
 SMALL_KERNEL_PS = 10_000_000
 """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""
@@ -108,14 +109,6 @@ def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceS
         first_start=np.where(first == np.iinfo(np.int64).max, -1, first),
         collectives=collective_calls(device, step, programs),
     )
-
-
-def step_of(times: Int64Array, steps: Steps) -> Int64Array:
-    """Index of the step in which each time lies, -1 outside of all."""
-    if not len(steps):
-        return np.full(len(times), -1, np.int64)
-    step = np.searchsorted(steps.starts, times, side="right") - 1
-    return np.where((step >= 0) & (times < steps.ends[np.maximum(step, 0)]), step, -1)
 
 
 def _op_table(ops: DeviceOps, counted: BoolArray) -> OpTable:

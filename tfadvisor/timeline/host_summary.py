@@ -8,7 +8,7 @@ import numpy.typing as npt
 from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.compiles import Compiled
-from tfadvisor.timeline.device_summary import DeviceSummary, step_of, summarize_device
+from tfadvisor.timeline.device_summary import DeviceSummary, summarize_device
 from tfadvisor.timeline.driver import host_classes_of_time
 from tfadvisor.timeline.frames import FrameShare
 from tfadvisor.timeline.host_timeline import HostTimeline
@@ -18,6 +18,7 @@ from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, differenc
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.placement import HostOps
+from tfadvisor.timeline.step_windows import in_counted_steps
 
 
 @record
@@ -29,7 +30,8 @@ class HostSummary:
     boundary between two counted steps, ps. dispatched: programs and ops that the driving thread dispatched in the
     counted steps, -1 when no thread dispatches any by name. waited_ps: how long it blocked in them. synchronising_ps: idle
     time in which it did, shape (active devices, steps). concurrency: summed device work over the time in which any device
-    works. frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data.
+    works. frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data. memory_calls: of
+    the driver's allocation in the counted steps.
     """
 
     host: str
@@ -52,6 +54,7 @@ class HostSummary:
     compiles: tuple[Compiled, ...]
     host_ops: HostOps
     memory: tuple[DeviceMemory, ...]
+    memory_calls: int
 
 
 def summarize(host: HostTimeline) -> HostSummary:
@@ -61,7 +64,6 @@ def summarize(host: HostTimeline) -> HostSummary:
     together = union_of(*busy)
     steady = steps.steady()
     lo, hi = steps.starts[steady], steps.ends[steady]
-    dispatched = step_of(host.dispatch_starts, steps)
     works = sum(int(one.within(lo, hi).sum()) for one in busy)
     any_works = int(together.within(lo, hi).sum())
     summaries = tuple(summarize_device(device, steps, host.programs) for device in devices)
@@ -76,7 +78,7 @@ def summarize(host: HostTimeline) -> HostSummary:
         breakdown=host.breakdown,
         takes_part=host.takes_part,
         gaps=_gaps(together, _inner_boundaries(steps)),
-        dispatched=int(steady[dispatched[dispatched >= 0]].sum()) if len(host.dispatch_starts) else -1,
+        dispatched=int(in_counted_steps(host.dispatch_starts, steps).sum()) if len(host.dispatch_starts) else -1,
         waited_ps=int(host.activity.wait.within(lo, hi).sum()),
         synchronising_ps=_synchronising(host, busy),
         concurrency=works / any_works if any_works else 0.0,
@@ -86,6 +88,7 @@ def summarize(host: HostTimeline) -> HostSummary:
         compiles=host.compiles,
         host_ops=host.host_ops,
         memory=host.memory,
+        memory_calls=host.memory_calls,
     )
 
 

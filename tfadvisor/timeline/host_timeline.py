@@ -23,7 +23,8 @@ class HostTimeline:
 
     takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
     programs: the HLO that the trace carries. dispatch_starts: of the driving thread. frames, compiles and pipeline are
-    about the counted steps. pipeline is None without tf.data.
+    about the counted steps. pipeline is None without tf.data. memory_calls: of the driver's allocation in
+    the counted steps.
     """
 
     host: str
@@ -43,6 +44,7 @@ class HostTimeline:
     compiles: tuple[Compiled, ...]
     host_ops: HostOps
     memory: tuple[DeviceMemory, ...]
+    memory_calls: int
 
     def active_devices(self) -> tuple[Device, ...]:
         """The devices that the breakdown is about, in its order."""

@@ -71,7 +71,7 @@ def union(starts: Int64Array, ends: Int64Array) -> Intervals:
         starts, ends = starts[keep], ends[keep]
     if not len(starts):
         return EMPTY
-    starts, ends = np.sort(starts), np.sort(ends)
+    starts, ends = _ascending(starts), _ascending(ends)
     opens = np.empty(len(starts), np.bool_)
     opens[0] = True
     np.greater(starts[1:], ends[:-1], out=opens[1:])
@@ -79,6 +79,11 @@ def union(starts: Int64Array, ends: Int64Array) -> Intervals:
     last[-1] = True
     last[:-1] = opens[1:]
     return Intervals(starts[opens], ends[last])
+
+
+def _ascending(times: Int64Array) -> Int64Array:
+    """Sorted; events of one stream come in order, and to look is twenty times as fast as to sort."""
+    return times if (times[1:] >= times[:-1]).all() else np.sort(times)
 
 
 def union_of(*sets: Intervals) -> Intervals:

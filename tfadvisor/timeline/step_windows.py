@@ -1,0 +1,24 @@
+"""In which step an instant lies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.model import Steps
+
+
+def step_of(times: Int64Array, steps: Steps) -> Int64Array:
+    """Index of the step in which each time lies, -1 outside of all."""
+    if not len(steps):
+        return np.full(len(times), -1, np.int64)
+    step = np.searchsorted(steps.starts, times, side="right") - 1
+    return np.where((step >= 0) & (times < steps.ends[np.maximum(step, 0)]), step, -1)
+
+
+def in_counted_steps(times: Int64Array, steps: Steps) -> BoolArray:
+    """Whether each time lies in a step that counts."""
+    step = step_of(times, steps)
+    if not len(steps):
+        return step >= 0
+    return np.asarray((step >= 0) & steps.steady()[np.maximum(step, 0)], np.bool_)
