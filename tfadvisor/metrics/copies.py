@@ -76,3 +76,51 @@ def d2d_bytes_per_step(question: Question) -> float:
 def d2h_copies_per_step(question: Question) -> float:
     """A mean."""
     return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(device_steps(question.run), 1)
+
+
+def _gigabytes_per_second(question: Question, kind: DeviceClass) -> float:
+    moved, milliseconds = _bytes(question, kind), _milliseconds(question, kind)
+    if not milliseconds:
+        raise MetricAbsent("the counted steps hold no such copy")
+    return moved / (milliseconds / 1e3) / 1e9
+
+
+@metric("h2d_gb_s", unit=Unit.GB_S, about="Bytes of the host-to-device copies over the time in which any of them runs.")
+def h2d_gb_s(question: Question) -> float:
+    """PCIe 3 x16 reaches 12, PCIe 4 25, PCIe 5 50 GB/s from pinned memory."""
+    return _gigabytes_per_second(question, DeviceClass.H2D)
+
+
+@metric("d2h_gb_s", unit=Unit.GB_S, about="Bytes of the device-to-host copies over the time in which any of them runs.")
+def d2h_gb_s(question: Question) -> float:
+    """As h2d_gb_s."""
+    return _gigabytes_per_second(question, DeviceClass.D2H)
+
+
+@metric(
+    "p2p_ms_per_step", unit=Unit.MS, about="Time a step and device in which copies between devices run, hidden or not."
+)
+def p2p_ms_per_step(question: Question) -> float:
+    """0 when the accelerator's trace holds no such copy."""
+    return _milliseconds(question, DeviceClass.P2P)
+
+
+@metric("p2p_bytes_per_step", unit=Unit.BYTES, about="Bytes a step and device copied from one device to another.")
+def p2p_bytes_per_step(question: Question) -> float:
+    """From the copies' details."""
+    return _bytes(question, DeviceClass.P2P)
+
+
+@metric(
+    "pageable_copy_share",
+    unit=Unit.FRACTION,
+    about="Share of the copies between host and device that touch pageable host memory, by number, of those whose details "
+    "say. The driver copies such memory twice, and the host waits for it.",
+)
+def pageable_copy_share(question: Question) -> float:
+    """Pinned memory is copied at the link's speed, beside computation."""
+    totals = [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
+    known = sum(one.pageable + one.pinned for one in totals)
+    if not known:
+        raise MetricAbsent("no copy of a counted step says what kind of host memory it touches")
+    return sum(one.pageable for one in totals) / known

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, counted_ps
+from tfadvisor.metrics.steady import accelerators, counted_ps, needs_device
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.frames import FrameShare
+from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import Unit, percent
 
 
@@ -62,6 +65,25 @@ def host_op_types(question: Question) -> str:
     if not time:
         raise MetricAbsent("no op runs on the host")
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])
+
+
+@metric(
+    "synchronising_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which no device works while the driving thread blocks, and nothing it could wait for is "
+    "known. It is part of idle_fraction.",
+)
+def synchronising_fraction(question: Question) -> float:
+    """Mean over the devices."""
+    needs_device(question.run)
+    blocked = total = 0
+    for host in question.run.hosts:
+        counted = host.takes_part & host.steps.steady()[None, :]
+        blocked += int(np.minimum(host.synchronising_ps, host.breakdown[:, :, TimeClass.IDLE])[counted].sum())
+        total += int(host.breakdown[counted].sum())
+    if not total:
+        raise MetricAbsent("the trace holds no step")
+    return blocked / total
 
 
 @metric(

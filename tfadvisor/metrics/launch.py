@@ -48,6 +48,41 @@ def _latencies(question: Question) -> Int64Array:
 
 
 @metric(
+    "kernel_queue_us",
+    unit=Unit.US,
+    about="Median time from the end of a kernel's launch call to its start, for kernels that found their stream busy: the "
+    "host is ahead, as it should be.",
+)
+def kernel_queue_us(question: Question) -> float:
+    """Microseconds, over the counted steps of all GPUs."""
+    together = np.concatenate([device.launches.queued for _, device in gpus(question.run)])
+    if not len(together):
+        raise MetricAbsent("no kernel in a counted step is linked to its launch and queued behind another")
+    return float(median(together)) / PS_PER_US
+
+
+@metric(
+    "graph_kernel_share",
+    unit=Unit.FRACTION,
+    about="Share of the kernels with a known launch that a CUDA or HIP graph launched (XLA: command buffers). They have no "
+    "launch time of their own.",
+)
+def graph_kernel_share(question: Question) -> float:
+    """By number, over the counted steps of all GPUs."""
+    found = [device.launches for _, device in gpus(question.run)]
+    if not sum(one.linked for one in found):
+        raise MetricAbsent("no kernel in a counted step is linked to its launch")
+    return sum(one.in_graphs for one in found) / sum(one.linked for one in found)
+
+
+@metric("graph_launches_per_step", unit=Unit.COUNT, about="Launches of CUDA or HIP graphs a step and device.")
+def graph_launches_per_step(question: Question) -> float:
+    """A mean."""
+    needs_steps(question.run)
+    return sum(device.launches.graphs for _, device in gpus(question.run)) / max(device_steps(question.run), 1)
+
+
+@metric(
     "small_kernel_share",
     unit=Unit.FRACTION,
     about="Share of the kernels (on a CPU: ops) of the counted steps that take less than 10 µs, by number.",

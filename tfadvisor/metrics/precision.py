@@ -1,17 +1,59 @@
-"""In which precision a GPU computes, and whether its Tensor Cores do."""
+"""In which precision a GPU computes, and whether its Tensor Cores do.
+
+Elementwise kernels that XLA generates never tell their precision, so what is asked of the model's arithmetic is asked of
+matrix kernels: products, convolutions and attention.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Mapping
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
+from tfadvisor.record import record
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.kernel_names import KernelKind, Precision, kernel_kind, short_name
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import Unit
 
-_NARROW = (Precision.BITS16, Precision.BITS8)
+_MOSTLY = 0.5
+_VOLTA = 7
+_GFX9, _MI300, _GFX11 = 9, 4, 11
+_NARROW = (
+    *(Precision.BITS16, Precision.BF16, Precision.FP16),
+    *(Precision.FP8, Precision.INT8, Precision.BELOW_8_BITS),
+)
+
+
+@record
+class _Kernels:
+    """What ran, each name sorted once. time: kind -> ps. slowest: kind -> the name that takes most of it."""
+
+    time: Mapping[KernelKind, int]
+    slowest: Mapping[KernelKind, str]
+
+    def sum(self, chosen: Callable[[KernelKind], bool]) -> int:
+        """Time of the kinds that are chosen, ps."""
+        return sum(ps for kind, ps in self.time.items() if chosen(kind))
+
+
+class _Latest:
+    """The kernels of the question asked last: the registry puts one question to all metrics of a report."""
+
+    def __init__(self) -> None:
+        self._held: tuple[weakref.ref[Question], _Kernels] | None = None
+
+    def of(self, question: Question) -> _Kernels:
+        held = self._held
+        if held is not None and held[0]() is question:
+            return held[1]
+        found = _sorted(_kernel_time(question))
+        self._held = (weakref.ref(question), found)
+        return found
+
+
+_LATEST = _Latest()
 
 
 def _kernel_time(question: Question) -> dict[str, int]:
@@ -26,62 +68,167 @@ def _kernel_time(question: Question) -> dict[str, int]:
     return time
 
 
-def _sum(time: dict[str, int], chosen: Callable[[KernelKind], bool]) -> int:
-    return sum(ps for name, ps in time.items() if chosen(kernel_kind(name)))
+def _sorted(time: Mapping[str, int]) -> _Kernels:
+    names: dict[int, list[str]] = {}
+    kinds: dict[int, KernelKind] = {}
+    for name in time:
+        kind = kernel_kind(name)
+        kinds[id(kind)] = kind  # equal kinds are one object; hashing ten thousands of them would take longer
+        names.setdefault(id(kind), []).append(name)
+    return _Kernels(
+        time={kind: sum(time[name] for name in names[key]) for key, kind in kinds.items()},
+        slowest={kind: max(names[key], key=lambda name: time[name]) for key, kind in kinds.items()},
+    )
+
+
+def _known(kernels: _Kernels) -> int:
+    """Time of kernels of known precision, ps. Raises MetricAbsent when there is none."""
+    known = kernels.sum(lambda kind: kind.precision is not Precision.UNKNOWN)
+    if not known:
+        raise MetricAbsent("no kernel's name tells its precision")
+    return known
+
+
+def _share_of(question: Question, precision: Precision) -> float:
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision is precision) / known
 
 
 @metric(
     "fp16_kernel_share",
     unit=Unit.FRACTION,
-    about="Time of 16-bit and 8-bit matrix and convolution kernels over the time of all kernels whose name tells their "
-    "precision.",
+    about="Time of 16-bit, 8-bit and narrower matrix and convolution kernels over the time of all kernels whose name tells "
+    "their precision.",
 )
 def fp16_kernel_share(question: Question) -> float:
     """Absent when no kernel's name tells its precision."""
-    time = _kernel_time(question)
-    known = _sum(time, lambda kind: kind.precision is not Precision.UNKNOWN)
-    if not known:
-        raise MetricAbsent("no kernel's name tells its precision")
-    return _sum(time, lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
+
+
+@metric(
+    "bf16_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in bfloat16, elementwise ones included, over the time of all kernels whose name tells their "
+    "precision. cuDNN's attention tells 16 bits only and counts in neither bf16 nor fp16.",
+)
+def bf16_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.BF16)
+
+
+@metric(
+    "fp8_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in 8-bit floating point over the time of all kernels whose name tells their precision.",
+)
+def fp8_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.FP8)
+
+
+@metric(
+    "tf32_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name tells their "
+    "precision.",
+)
+def tf32_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.TF32)
+
+
+@metric(
+    "fp32_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in fp32, elementwise ones included, over the time of all kernels whose name tells their "
+    "precision.",
+)
+def fp32_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.FP32)
+
+
+@metric(
+    "fp64_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in fp64, elementwise ones included, over the time of all kernels whose name tells their "
+    "precision.",
+)
+def fp64_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.FP64)
 
 
 @metric(
     "unknown_precision_share",
     unit=Unit.FRACTION,
-    about="Time of kernels whose name does not tell their precision, over all kernel time.",
+    about="Time of kernels whose name does not tell their precision, over all kernel time. Elementwise kernels that XLA "
+    "generates never do.",
 )
 def unknown_precision_share(question: Question) -> float:
     """How blind the precision metrics are."""
-    time = _kernel_time(question)
-    return _sum(time, lambda kind: kind.precision is Precision.UNKNOWN) / sum(time.values())
+    kernels = _LATEST.of(question)
+    return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(lambda _: True)
+
+
+@metric(
+    "matrix_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of matrix and convolution kernels, attention included, over all kernel time.",
+)
+def matrix_kernel_share(question: Question) -> float:
+    """By name, whatever the precision."""
+    kernels = _LATEST.of(question)
+    return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
+
+
+@metric(
+    "unknown_matrix_precision_share",
+    unit=Unit.FRACTION,
+    about="Time of matrix and convolution kernels whose name does not tell their precision, over that of all of them. "
+    "XLA's own `gemm_fusion` kernels do not.",
+)
+def unknown_matrix_precision_share(question: Question) -> float:
+    """Absent when nothing multiplies matrices."""
+    kernels = _LATEST.of(question)
+    matrix = kernels.sum(lambda kind: kind.is_matrix)
+    if not matrix:
+        raise MetricAbsent("no kernel is a matrix product or convolution by its name")
+    return kernels.sum(lambda kind: kind.is_matrix and kind.precision is Precision.UNKNOWN) / matrix
 
 
 @metric(
     "tensor_core_kernel_share",
     unit=Unit.FRACTION,
-    about="Time of kernels that use Tensor Cores over the time of matrix and convolution kernels of which the name tells.",
+    about="Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of matrix and convolution kernels of "
+    "which the name tells.",
 )
 def tensor_core_kernel_share(question: Question) -> float:
     """Absent on GPUs without Tensor Cores and where no matrix kernel's name tells."""
-    _needs_tensor_cores(question)
-    time = _kernel_time(question)
-    known = _sum(time, lambda kind: kind.is_matrix and kind.tensor_cores is not None)
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    known = kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is not None)
     if not known:
         raise MetricAbsent("no matrix kernel's name tells whether it uses Tensor Cores")
-    return _sum(time, lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
+    return kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
 
 
 @metric(
     "fp32_matrix_share",
     unit=Unit.FRACTION,
-    about="Time of fp32 matrix and convolution kernels that leave the Tensor Cores idle, over all kernel time.",
+    about="Time of fp32 matrix and convolution kernels that leave the Tensor Cores idle, over all kernel time. Absent when "
+    "most of the matrix kernels' time is of unknown precision.",
 )
 def fp32_matrix_share(question: Question) -> float:
     """Only for GPUs that have Tensor Cores."""
-    _needs_tensor_cores(question)
-    time = _kernel_time(question)
-    idle = _sum(time, lambda k: k.is_matrix and k.precision is Precision.FP32 and k.tensor_cores is not True)
-    return idle / sum(time.values())
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
+        raise MetricAbsent("most of the matrix kernels' time is in kernels whose names do not tell their precision")
+    return kernels.sum(_leaves_tensor_cores_idle) / kernels.sum(lambda _: True)
 
 
 @metric(
@@ -94,23 +241,35 @@ def fp32_matrix_compute_fraction(question: Question) -> float:
     return fp32_matrix_share(question) * share(question, TimeClass.COMPUTE)
 
 
-def _needs_tensor_cores(question: Question) -> None:
-    for _, device in gpus(question.run):
-        vendor = str(device.properties.get("device_vendor", "Nvidia")).lower()
-        major = device.properties.get("compute_cap_major")
-        if vendor == "nvidia" and (major is None or (isinstance(major, int) and major >= 7)):
-            return
+def _leaves_tensor_cores_idle(kind: KernelKind) -> bool:
+    return kind.is_matrix and kind.precision is Precision.FP32 and kind.tensor_cores is False
+
+
+def _needs_tensor_cores(question: Question, kernels: _Kernels) -> None:
+    """Raises MetricAbsent unless a GPU is known to have Tensor Cores, or AMD's matrix cores: by its generation, or because
+    a kernel uses them."""
+    if any(kind.tensor_cores for kind in kernels.time):
+        return
+    if any(_has_tensor_cores(device.properties) for _, device in gpus(question.run)):
+        return
     raise MetricAbsent("none of the GPUs is known to have Tensor Cores")
 
 
-@fact("slowest_fp32_kernel", about="The fp32 matrix kernel that takes most time.")
+def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
+    """NVIDIA since Volta; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is MI100 and MI200, but Vega 20 too."""
+    major, minor = (properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
+    if str(properties.get("device_vendor", "Nvidia")).lower() == "nvidia":
+        return major is None or (isinstance(major, int) and major >= _VOLTA)
+    if not isinstance(major, int) or not isinstance(minor, int):
+        return False
+    return major >= _GFX11 or (major == _GFX9 and minor >= _MI300)
+
+
+@fact("slowest_fp32_kernel", about="The fp32 matrix kernel, of those without Tensor Cores, that takes most time.")
 def slowest_fp32_kernel(question: Question) -> str:
     """Its name, shortened."""
-    time = {
-        name: ps
-        for name, ps in _kernel_time(question).items()
-        if (kind := kernel_kind(name)).is_matrix and kind.precision is Precision.FP32 and not kind.tensor_cores
-    }
-    if not time:
+    kernels = _LATEST.of(question)
+    found = [name for kind, name in kernels.slowest.items() if _leaves_tensor_cores_idle(kind)]
+    if not found:
         raise MetricAbsent("no matrix kernel is known to compute in fp32")
-    return short_name(max(time, key=lambda name: time[name]))
+    return short_name(found[0])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from tfadvisor.timeline.classes import DeviceClass
+from tfadvisor.timeline.collective_names import collective_of, op_collective, op_stem
 
 _COPY_STARTS = (
     (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD")),
@@ -14,13 +13,7 @@ _COPY_STARTS = (
     (DeviceClass.OTHER_COPY, ("MEMCPY", "COPYBUFFER", "__AMD_ROCCLR_COPYBUFFER")),
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )
-_COLLECTIVE_LIBRARIES = ("nccl", "rccl", "msccl", "oneccl", "allreduce", "all_reduce_kernel", "ringallgather")
-_COLLECTIVE_HLO = re.compile(
-    r"^%?(?:ragged-)?(?:all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute|collective-broadcast|send|recv"
-    r"|psum|ppermute|pmean|allgather|reduce_scatter|all_gather|all_reduce|all_to_all)"
-    r"(?:-start|-done|-scatter)?(?:[.\d_]*)?(?: = .*)?$"
-)
-_CONTROL_FLOW_HLO = re.compile(r"^%?(?:while|conditional|call)(?:[.\d]*)?(?: = .*)?$")
+_CONTROL_FLOW_HLO = ("while", "conditional", "call")
 _TRANSFER_HLO = ("copy-start", "copy-done", "infeed", "outfeed")
 
 
@@ -30,17 +23,16 @@ def device_class(name: str) -> DeviceClass:
     for found, starts in _COPY_STARTS:
         if upper.startswith(starts):
             return found
-    lower = name.lower()
-    return DeviceClass.COLLECTIVE if any(word in lower for word in _COLLECTIVE_LIBRARIES) else DeviceClass.COMPUTE
+    return DeviceClass.COMPUTE if collective_of(name) is None else DeviceClass.COLLECTIVE
 
 
 def hlo_class(name: str) -> DeviceClass:
     """The class of one XLA op by its HLO name: `%all-reduce.7 = …` and `psum.7` are collectives, `copy-start` a copy."""
-    if _COLLECTIVE_HLO.match(name):
+    if op_collective(name) is not None:
         return DeviceClass.COLLECTIVE
     return DeviceClass.OTHER_COPY if name.removeprefix("%").startswith(_TRANSFER_HLO) else DeviceClass.COMPUTE
 
 
 def is_control_flow(hlo_name: str) -> bool:
     """Whether an XLA op's name is that of a loop, a branch or a call, whose event covers its children's."""
-    return _CONTROL_FLOW_HLO.match(hlo_name) is not None
+    return op_stem(hlo_name) in _CONTROL_FLOW_HLO

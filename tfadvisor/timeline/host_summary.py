@@ -103,11 +103,11 @@ def _gaps(busy: Intervals, boundary: Int64Array) -> Int64Array:
     """From the last device event before a boundary to the first after it; 0 where a device works across it."""
     if not len(busy) or not len(boundary):
         return np.empty(0, np.int64)
-    following = np.searchsorted(busy.starts, boundary, side="left")
-    crossing = busy.contains(boundary)
+    following = np.searchsorted(busy.starts, boundary, side="left")  # the first to begin there or later
+    before = busy.ends[np.maximum(following - 1, 0)]
+    after = busy.starts[np.minimum(following, len(busy.starts) - 1)]
+    crossing = (following > 0) & (before > boundary)
     known = ~crossing & (following > 0) & (following < len(busy.starts))
-    before = busy.ends[np.clip(following - 1, 0, len(busy.ends) - 1)]
-    after = busy.starts[np.clip(following, 0, len(busy.starts) - 1)]
     return np.where(known, after - before, 0)[known | crossing]
 
 

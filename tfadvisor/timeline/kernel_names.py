@@ -1,74 +1,284 @@
 """What a GPU kernel's name tells of its arithmetic: precision, matrix or convolution, Tensor Cores.
 
 Libraries change their names with every GPU generation, so a name that no rule knows is UNKNOWN, a class of its own:
-metrics report its share and rules abstain when it is large.
+metrics report its share and rules abstain when it is large. XLA names what it generates after opcodes
+(`loop_add_fusion`, `gemm_fusion_dot_3`), never after types.
+
+Names end at their call's arguments here: `<__half>(float, __half const*)` scales halves by a float.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Set
 from enum import Enum
 
 from tfadvisor.record import record
 
 
 class Precision(Enum):
-    """Of the operands."""
+    """Of what is multiplied, however the sums are kept."""
 
     FP64 = "fp64"
     FP32 = "fp32"
     TF32 = "tf32"
+    BF16 = "bf16"
+    FP16 = "fp16"
     BITS16 = "16-bit"
-    BITS8 = "8-bit"
+    """bf16 or fp16: cuDNN's attention says f16 for both."""
+    FP8 = "fp8"
+    INT8 = "int8"
+    BELOW_8_BITS = "below 8 bits"
     UNKNOWN = "unknown"
 
 
 @record
 class KernelKind:
-    """is_matrix: a matrix product or convolution. tensor_cores: None where the name does not say."""
+    """is_matrix: works on a matrix product, convolution or attention, the summing up of its parts included, the moving
+    and converting of its operands not. tensor_cores: NVIDIA's or AMD's matrix cores; None where the name does not say.
+    """
 
     precision: Precision
     is_matrix: bool
     tensor_cores: bool | None
 
 
-_MATRIX = re.compile(
-    r"gemm|matmul|conv(?!ert)|wgrad|dgrad|fprop|cutlass|cublas|nvjet|implicit_|winograd|fmha|flash|attention|_dot_?\d*|Cijk_|splitK",
-    re.IGNORECASE,
+_FUSIONS = ("loop_", "input_", "wrapped_", "fusion", "triton_poi_", "triton_red_", "triton_per_")
+_PRODUCTS = """
+    gemm gemv matmul bmm_ conv wgrad dgrad fprop bprop winograd splitk dot_general _dot nvjet_ cijk_ _xmma_ tensorop
+    scudnn hcudnn 4cudnn 6cudnn 8cudnn cutlass::kernel cutlass::device_kernel fft2d_ contractionkernel blockpersist
+    fmha flash_fwd flash_bwd flashattn sdpa attention attn_fwd attn_bwd bwd_kernel_d
+""".split()
+_AROUND_PRODUCTS = """
+    computeoffsets nchwtonhwc nhwctonchw im2col pooling converttensor
+    dot_do_o ograddoto convert_dq convertdq convertqgrad bwdpreprocess prepare_varlen
+""".split()
+"""Helpers that are named after the product they serve: layout, offsets, the elementwise ends of attention."""
+_SUMS_OF_PARTS = """
+    splitkreduce splitk_reduce reducesplitk postgsu reduce_wgrad nhwc_reduction_kernel splitkv_combine fwdcombine
+""".split()
+_TENSOR_CORES = """
+    tensorop gmma hmma imma wmma mma_sync tcgen05 umma:: sm100_mma warpspecialized
+    flash_fwd flash_bwd flashattn flash_fprop flash_bprop fmha_v2 aiter::fmha mfma xdl ck_tile:: _gtcx _gtcw
+""".split()
+_NO_TENSOR_CORES = """
+    simt ffma gemv gemmsn gemmk1 magma_ igemm_int8 contractionkernel
+    convolve_ wgrad_alg dgrad_alg dgrad_engine dgrad2d_alg grouped_direct depthwise winograd fft2d_
+    asmconv naive_conv igemm_fwd_gtc igemm_bwd_gtc igemm_wrw_gtc gridwisegemmdl
+""".split()
+"""Looked for after _TENSOR_CORES: MIOpen's `gtcx` uses them, its `gtc` does not."""
+_WORDS = {
+    **dict.fromkeys(("bf16", "bfloat16", "bfloat162", "bhalf"), Precision.BF16),
+    **dict.fromkeys(("fp16", "f16", "half", "half2", "float16"), Precision.FP16),
+    **dict.fromkeys(("tf32", "tfloat32", "xf32"), Precision.TF32),
+    **dict.fromkeys(("fp32", "f32", "float", "float2", "float4"), Precision.FP32),
+    **dict.fromkeys(("fp64", "f64", "double", "double2"), Precision.FP64),
+    **dict.fromkeys(("fp8", "f8", "bf8", "e4m3", "e5m2", "float8", "mxfp8"), Precision.FP8),
+    **dict.fromkeys(("e2m1", "fp4", "nvfp4", "mxfp4", "e2m3", "e3m2"), Precision.BELOW_8_BITS),
+}
+"""Words between punctuation: `__nv_bfloat16`, `Eigen::half`, `float_e4m3_t`, `DT_HALF`."""
+_INSIDE = (
+    ("e2m1", Precision.BELOW_8_BITS),
+    ("xf4", Precision.BELOW_8_BITS),
+    ("e4m3", Precision.FP8),
+    ("tf32", Precision.TF32),
 )
-# Tensor-Core instructions by generation: Volta h884/s884, Turing and Ampere 1688/16816/16832, Hopper gmma/wgmma (64xNxK).
-_TENSOR_CORE = re.compile(
-    r"[his]884|[hisc]1688|16816|i16832|i8816|16832|hmma|imma|gmma|_mma_|tensorop|xmma_(?:gemm|implicit_gemm|sparse|warp)|nvjet_|sm(?:80|86|89|90|100)_xmma"
-    r"|fmha_v2|flash_fwd|flash_bwd|cudnn_generated_(?:fort_native_)?sdpa|mfma|MFMA"
+"""Types that run into others: `ue4m3xf4`, 4-bit with 8-bit scales; `SM90_64x128x8_F32TF32TF32_SS`."""
+_NARROW_FIRST = (
+    *(Precision.BELOW_8_BITS, Precision.FP8, Precision.INT8, Precision.BITS16, Precision.BF16, Precision.FP16),
+    *(Precision.TF32, Precision.FP32, Precision.FP64),
 )
-_PRECISION: tuple[tuple[Precision, re.Pattern[str]], ...] = (
-    (Precision.BITS8, re.compile(r"e4m3|e5m2|fp8|float8|f8f|i8816|i16832|imma|int8|s8_|_i8|qgemm", re.IGNORECASE)),
-    (Precision.TF32, re.compile(r"tf32|s1688(?!.*f16)|xf32", re.IGNORECASE)),
-    (
-        Precision.BITS16,
-        re.compile(
-            r"half|fp16|bf16|bfloat|f16(?!_f32)|h884|h1688|hmma|s884|s16816|h16816|_hsh_|_hss_|_bss_|_tss_|__nv_bfloat16|nvjet_(?:hs|ts|tt|hh)|hgemm",
-            re.IGNORECASE,
-        ),
-    ),
-    (Precision.FP64, re.compile(r"dgemm|f64|double|fp64|d884", re.IGNORECASE)),
-    (
-        Precision.FP32,
-        re.compile(r"sgemm|_sss_|fp32|f32|\bfloat\b|<float|scudnn|ffma|simt|nvjet_ss", re.IGNORECASE),
-    ),
-)
+_ALWAYS_TENSOR_CORES = (Precision.TF32, Precision.FP8, Precision.BELOW_8_BITS)
+_BETWEEN_WORDS = str.maketrans(dict.fromkeys("_<>(),:;*&[]{}.-= \n", " "))
+_KINDS: dict[tuple[Precision, bool, bool | None], KernelKind] = {}
 
 
 def kernel_kind(name: str) -> KernelKind:
-    """What the name says; UNKNOWN and None where it does not."""
-    is_matrix = bool(_MATRIX.search(name))
-    precision = next((kind for kind, pattern in _PRECISION if pattern.search(name)), Precision.UNKNOWN)
-    tensor_cores: bool | None = None
-    if _TENSOR_CORE.search(name):
-        tensor_cores = True
-    elif is_matrix and (precision in (Precision.FP32, Precision.FP64) or "simt" in name.lower()):
-        tensor_cores = False
-    return KernelKind(precision, is_matrix, tensor_cores)
+    """What the name says; UNKNOWN and None where it does not. Equal kinds are one object."""
+    if name.startswith(_FUSIONS) and not ("dot" in name or "convol" in name or "gemm" in name):
+        return _kind(Precision.UNKNOWN, False, None)
+    lower = name.partition(">(")[0].lower()
+    if not _is_matrix(lower):
+        types = _types(lower, _words(lower))
+        return _kind(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
+    if any(word in lower for word in _SUMS_OF_PARTS):
+        return _kind(Precision.UNKNOWN, True, None)
+    if lower.startswith("nvjet_"):
+        return _kind(_of_nvjet(lower), True, True)
+    if "cijk_" in lower:
+        return _of_tensile(name)
+    return _of_xmma(lower) if "_xmma_" in lower else _of_words(lower)
+
+
+def _is_matrix(lower: str) -> bool:
+    plain = lower.replace("conver", "")  # conversions are no convolutions
+    if not any(word in plain for word in _PRODUCTS):
+        return False
+    return not any(word in lower for word in _AROUND_PRODUCTS)
+
+
+_NVJET = {
+    "t": Precision.BF16,
+    "h": Precision.FP16,
+    "q": Precision.FP8,  # e4m3
+    "r": Precision.FP8,  # e5m2
+    "o": Precision.BELOW_8_BITS,  # e2m1
+    "b": Precision.INT8,
+    "d": Precision.FP64,
+}
+
+
+def _of_nvjet(lower: str) -> Precision:
+    """cuBLAS since Hopper: `nvjet_[sm90_]<letters>_…`, letters of A (and B), compute and D: tst, hsh, or of A, B, C,
+    compute and D: qqtst, ootst. A kernel of fp32 operands is `sss`, and says `tf32` when it rounds them to that."""
+    parts = lower.split("_")
+    letters = parts[2] if len(parts) > 2 and parts[1].startswith("sm") else parts[1]
+    if letters.startswith("s"):
+        return Precision.TF32 if "tf32" in parts else Precision.UNKNOWN
+    return _NVJET.get(letters[:1], Precision.UNKNOWN) if len(letters) in (3, 5) else Precision.UNKNOWN
+
+
+_TENSILE = (
+    *(("4xi8", Precision.INT8), ("I8", Precision.INT8), ("I4", Precision.BELOW_8_BITS)),
+    *(("F8", Precision.FP8), ("B8", Precision.FP8), ("F6", Precision.BELOW_8_BITS), ("B6", Precision.BELOW_8_BITS)),
+    *(("F4", Precision.BELOW_8_BITS), ("H", Precision.FP16), ("B", Precision.BF16)),
+    *(("S", Precision.FP32), ("D", Precision.FP64), ("C", Precision.FP32), ("Z", Precision.FP64)),
+)
+_MIXED_TENSILE = ("HHS", "HSS", "BBS", "BSS")
+
+
+def _of_tensile(name: str) -> KernelKind:
+    """rocBLAS and hipBLASLt: `Cijk_Ailk_Bljk_<types>_…`, the first of the types is A's; `SB` is fp32 and a beta. With
+    operands of two types (`HF8_HHS_BH`) the product's follow. `S_MX` rounds fp32 to xf32. `_MI16x16x1` is the matrix
+    instruction's shape, which kernels without one lack."""
+    parts = name[name.lower().index("cijk_") :].split("_")
+    if len(parts) < 4 or not parts[1].startswith("A"):
+        return _kind(Precision.UNKNOWN, True, None)
+    following = parts[4] if len(parts) > 4 else ""
+    letters = following if following in _MIXED_TENSILE else parts[3]
+    precision = next((one for code, one in _TENSILE if letters.startswith(code)), Precision.UNKNOWN)
+    if letters == "S" and following == "MX":
+        precision = Precision.TF32
+    cores: bool | None = any(part.startswith("MI") and part[2:3].isdigit() for part in parts)
+    if not cores and ("shortname" in name or precision in _ALWAYS_TENSOR_CORES):
+        cores = True if precision in _ALWAYS_TENSOR_CORES else None
+    return _kind(precision, True, cores)
+
+
+_XMMA = {
+    **dict.fromkeys(("e4m3", "e5m2"), Precision.FP8),
+    "bf16": Precision.BF16,
+    "tf32": Precision.TF32,
+    "f16": Precision.FP16,
+    "f32": Precision.FP32,
+    "f64": Precision.FP64,
+    "i8": Precision.INT8,
+    "u8": Precision.INT8,
+    "i32": Precision.UNKNOWN,
+}
+
+
+def _of_xmma(lower: str) -> KernelKind:
+    """cuBLAS, cuDNN and TensorRT: `sm90_xmma_gemm_f32f32_tf32f32_f32_tn…`: the pairs are A and C in memory, A and the sum
+    in the multiplier. `tensor16x8x16` or warp groups are Tensor Cores, `ffma` and `sm50` are not."""
+    types = set()
+    for word in lower.split("_"):
+        for first, precision in _XMMA.items():
+            if word.startswith(first) and word[len(first) :] in _XMMA:
+                types.add(precision)
+    precision = _narrowest(types)
+    if any(word in lower for word in ("tensor", "gmma", "warpgroupsize")):
+        return _kind(precision, True, True)
+    if any(word in lower for word in ("ffma", "sm50_", "depthwise", "simt", "gemv")) or precision is Precision.FP32:
+        return _kind(precision, True, False)
+    return _kind(precision, True, True if precision in _ALWAYS_TENSOR_CORES else None)
+
+
+def _of_words(lower: str) -> KernelKind:
+    words = _words(lower)
+    types = _types(lower, words)
+    shaped = {one for one in (_of_shape(word, types) for word in words) if one is not None}
+    if shaped:
+        return _kind(_narrowest(shaped), True, True)
+    plain = {_WITHOUT_SHAPE[word] for word in words if word in _WITHOUT_SHAPE}
+    if plain:
+        return _kind(_narrowest({Precision.INT8} if "int8" in words else types or plain), True, False)
+    precision = _narrowest(types)
+    if precision is Precision.UNKNOWN and not words.isdisjoint(("int8", "imma")):
+        precision = Precision.INT8
+    if precision is Precision.FP32 and ("hmma_fp32" in lower or "hmma_implicit_gemm" in lower):
+        precision = Precision.FP16  # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32
+    if "sdpa" in words and precision is Precision.FP16:
+        precision = Precision.BITS16
+    return _kind(precision, True, _uses_tensor_cores(lower, precision))
+
+
+_WITHOUT_SHAPE = {
+    **dict.fromkeys(("sgemm", "sgemmex", "cgemm", "gcgemm", "scudnn"), Precision.FP32),
+    **dict.fromkeys(("hgemm", "hcudnn"), Precision.FP16),
+    **dict.fromkeys(("dgemm", "zgemm"), Precision.FP64),
+}
+_SHAPED = ("gemm", "cudnn", "fprop", "dgrad", "wgrad", "deconv", "syrk", "symm", "trmm", "herk", "hemm")
+_INT4_SHAPES = ("16864", "8832", "168128", "168256")
+
+
+def _of_shape(word: str, types: Set[Precision]) -> Precision | None:
+    """cuBLAS, cuDNN and CUTLASS name kernels of Tensor Cores after the sum's type and the instruction's shape:
+    `s16816gemm`, `h884cudnn`, `s256x256x8tf32gemm`; the others without a shape: `sgemm`, `scudnn`. Of fp32 operands, s1688
+    is TF32."""
+    tail = word[1:].lstrip("0123456789x")
+    shape = word[1 : len(word) - len(tail)]
+    if len(shape) < 3 or word[0] not in "shidcz" or not tail.endswith(_SHAPED):
+        return None
+    if word[0] in "dzi":
+        whole = Precision.BELOW_8_BITS if shape in _INT4_SHAPES else Precision.INT8
+        return whole if word[0] == "i" else Precision.FP64
+    inside = next((one for one in ("tf32", "bf16", "f16") if tail.startswith(one)), None)
+    if inside:
+        return _WORDS[inside]  # s1688f16gemm rounds fp32 operands
+    narrow = types - {Precision.FP32, Precision.FP64}
+    if narrow:
+        return _narrowest(narrow)
+    if word[0] == "h" or shape == "884":
+        return Precision.FP16
+    return Precision.TF32 if shape == "1688" or Precision.FP32 in types else Precision.BITS16
+
+
+def _uses_tensor_cores(lower: str, precision: Precision) -> bool | None:
+    if "fmha_cutlass" in lower:  # compiled for four generations; of fp32, those since sm80 may round to TF32
+        return False if "sm50" in lower else None if precision is Precision.FP32 else True
+    if any(word in lower for word in _TENSOR_CORES) or precision in _ALWAYS_TENSOR_CORES:
+        return True
+    if any(word in lower for word in _NO_TENSOR_CORES) or precision is Precision.FP32:
+        return False
+    return None
+
+
+def _words(lower: str) -> set[str]:
+    words = set(lower.replace("double_buffer", "").translate(_BETWEEN_WORDS).split())
+    return {word.lstrip("0123456789") for word in words} if lower.startswith("_z") else words
+
+
+def _types(lower: str, words: Set[str]) -> set[Precision]:
+    """Every floating-point type that the name holds."""
+    found = {_WORDS[word] for word in words if word in _WORDS}
+    found.update(precision for word, precision in _INSIDE if word in lower)
+    if "ushort" in words or ("unsigned short" in lower and "ck::" in lower):
+        found.add(Precision.BF16)  # how MIOpen and composable kernel store it
+    return found
+
+
+def _narrowest(types: Set[Precision]) -> Precision:
+    if Precision.BF16 in types and Precision.FP16 in types:
+        types = types | {Precision.BITS16}
+    return next((one for one in _NARROW_FIRST if one in types), Precision.UNKNOWN)
+
+
+def _kind(precision: Precision, is_matrix: bool, tensor_cores: bool | None) -> KernelKind:
+    key = (precision, is_matrix, tensor_cores)
+    found = _KINDS.get(key)
+    if found is None:
+        found = _KINDS[key] = KernelKind(*key)
+    return found
 
 
 def short_name(name: str, longest: int = 60) -> str:

@@ -140,7 +140,8 @@ def _at_work_together(
         inside = np.minimum(place, len(ends) - 1)
         complete &= (place < len(ends)) & (one.start[mine[member]][inside] - offsets[member] < hi)
         together[:, member] = mine[member][inside]
-    return together[complete & _unshared(together)]
+    together = together[complete]
+    return together[_unshared(together)]
 
 
 def _place(labels: tuple[str, ...], text: str) -> int:

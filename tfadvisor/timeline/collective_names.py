@@ -1,0 +1,200 @@
+"""Which communication between devices an event's name tells of: kernels of NCCL and its kin, and XLA's ops.
+
+NCCL (src/device/generate.py) compiles one kernel for each collective, type and RING or TREE, and launches every protocol
+and every reduction through it: `…AllReduce_Sum_bf16_RING_LL` may run LL128 and Prod. What it says of the collective and
+the type holds. Kernels that only move bytes carry no type, or a placeholder (`AllGather_RING_LL_Sum_int8_t`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tfadvisor.record import record
+
+
+class CollectiveKind(Enum):
+    """What is exchanged."""
+
+    ALL_REDUCE = "all-reduce"
+    ALL_GATHER = "all-gather"
+    REDUCE_SCATTER = "reduce-scatter"
+    ALL_TO_ALL = "all-to-all"
+    BROADCAST = "broadcast"
+    SEND_RECV = "send-recv"
+    """Between pairs: send, recv, and XLA's collective-permute."""
+    OTHER = "other"
+    """Reduce to one device, or a name that does not say: RCCL runs everything through one kernel."""
+
+
+@record
+class Collective:
+    """dtype as in HLO: bf16, f32, u8. algorithm and protocol as NCCL writes them: RING, NVLS_TREE; LL128. None: not told.
+
+    algorithm is SYMMETRIC for NCCL's kernels over symmetric memory and ONE_SHOT or TWO_SHOT for those that read their
+    peers' memory directly.
+    """
+
+    kind: CollectiveKind
+    dtype: str | None = None
+    algorithm: str | None = None
+    protocol: str | None = None
+
+
+_KINDS = (
+    ("reducescatter", CollectiveKind.REDUCE_SCATTER),
+    ("allreduce", CollectiveKind.ALL_REDUCE),
+    ("allgather", CollectiveKind.ALL_GATHER),
+    ("alltoall", CollectiveKind.ALL_TO_ALL),
+    ("broadcast", CollectiveKind.BROADCAST),
+    ("sendrecv", CollectiveKind.SEND_RECV),
+)
+"""In letters only; the first that a kernel's name holds."""
+_NCCL_LIKE = ("nccl", "rccl", "msccl", "oneccl")
+_OTHER_KERNELS = (
+    (
+        "allreduce",
+        CollectiveKind.ALL_REDUCE,
+    ),  # XLA's stream_executor::gpu::AllReduceKernelImpl, TensorRT-LLM, FlashInfer
+    ("all_reduce", CollectiveKind.ALL_REDUCE),
+    ("cross_device_reduce", CollectiveKind.ALL_REDUCE),  # vLLM, SGLang, AITER
+    ("reduce_scatter_kernel", CollectiveKind.REDUCE_SCATTER),
+    ("reducescatterkernel", CollectiveKind.REDUCE_SCATTER),
+    ("allgather", CollectiveKind.ALL_GATHER),
+    ("all_gather", CollectiveKind.ALL_GATHER),
+    ("alltoall", CollectiveKind.ALL_TO_ALL),  # XLA's RaggedAllToAllKernelImpl
+    ("all_to_all", CollectiveKind.ALL_TO_ALL),
+    ("deep_ep::int", CollectiveKind.ALL_TO_ALL),  # intranode, internode: experts' dispatch and combine
+    ("nvshmem", CollectiveKind.OTHER),
+)
+_USERBUFFERS = (
+    ("_rs", CollectiveKind.REDUCE_SCATTER),
+    ("_ag", CollectiveKind.ALL_GATHER),
+    ("allgather", CollectiveKind.ALL_GATHER),
+    ("pushsend", CollectiveKind.SEND_RECV),
+    ("pushrecv", CollectiveKind.SEND_RECV),
+    ("_sum_", CollectiveKind.ALL_REDUCE),
+)
+"""TransformerEngine's userbuffers.cu; `userbuffers_fp16_sum_inplace_gpu_rr_rs_oop` scatters."""
+_SHOTS = (("oneshot", "ONE_SHOT"), ("1stage", "ONE_SHOT"), ("twoshot", "TWO_SHOT"), ("2stage", "TWO_SHOT"))
+_DTYPES = {
+    "bf16": "bf16",
+    "bfloat16": "bf16",
+    "f16": "f16",
+    "half": "f16",
+    "f32": "f32",
+    "float": "f32",
+    "f64": "f64",
+    "double": "f64",
+    "f8e4m3": "f8e4m3",
+    "f8e5m2": "f8e5m2",
+    "u8": "u8",
+    "u32": "u32",
+    "u64": "u64",
+    "i8": "s8",
+    "i32": "s32",
+    "i64": "s64",
+}
+_ALGORITHMS = ("NVLS_TREE", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "PAT", "TREE", "RING")
+_PROTOCOLS = ("LL128", "SIMPLE", "LL")
+_OPS = {
+    "all-reduce": CollectiveKind.ALL_REDUCE,
+    "psum": CollectiveKind.ALL_REDUCE,
+    "psum-invariant": CollectiveKind.ALL_REDUCE,
+    "pmean": CollectiveKind.ALL_REDUCE,
+    "pmax": CollectiveKind.ALL_REDUCE,
+    "pmin": CollectiveKind.ALL_REDUCE,
+    "all-gather": CollectiveKind.ALL_GATHER,
+    "all-gather-invariant": CollectiveKind.ALL_GATHER,
+    "allgather": CollectiveKind.ALL_GATHER,
+    "reduce-scatter": CollectiveKind.REDUCE_SCATTER,
+    "all-reduce-scatter": CollectiveKind.REDUCE_SCATTER,
+    "psum-scatter": CollectiveKind.REDUCE_SCATTER,
+    "all-to-all": CollectiveKind.ALL_TO_ALL,
+    "ragged-all-to-all": CollectiveKind.ALL_TO_ALL,
+    "collective-broadcast": CollectiveKind.BROADCAST,
+    "pbroadcast": CollectiveKind.BROADCAST,
+    "collective-permute": CollectiveKind.SEND_RECV,
+    "ppermute": CollectiveKind.SEND_RECV,
+    "send": CollectiveKind.SEND_RECV,
+    "recv": CollectiveKind.SEND_RECV,
+    "async-collective": CollectiveKind.OTHER,
+}
+"""XLA's opcodes, and JAX's primitives where ops are named after them. Compiler passes (`all-reduce-promotion`,
+`all-gather-combiner`) have further words and so are none."""
+
+
+def collective_of(name: str) -> Collective | None:
+    """What a GPU kernel or an XLA op of this name exchanges; None when it computes or copies."""
+    return kernel_collective(name) or op_collective(name)
+
+
+def kernel_collective(name: str) -> Collective | None:
+    """The same of a GPU kernel."""
+    lower = name.lower()
+    if any(library in lower for library in _NCCL_LIKE):
+        return _of_nccl(name)
+    if "userbuffers" in lower:
+        kind = next((kind for word, kind in _USERBUFFERS if word in lower), CollectiveKind.OTHER)
+        return Collective(kind)  # the fp16 in these names is any 16-bit type
+    named = lower.replace("small", "")  # `small_reduce` holds `all_reduce`
+    found = next((kind for word, kind in _OTHER_KERNELS if word in named), None)
+    if found is None or _is_fusion(lower):
+        return None
+    squeezed = _squeezed(lower)
+    return Collective(found, _dtype(lower), next((algorithm for word, algorithm in _SHOTS if word in squeezed), None))
+
+
+def op_collective(name: str) -> Collective | None:
+    """The same of an XLA op: `all-gather-start.1`, `psum.3`, `%all-reduce = f32[8] all-reduce(…)`."""
+    stem = op_stem(name)
+    kind = _OPS.get(stem) or _OPS.get(stem.removesuffix("-start").removesuffix("-done"))
+    return None if kind is None else Collective(kind, _result_type(name))
+
+
+def op_stem(name: str) -> str:
+    """An XLA op's name without `%`, numbers and what it is defined as: `%all_reduce-start.12 = …` is `all-reduce-start`."""
+    head, _, rest = name.partition(" ")
+    if rest and not rest.startswith("= "):
+        return name
+    return head.removeprefix("%").partition(".")[0].replace("_", "-").rstrip("0123456789-")
+
+
+def _of_nccl(name: str) -> Collective:
+    own = name.partition("(")[0]
+    squeezed = _squeezed(own.lower())
+    kind = next((kind for word, kind in _KINDS if word in squeezed), CollectiveKind.OTHER)
+    reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER, CollectiveKind.OTHER)
+    dtype = _dtype(own.lower()) if reduces else None
+    if "ncclsym" in squeezed:
+        return Collective(kind, dtype, "SYMMETRIC")
+    upper = own.upper()
+    algorithm = next((word for word in _ALGORITHMS if f"_{word}_" in f"{upper}_"), None)
+    protocol = next((word for word in _PROTOCOLS if f"_{word}_" in f"{upper}_"), None)
+    if algorithm is None and protocol is None:  # up to NCCL 2.8: ncclAllReduceRingLLKernel_sum_f32
+        front = upper.partition("KERNEL_")[0]
+        protocol = next((word for word in _PROTOCOLS if front.endswith(word)), None)
+        algorithm = next((word for word in ("RING", "TREE") if front.endswith(word + (protocol or ""))), None)
+    return Collective(kind, dtype, algorithm, protocol)
+
+
+def _is_fusion(lower: str) -> bool:
+    """Whether XLA named a kernel after the opcodes it fuses: `input_reduce_scatter_fusion_2` scatters what it reduced."""
+    if lower.startswith(("loop_", "input_", "wrapped_")):
+        return True
+    return "::" not in lower and lower.removesuffix(".kd").rstrip("0123456789_.").endswith("fusion")
+
+
+def _dtype(lower: str) -> str | None:
+    for other in "<>(),:_*&":
+        lower = lower.replace(other, " ")
+    return next((_DTYPES[word] for word in lower.split() if word in _DTYPES), None)
+
+
+def _squeezed(name: str) -> str:
+    return name.replace("_", "").replace("-", "")
+
+
+def _result_type(name: str) -> str | None:
+    """Of `%x = f32[8]{0} all-reduce(…)` and `%x = (bf16[8], bf16[4]) all-reduce(…)`: the first element type."""
+    shape = name.partition(" = ")[2].lstrip("(")
+    return shape.partition("[")[0] or None if "[" in shape else None
