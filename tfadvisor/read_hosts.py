@@ -39,15 +39,18 @@ def read_hosts(
 
     with ProcessPoolExecutor(working, mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(partial(read_host, file, steps, None)): file for file in files}
+        in_order = list(waiting)
         try:
             for done in as_completed(waiting):
-                done.result()
-                if progress is not None:
+                if not done.cancelled() and done.exception() is not None:
+                    for later in in_order[in_order.index(done) + 1 :]:
+                        later.cancel()  # an earlier host's error would come first
+                elif progress is not None and not done.cancelled():
                     progress(waiting[done], 1, 1)
+            return tuple(one.result() for one in in_order)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-        return tuple(one.result() for one in waiting)
 
 
 def read_host(file: Path, steps: tuple[int, int] | None, progress: Progress | None) -> HostSummary:

@@ -228,3 +228,18 @@ def test_a_trace_without_host_events_has_idle_time_only(device: str) -> None:
     )
 
     assert shares(builder.timeline()) == {"compute": 20, "idle": 80}
+
+
+def test_an_infeed_that_nothing_hides_is_a_wait_for_input() -> None:
+    """A TPU step of 100 µs: infeed 0 to 40, of which a fusion covers 30 to 40; then it computes until 100."""
+    builder = trace()
+    for at in (0, 100, 200):
+        builder.on_line("/device:TPU:0", "XLA Modules", "jit_step(1)", at, at + 100)
+        builder.on_line("/device:TPU:0", "XLA Ops", "%infeed.1 = (f32[8]{0}, token[]) infeed(token[] %t)", at, at + 40)
+        builder.on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8]{0} fusion(f32[8]{0} %x)", at + 30, at + 100)
+
+    metrics = builder.measure()
+
+    assert metrics.value("input_bound_fraction") == pytest.approx(0.3)
+    assert metrics.value("compute_fraction") == pytest.approx(0.7)
+    assert metrics.value("device_busy_fraction") == pytest.approx(0.7)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from tfadvisor.lean_numpy import median
 from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import class_shares, device_steps, needs_steps
+from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps
 from tfadvisor.timeline.collective_calls import CollectiveCalls
+from tfadvisor.timeline.collective_names import CollectiveKind
 from tfadvisor.timeline.device_summary import DeviceSummary
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
@@ -20,7 +20,6 @@ from tfadvisor.timeline.meetings import Meetings
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, PS_PER_S, PS_PER_US, Unit
 
-_ALL_REDUCE = re.compile(r"all_?-?reduce|psum|pmean", re.IGNORECASE)
 _FLOAT32_BYTES = 4
 _GB = 1e9
 _LEAST_SIZE_RATIO = 4.0
@@ -30,7 +29,7 @@ _LEAST_SIZE_RATIO = 4.0
 def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active devices of a run with several. Raises MetricAbsent when the run has one device or never communicates."""
     needs_steps(question.run)
-    found = [(host, device) for host in question.run.hosts for device in host.devices]
+    found = [(host, device) for host in counted_hosts(question.run) for device in host.devices]
     if any(len(device.collectives) for _, device in found):
         return found
     if len(found) < 2:
@@ -45,7 +44,7 @@ def _counted(host: HostSummary, calls: CollectiveCalls) -> BoolArray:
 
 
 def _is_all_reduce(calls: CollectiveCalls) -> BoolArray:
-    named = np.array([bool(_ALL_REDUCE.search(text)) for text in calls.labels] or [False], np.bool_)
+    named = np.array([kind is CollectiveKind.ALL_REDUCE for kind in calls.kinds] or [False], np.bool_)
     return np.asarray(named[calls.label] | named[calls.kernel], np.bool_)
 
 
@@ -102,17 +101,36 @@ def collective_overlap_fraction(question: Question) -> float:
 def collective_wait_fraction(question: Question) -> float:
     """From collectives that all devices were seen in, clocks of hosts aligned on their ends."""
     meetings = known_meetings(question)
-    waited = time = 0
-    for member, (host, device) in enumerate(zip(meetings.host.tolist(), meetings.device.tolist(), strict=True)):
-        summary = question.run.hosts[host]
-        counted = counted_meetings(summary, meetings, member)
-        exposed = np.minimum(meetings.wait[:, member], meetings.exposed[:, member])
-        waited += int(exposed[counted].sum())
-        steady = summary.steps.steady() & summary.takes_part[device]
-        time += int((summary.steps.ends - summary.steps.starts)[steady].sum())
-    if not time:
-        raise MetricAbsent("no device communicates in a counted step")
-    return waited / time
+    found = [_waited_ps(question, meetings, member) for member in _counted_members(question, meetings)]
+    time = device_ps(question.run)
+    if not time or all(one is None for one in found):
+        raise MetricAbsent("no collective that all devices were seen in begins in a counted step")
+    return min(sum(one or 0 for one in found) / time, exposed_collective_fraction(question))
+
+
+def _counted_members(question: Question, meetings: Meetings) -> list[int]:
+    """The members of the hosts that sums over steps are about."""
+    counted = {id(host) for host in counted_hosts(question.run)}
+    hosts = meetings.host.tolist()
+    return [member for member, host in enumerate(hosts) if id(question.run.hosts[host]) in counted]
+
+
+def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | None:
+    """How long a member waits without computing in the counted steps; None when none of its meetings begins in them.
+
+    Waits that overlap count once. Computation counts against a wait where it covers its beginning; where it pauses
+    during the wait, only the pauses count, and at most all of them in the call.
+    """
+    index = int(meetings.host[member])
+    host, offset = question.run.hosts[index], meetings.clocks.offset_ps[index] or 0
+    counted = counted_meetings(host, meetings, member)
+    if not counted.any():
+        return None
+    lo, hi = meetings.exposed_from[:, member] + offset, (meetings.start + meetings.wait)[:, member] + offset
+    steady = host.steps.steady()
+    once = union(lo[counted], hi[counted]).within(host.steps.starts[steady], host.steps.ends[steady])
+    each = np.clip(hi - lo, 0, meetings.exposed[:, member])
+    return min(int(once.sum()), int(each[counted].sum()))
 
 
 @metric(
@@ -164,16 +182,18 @@ def allreduce_ms_per_step(question: Question) -> float:
     about="allreduce_ms_per_step without waiting: from when the last device arrives. Sum over a step's AllReduces.",
 )
 def allreduce_transfer_ms_per_step(question: Question) -> float:
-    """From collectives that all devices were seen in."""
+    """Where not all devices were seen in an AllReduce, its waiting is not known and stays in."""
     meetings = known_meetings(question)
-    named = np.array([bool(_ALL_REDUCE.search(text)) for text in meetings.labels] or [False], np.bool_)
+    named = np.array([kind is CollectiveKind.ALL_REDUCE for kind in meetings.kinds] or [False], np.bool_)
     chosen = named[meetings.label]
     if not chosen.any():
         raise MetricAbsent("no collective that all devices were seen in is an AllReduce")
-    transfer, total = meetings.transfer(), 0
-    for member, host in enumerate(meetings.host.tolist()):
-        counted = counted_meetings(question.run.hosts[host], meetings, member) & chosen
-        total += int(transfer[counted, member].sum())
+    total = 0
+    for host, calls, mine in _all_reduces(question):
+        total += int((calls.end - calls.start)[mine & _counted(host, calls)].sum())
+    for member in _counted_members(question, meetings):
+        counted = counted_meetings(question.run.hosts[int(meetings.host[member])], meetings, member)
+        total -= int(meetings.wait[counted & chosen, member].sum())
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
@@ -269,7 +289,10 @@ def combine_threshold_bytes(question: Question) -> str:
 )
 def allreduce_latency_us(question: Question) -> float:
     """Least squares over the fastest call of each size; absent where sizes differ too little."""
-    return _line(question)[0] / PS_PER_US
+    latency = _line(question)[0]
+    if latency < 0:
+        raise MetricAbsent("the messages of this trace do not lie on a line of latency and bandwidth")
+    return latency / PS_PER_US
 
 
 @metric(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_ps, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, Unit
@@ -21,7 +21,7 @@ def device_skew_fraction(question: Question) -> float:
     """Only for hosts with several active devices."""
     needs_steps(question.run)
     spread = time = 0
-    for host in question.run.hosts:
+    for host in counted_hosts(question.run):
         if len(host.devices) > 1:
             steady = host.steps.steady()
             compute = host.breakdown[:, steady, TimeClass.COMPUTE]
@@ -36,7 +36,7 @@ def device_skew_fraction(question: Question) -> float:
 def busiest_device(question: Question) -> str:
     """`GPU:0 computes 8.1 ms a step, the others 5.0 ms on average`."""
     needs_steps(question.run)
-    found = [host for host in question.run.hosts if len(host.devices) > 1]
+    found = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
     if not found:
         raise MetricAbsent("no host of this run has several active devices")
     host = max(found, key=lambda one: float(np.ptp(_compute_ms(one))))
@@ -62,9 +62,12 @@ def _compute_ms(host: HostSummary) -> np.ndarray:
 def device_concurrency_fraction(question: Question) -> float:
     """Of the host where it is least."""
     needs_steps(question.run)
-    found = [host.concurrency / len(host.devices) for host in question.run.hosts if len(host.devices) > 1]
-    if not found:
+    several = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
+    if not several:
         raise MetricAbsent("no host of this run has several active devices")
+    found = [host.concurrency / len(host.devices) for host in several if host.concurrency]
+    if not found:
+        raise MetricAbsent("no device works in a counted step")
     return min(found)
 
 
@@ -77,7 +80,7 @@ def launch_stagger_fraction(question: Question) -> float:
     """Host threads that contend launch to one device after the other; mean over the counted steps."""
     needs_steps(question.run)
     spread = time = 0
-    for host in question.run.hosts:
+    for host in counted_hosts(question.run):
         if len(host.devices) > 1:
             first = np.stack([device.first_start for device in host.devices])[:, host.steps.steady()]
             complete = (first >= 0).all(axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfadvisor.lean_numpy import distinct, is_in, median, percentile
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import device_steps, gpus, needs_device, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_device, needs_steps
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import DeviceSummary, OpTable
 from tfadvisor.timeline.host_names import op_type
@@ -110,7 +110,7 @@ def median_kernel_us(question: Question) -> float:
 def _working(question: Question) -> list[DeviceSummary]:
     """The devices with kernels in counted steps. Raises MetricAbsent when there are none."""
     needs_device(question.run)
-    found = [device for host in question.run.hosts for device in host.devices if device.launches.kernels]
+    found = [device for host in counted_hosts(question.run) for device in host.devices if device.launches.kernels]
     if not found:
         raise MetricAbsent("no kernel begins in a counted step")
     return found
@@ -125,7 +125,7 @@ def dispatches_per_step(question: Question) -> float:
     """A mean over the counted steps of all hosts that have a driving thread."""
     needs_steps(question.run)
     steps = dispatched = 0
-    for host in question.run.hosts:
+    for host in counted_hosts(question.run):
         if host.dispatched >= 0:
             steps += int(host.steps.steady().sum())
             dispatched += host.dispatched
@@ -170,7 +170,7 @@ def most_frequent_op(question: Question) -> str:
     needs_steps(question.run)
     number: dict[str, int] = {}
     time: dict[str, int] = {}
-    for host in question.run.hosts:
+    for host in counted_hosts(question.run):
         for device in host.devices:
             ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
             columns = ops.name[rows].tolist(), ops.count[rows].tolist(), ops.total_ps[rows].tolist()

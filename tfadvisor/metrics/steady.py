@@ -13,9 +13,19 @@ from tfadvisor.timeline.run_timeline import RunTimeline
 from tfadvisor.units import PS_PER_MS
 
 
+def counted_hosts(run: RunTimeline) -> list[HostSummary]:
+    """The hosts that sums over steps are about.
+
+    Where some hosts' steps can be told apart, the whole window of another is no step. Where some hosts have devices, the
+    time of a coordinator without any is no device's.
+    """
+    told_apart = [host for host in run.hosts if host.steps.source is not StepSource.WHOLE_TRACE] or list(run.hosts)
+    return [host for host in told_apart if host.devices] or told_apart
+
+
 def periods_ms(run: RunTimeline) -> np.ndarray:
-    """Periods of the counted steps of all hosts, ms. Raises MetricAbsent when there are none."""
-    found = [(host.steps.ends - host.steps.starts)[host.steps.steady()] for host in run.hosts]
+    """Periods of the counted steps of the counted hosts, ms. Raises MetricAbsent when there are none."""
+    found = [(host.steps.ends - host.steps.starts)[host.steps.steady()] for host in counted_hosts(run)]
     together = np.concatenate(found) / PS_PER_MS if found else np.empty(0)
     if not len(together) or not together.sum():
         raise MetricAbsent("the trace holds no step")
@@ -25,7 +35,7 @@ def periods_ms(run: RunTimeline) -> np.ndarray:
 def class_shares(run: RunTimeline) -> dict[TimeClass, float]:
     """Share of step time per class over all counted steps and the devices that take part in them; sums to 1."""
     totals = np.zeros(len(TimeClass), np.int64)
-    for host in run.hosts:
+    for host in counted_hosts(run):
         counted = host.takes_part & host.steps.steady()[None, :]
         totals += host.breakdown[counted].sum(axis=0)
     if not totals.sum():
@@ -40,9 +50,11 @@ def share(question: Question, one: TimeClass) -> float:
 
 
 def needs_device(run: RunTimeline) -> None:
-    """Raises MetricAbsent when nothing computes in the whole trace."""
+    """Raises MetricAbsent when no device works, or none whose steps are told apart as other hosts' are."""
     if not any(host.devices for host in run.hosts):
         raise MetricAbsent("no device computes anything in this trace")
+    if not any(host.devices for host in counted_hosts(run)):
+        raise MetricAbsent("the hosts whose devices work have no steps that could be told apart")
 
 
 def needs_steps(run: RunTimeline) -> None:
@@ -53,7 +65,7 @@ def needs_steps(run: RunTimeline) -> None:
 
 def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs and TPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in run.hosts for device in host.devices if device.kind != "cpu"]
+    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind != "cpu"]
     if not found:
         raise MetricAbsent("this run used no accelerator")
     return found
@@ -61,7 +73,7 @@ def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
 
 def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in run.hosts for device in host.devices if device.kind == "gpu"]
+    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind == "gpu"]
     if not found:
         raise MetricAbsent("this run used no GPU")
     return found
@@ -69,7 +81,13 @@ def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
 
 def device_steps(run: RunTimeline) -> int:
     """Counted steps times the devices that take part in them: what per-step sums are divided by."""
-    return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in run.hosts)
+    return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in counted_hosts(run))
+
+
+def device_ps(run: RunTimeline) -> int:
+    """Summed length of the counted steps of the devices that take part in them: what shares are divided by, ps."""
+    counted = [host.breakdown[host.takes_part & host.steps.steady()[None, :]] for host in counted_hosts(run)]
+    return sum(int(one.sum()) for one in counted)
 
 
 def counted_ps(host: HostSummary) -> int:

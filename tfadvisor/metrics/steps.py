@@ -6,9 +6,8 @@ import numpy as np
 
 from tfadvisor.lean_numpy import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
-from tfadvisor.metrics.steady import needs_steps, periods_ms
+from tfadvisor.metrics.steady import counted_hosts, needs_steps, periods_ms
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import StepSource
 from tfadvisor.units import PS_PER_MS, Unit
 
 
@@ -27,8 +26,7 @@ def step_time_ms(question: Question) -> float:
 def steps_counted(question: Question) -> float:
     """A count; hosts on which no steps can be told apart are left out."""
     needs_steps(question.run)
-    told_apart = [host for host in question.run.hosts if host.steps.source is not StepSource.WHOLE_TRACE]
-    return float(min(int(host.steps.steady().sum()) for host in told_apart))
+    return float(min(int(host.steps.steady().sum()) for host in counted_hosts(question.run)))
 
 
 @metric(

@@ -7,7 +7,7 @@ import numpy as np
 from tfadvisor.metrics.collectives import counted_meetings, known_meetings
 from tfadvisor.metrics.devices import device_skew_fraction
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_ps, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
 from tfadvisor.record import record
 from tfadvisor.timeline.device_summary import DeviceSummary
 from tfadvisor.timeline.host_summary import HostSummary
@@ -18,6 +18,7 @@ from tfadvisor.units import Unit, percent
 
 _SAME_ONE = 0.6
 """From this share of the waiting on, waiting for one and the same is no coincidence."""
+_NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
 _DOING = {
     TimeClass.COMPUTE: "computing",
     TimeClass.TRANSFER: "copying",
@@ -53,9 +54,10 @@ class Lateness:
         return float(self.lost().sum() / max(int(self.spread().sum()), 1))
 
 
-def _lateness(arrival: Int64Array, counted: BoolArray, step_ps: int) -> Lateness:
+def _lateness(arrival: Int64Array, counted: BoolArray, step_ps: int) -> Lateness | None:
+    """Of the counted meetings; None without any, or without a step to set them against."""
     if not counted.any() or not step_ps:
-        raise MetricAbsent("no collective begins in a counted step")
+        return None
     chosen = arrival[counted]
     return Lateness(chosen, int((chosen - chosen.min(axis=1, keepdims=True)).sum(axis=0).argmax()), step_ps)
 
@@ -68,28 +70,44 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
         raise MetricAbsent("the run has a single host that communicates")
     hosts = [question.run.hosts[index] for index in members]
     counted = counted_meetings(hosts[0], meetings, int(np.flatnonzero(meetings.host == members[0])[0]))
-    step_ps = int(np.mean([counted_ps(host) for host in hosts]))
-    return _lateness(meetings.host_arrival(len(question.run.hosts)), counted, step_ps), hosts
+    step_ps = _shared_ps(question, meetings, members[0])
+    late = _lateness(meetings.host_arrival(len(question.run.hosts)), counted, step_ps)
+    if late is None:
+        raise MetricAbsent(_NONE_COUNTED)
+    return late, hosts
 
 
 def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
     """Of the devices of the host on which one of them keeps the others waiting longest."""
     meetings = known_meetings(question)
-    found = [
-        _of_devices(question.run.hosts[host], meetings, host)
-        for host in sorted(set(meetings.host.tolist()))
-        if (meetings.host == host).sum() > 1
-    ]
-    if not found:
+    several = [host for host in sorted(set(meetings.host.tolist())) if (meetings.host == host).sum() > 1]
+    if not several:
         raise MetricAbsent("no host of this run has several devices that communicate")
+    found: list[tuple[Lateness, HostSummary, list[DeviceSummary]]] = []
+    for index in several:
+        host, members = question.run.hosts[index], np.flatnonzero(meetings.host == index)
+        counted = counted_meetings(host, meetings, int(members[0]))
+        late = _lateness(meetings.start[:, members], counted, _shared_ps(question, meetings, index))
+        if late is not None:
+            found.append((late, host, [host.devices[one] for one in meetings.device[members].tolist()]))
+    if not found:
+        raise MetricAbsent(_NONE_COUNTED)
     return max(found, key=lambda one: int(one[0].lost().sum()) / one[0].step_ps)
 
 
-def _of_devices(host: HostSummary, meetings: Meetings, index: int) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
-    members = np.flatnonzero(meetings.host == index)
-    counted = counted_meetings(host, meetings, int(members[0]))
-    devices = [host.devices[one] for one in meetings.device[members].tolist()]
-    return _lateness(meetings.start[:, members], counted, counted_ps(host)), host, devices
+def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
+    """Summed length of a host's counted steps of which the traces of all members hold the middle.
+
+    Hosts may be recorded for different lengths, and nothing is known of a step that another one's trace lacks.
+    """
+    hosts, offsets = question.run.hosts, [offset or 0 for offset in meetings.clocks.offset_ps]
+    members = sorted(set(meetings.host.tolist()))
+    lo = max(hosts[one].window[0] - offsets[one] for one in members)
+    hi = min(hosts[one].window[1] - offsets[one] for one in members)
+    steps = hosts[index].steps
+    middle = (steps.starts + steps.ends) // 2 - offsets[index]
+    shared = steps.steady() & (middle >= lo) & (middle <= hi)
+    return int((steps.ends - steps.starts)[shared].sum())
 
 
 @metric(
@@ -101,7 +119,7 @@ def _of_devices(host: HostSummary, meetings: Meetings, index: int) -> tuple[Late
 def host_skew_fraction(question: Question) -> float:
     """Only for runs of several hosts with device work."""
     needs_steps(question.run)
-    working = [host for host in question.run.hosts if host.devices and counted_ps(host)]
+    working = [host for host in counted_hosts(question.run) if host.devices and counted_ps(host)]
     if len(working) < 2:
         raise MetricAbsent("the run has a single host with device work")
     try:
@@ -117,7 +135,7 @@ def _compute_difference(hosts: list[HostSummary]) -> float:
         time = host.breakdown[host.takes_part & host.steps.steady()[None, :]]
         compute.append(float(time[:, TimeClass.COMPUTE].mean()))
         period.append(float(time.sum(axis=1).mean()))
-    return float((max(compute) - min(compute)) / np.mean(period))
+    return min(float((max(compute) - min(compute)) / np.mean(period)), 1.0)
 
 
 @metric(

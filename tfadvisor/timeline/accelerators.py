@@ -97,6 +97,7 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
         compute=table.covered(DeviceClass.COMPUTE),
         collective=table.covered(DeviceClass.COLLECTIVE),
         transfer=table.covered(*COPIES),
+        infeed=table.covered(DeviceClass.INFEED),
     )
 
 

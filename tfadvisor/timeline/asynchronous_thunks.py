@@ -55,6 +55,8 @@ def _marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int6
     producers, produced = threads.integers(trace.stat("_p"))
     if not len(marks) or not len(producers) or not len(thunks):
         return np.empty(0, np.int64), np.empty(0, np.int64)
+    order = np.argsort(producers, kind="stable")  # by event so far, and events may lie out of order in the file
+    producers, produced = producers[order], produced[order]
     place = np.minimum(np.searchsorted(producers, thunks), len(producers) - 1)
     order = np.argsort(consumed, kind="stable")
     found = np.minimum(np.searchsorted(consumed[order], produced[place]), len(order) - 1)

@@ -31,7 +31,7 @@ def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
     lo, hi = steps.starts, steps.ends
     out = np.zeros((len(steps), len(TimeClass)), np.int64)
-    busy = queued = EMPTY
+    busy = queued = infeed = EMPTY
     if device is not None:
         collective = difference(device.collective, device.compute)
         transfer = difference(device.transfer, union_of(device.compute, device.collective))
@@ -39,13 +39,13 @@ def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt
         out[:, TimeClass.COLLECTIVE] = collective.within(lo, hi)
         out[:, TimeClass.TRANSFER] = transfer.within(lo, hi)
         busy = union_of(device.compute, device.collective, device.transfer)
-        queued = _launched_not_started(device)
-    queued = difference(queued, union_of(host["compile"], host["input"]))
+        queued, infeed = _launched_not_started(device), difference(device.infeed, busy)
+    queued = difference(queued, union_of(host["compile"], host["input"], infeed))
     for index, instants in (
-        (TimeClass.COMPILE, host["compile"]),
-        (TimeClass.INPUT, host["input"]),
-        (TimeClass.LAUNCH, union_of(host["launch"], queued)),
-        (TimeClass.HOST, difference(host["host"], queued)),
+        (TimeClass.COMPILE, difference(host["compile"], infeed)),
+        (TimeClass.INPUT, union_of(host["input"], infeed)),
+        (TimeClass.LAUNCH, difference(union_of(host["launch"], queued), infeed)),
+        (TimeClass.HOST, difference(host["host"], union_of(queued, infeed))),
     ):
         out[:, index] = difference(instants, busy).within(lo, hi)
     out[:, TimeClass.IDLE] = (hi - lo) - out.sum(axis=1)

@@ -50,6 +50,8 @@ class DeviceClass(IntEnum):
     P2P = 5
     OTHER_COPY = 6
     MEMSET = 7
+    INFEED = 8
+    """A TPU waits for the host to hand over the next batch."""
 
 
 COPIES = (

@@ -9,20 +9,33 @@ from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import DeviceClass
-from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.collective_names import CollectiveKind, collective_of
+from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
+from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.program_collectives import collectives_by_name
+
+_OPCODES = {
+    "all-reduce": CollectiveKind.ALL_REDUCE,
+    "all-gather": CollectiveKind.ALL_GATHER,
+    "reduce-scatter": CollectiveKind.REDUCE_SCATTER,
+    "all-to-all": CollectiveKind.ALL_TO_ALL,
+    "ragged-all-to-all": CollectiveKind.ALL_TO_ALL,
+    "collective-permute": CollectiveKind.SEND_RECV,
+    "collective-broadcast": CollectiveKind.BROADCAST,
+}
 
 
 @record
 class CollectiveCalls:
     """One row a collective, by ascending start; shape (calls,).
 
-    label: index into labels: the HLO op's name where the trace has it, else the kernel's. kernel: index into labels of
-    the event's own name. module: index into modules, -1 without one. start, end: ps on the host's clock, waiting for
-    others included. exposed_ps: how much of it no computation of the same device covers. step: the step it begins in, -1
-    outside of all. key: what the devices' calls of one collective share, -1 without one. bytes: of the message on one
-    device, -1 where the trace does not say. group: how many devices exchange it, 0 likewise.
+    label: index into labels, which are distinct: the HLO op's name where the trace has it, else the kernel's. kernel:
+    index into labels of the event's own name. module: index into modules, -1 without one. start, end: ps on the host's
+    clock, waiting for others included. exposed_ps: how much of it the device only communicates, no computation beside
+    it; exposed_from: when that begins, the end where it never does. step: the step it begins in, -1 outside of all. key:
+    what the devices' calls of one collective share, -1 without one. bytes: of the message on one device, -1 where the
+    trace does not say. group: how many devices exchange it, 0 likewise. kinds: of each label, by
+    the HLO where the trace has it, else by name.
     """
 
     label: npt.NDArray[np.int32]
@@ -31,11 +44,13 @@ class CollectiveCalls:
     start: Int64Array
     end: Int64Array
     exposed_ps: Int64Array
+    exposed_from: Int64Array
     step: Int64Array
     key: Int64Array
     bytes: Int64Array
     group: Int64Array
     labels: tuple[str, ...]
+    kinds: tuple[CollectiveKind, ...]
     modules: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -46,47 +61,103 @@ class CollectiveCalls:
 def collective_calls(device: Device, step: Int64Array, programs: Modules) -> CollectiveCalls:
     """step: of every event of the device. The `-done` half of an asynchronous pair is part of the call, not another."""
     ops = device.ops
-    done = [row for row in distinct(ops.name[ops.kind == DeviceClass.COLLECTIVE]).tolist() if _is_done(ops.names[row])]
-    mine = np.flatnonzero((ops.kind == DeviceClass.COLLECTIVE) & ~is_in(ops.name, done))
-    label = np.where(ops.op[mine] >= 0, ops.op[mine], ops.name[mine])
-    used = distinct(np.concatenate([label, ops.name[mine]]))
+    everything = np.flatnonzero(ops.kind == DeviceClass.COLLECTIVE)
+    done = [row for row in distinct(ops.name[everything]).tolist() if _is_done(ops.names[row])]
+    is_done = is_in(ops.name[everything], done)
+    mine = everything[~is_done]
+    label_row = np.where(ops.op[mine] >= 0, ops.op[mine], ops.name[mine])
+    used = distinct(np.concatenate([label_row, ops.name[mine]]))
     modules = distinct(ops.module[mine])
     modules = modules[modules >= 0]
-    start, end = ops.start[mine], ops.end[mine]
+    start, end = ops.start[mine], _ends(ops, mine, everything[is_done])
     module = np.where(ops.module[mine] >= 0, np.searchsorted(modules, ops.module[mine]), -1)
-    names = tuple(ops.names[row] for row in used.tolist())
+    texts = [ops.names[row] for row in used.tolist()]
+    index = {text: number for number, text in enumerate(dict.fromkeys(texts))}  # several rows may bear one name
+    names, place = tuple(index), np.array([index[text] for text in texts], np.int32)
+    label = place[np.searchsorted(used, label_row)]
     module_names = tuple(ops.names[row] for row in modules.tolist())
-    size, group = _sizes(np.searchsorted(used, label), module, names, module_names, programs)
+    kinds = [found.kind if (found := collective_of(name)) else CollectiveKind.OTHER for name in names]
+    size, group = _sizes(label, module, names, module_names, programs, kinds)
+    alone = difference(device.collective, device.compute)
     return CollectiveCalls(
-        label=np.searchsorted(used, label).astype(np.int32),
-        kernel=np.searchsorted(used, ops.name[mine]).astype(np.int32),
+        label=label,
+        kernel=place[np.searchsorted(used, ops.name[mine])],
         module=module.astype(np.int32),
         start=start,
         end=end,
-        exposed_ps=end - start - device.compute.within(start, end),
+        exposed_ps=alone.within(start, end),
+        exposed_from=_first_inside(alone, start, end),
         step=step[mine],
         key=ops.meeting[mine],
         bytes=size,
         group=group,
         labels=names,
+        kinds=tuple(kinds),
         modules=module_names,
     )
 
 
+def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
+    """End of each call: its own event's, or that of the `-done` which follows it before it is called again.
+
+    `all-reduce-start.1` is waited for in `all-reduce-done.1`; both rows of `ops` in order of start.
+    """
+    end = ops.end[calls].copy()
+    starting: dict[str, list[int]] = {}
+    for row in distinct(ops.name[calls]).tolist() if len(dones) else []:
+        starting.setdefault(_bare(ops.names[row]).replace("-start", "-done", 1), []).append(row)
+    finishing: dict[str, list[int]] = {}
+    for row in distinct(ops.name[dones]).tolist():
+        finishing.setdefault(_bare(ops.names[row]), []).append(row)
+    for name in starting.keys() & finishing.keys():
+        mine = np.flatnonzero(is_in(ops.name[calls], starting[name]))
+        theirs = dones[is_in(ops.name[dones], finishing[name])]
+        begins = ops.start[calls[mine]]
+        following = np.searchsorted(ops.start[theirs], begins)
+        done = theirs[np.minimum(following, len(theirs) - 1)]
+        again = np.append(begins[1:], np.iinfo(np.int64).max)
+        paired = (following < len(theirs)) & (ops.start[done] < again)
+        end[mine[paired]] = np.maximum(end[mine[paired]], ops.end[done[paired]])
+    return end
+
+
+def _first_inside(instants: Intervals, start: Int64Array, end: Int64Array) -> Int64Array:
+    """The first instant of a set inside each start .. end, the end where there is none."""
+    if not len(instants):
+        return end.copy()
+    following = np.searchsorted(instants.ends, start, side="right")
+    first = np.maximum(instants.starts[np.minimum(following, len(instants) - 1)], start)
+    return np.where(following < len(instants), np.minimum(first, end), end)
+
+
 def _sizes(
-    label: Int64Array, module: Int64Array, labels: tuple[str, ...], modules: tuple[str, ...], programs: Modules
+    label: npt.NDArray[np.int32],
+    module: Int64Array,
+    labels: tuple[str, ...],
+    modules: tuple[str, ...],
+    programs: Modules,
+    kinds: list[CollectiveKind],
 ) -> tuple[Int64Array, Int64Array]:
-    """(bytes, group size) of each call, by the HLO of its module; -1 and 0 where the trace does not hold it."""
+    """(bytes, group size) of each call, by the HLO of its module; -1 and 0 where the trace does not hold it.
+
+    kinds: by label; what the HLO says takes the place of what the name says.
+    """
     size, group = np.full(len(label), -1, np.int64), np.zeros(len(label), np.int64)
     for index, name in enumerate(modules):
         known = collectives_by_name(programs, name)
         for used in distinct(label[module == index]).tolist():
-            one = known.get(labels[used].split(" = ", 1)[0].removeprefix("%"))
+            one = known.get(_bare(labels[used]))
             if one is not None:
                 chosen = (module == index) & (label == used)
                 size[chosen], group[chosen] = one.bytes, one.group_size or 0
+                kinds[used] = _OPCODES.get(one.kind, kinds[used])
     return size, group
 
 
+def _bare(name: str) -> str:
+    """`%all-reduce.7 = f32[8] …` -> `all-reduce.7`."""
+    return name.partition(" = ")[0].removeprefix("%")
+
+
 def _is_done(name: str) -> bool:
-    return "-done" in name.partition(" = ")[0]
+    return "-done" in _bare(name)

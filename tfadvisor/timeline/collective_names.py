@@ -123,9 +123,26 @@ _OPS = {
 `all-gather-combiner`) have further words and so are none."""
 
 
+_TENSORFLOW = (
+    ("CollectiveReduceScatter", CollectiveKind.REDUCE_SCATTER),
+    ("CollectiveReduce", CollectiveKind.ALL_REDUCE),
+    ("CollectiveGather", CollectiveKind.ALL_GATHER),
+    ("CollectiveBcast", CollectiveKind.BROADCAST),
+    ("CollectiveAllToAll", CollectiveKind.ALL_TO_ALL),
+    ("NcclAllReduce", CollectiveKind.ALL_REDUCE),
+)
+
+
 def collective_of(name: str) -> Collective | None:
-    """What a GPU kernel or an XLA op of this name exchanges; None when it computes or copies."""
-    return kernel_collective(name) or op_collective(name)
+    """What a kernel, an XLA op or a TensorFlow op of this name exchanges; None when it computes or copies."""
+    return tensorflow_collective(name) or kernel_collective(name) or op_collective(name)
+
+
+def tensorflow_collective(name: str) -> Collective | None:
+    """The same of TensorFlow's `name:Type`, as `sgd/CollectiveReduceV2:CollectiveReduceV2`."""
+    _, _, kind = name.rpartition(":")
+    found = next((kind_of for start, kind_of in _TENSORFLOW if kind.startswith(start)), None)
+    return None if found is None else Collective(found)
 
 
 def kernel_collective(name: str) -> Collective | None:

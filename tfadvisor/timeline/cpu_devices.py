@@ -10,6 +10,7 @@ from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.timeline.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.calls import calls_of_module
 from tfadvisor.timeline.classes import DeviceClass, HostClass
+from tfadvisor.timeline.collective_names import tensorflow_collective
 from tfadvisor.timeline.device_names import hlo_class, is_control_flow
 from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
@@ -20,7 +21,6 @@ from tfadvisor.xplane.columns import HostTrace
 
 _ORDINALS_PER_PROCESS = 2048
 """XLA numbers the CPU devices of process n from 2,048 n on."""
-_COLLECTIVE_OPS = ("CollectiveReduce", "CollectiveGather", "CollectiveBcast", "CollectiveAllToAll", "NcclAllReduce")
 
 
 def cpu_devices(
@@ -153,7 +153,7 @@ def _device(
         op = threads.names[used]
         row_class[used] = DeviceClass.COLLECTIVE if op in communicate else hlo_class(op)
     for used in distinct(row[~is_thunk]).tolist():
-        if (op_type(threads.names[used]) or "").startswith(_COLLECTIVE_OPS):
+        if tensorflow_collective(threads.names[used]) is not None:
             row_class[used] = DeviceClass.COLLECTIVE
     kind = row_class[row]
     module, names = _modules(trace, threads, positions)
@@ -187,6 +187,7 @@ def _device(
         compute=table.covered(DeviceClass.COMPUTE),
         collective=table.covered(DeviceClass.COLLECTIVE),
         transfer=table.covered(DeviceClass.OTHER_COPY),
+        infeed=table.covered(DeviceClass.INFEED),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.timeline.classes import DeviceClass
-from tfadvisor.timeline.collective_names import collective_of, op_collective, op_stem
+from tfadvisor.timeline.collective_names import kernel_collective, op_collective, op_stem
 
 _COPY_STARTS = (
     (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD")),
@@ -14,7 +14,7 @@ _COPY_STARTS = (
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
-_TRANSFER_HLO = ("copy-start", "copy-done", "infeed", "outfeed")
+_TRANSFER_HLO = ("copy-start", "copy-done", "outfeed")
 
 
 def device_class(name: str) -> DeviceClass:
@@ -23,14 +23,21 @@ def device_class(name: str) -> DeviceClass:
     for found, starts in _COPY_STARTS:
         if upper.startswith(starts):
             return found
-    return DeviceClass.COMPUTE if collective_of(name) is None else DeviceClass.COLLECTIVE
+    return (
+        DeviceClass.COMPUTE
+        if kernel_collective(name) is None and op_collective(name) is None
+        else DeviceClass.COLLECTIVE
+    )
 
 
 def hlo_class(name: str) -> DeviceClass:
-    """The class of one XLA op by its HLO name: `%all-reduce.7 = …` and `psum.7` are collectives, `copy-start` a copy."""
+    """The class of one XLA op by its HLO name: `%all-reduce.7 = …` and `psum.7` communicate, `copy-start` copies, `infeed` waits."""
     if op_collective(name) is not None:
         return DeviceClass.COLLECTIVE
-    return DeviceClass.OTHER_COPY if name.removeprefix("%").startswith(_TRANSFER_HLO) else DeviceClass.COMPUTE
+    bare = name.removeprefix("%")
+    if bare.startswith("infeed"):
+        return DeviceClass.INFEED
+    return DeviceClass.OTHER_COPY if bare.startswith(_TRANSFER_HLO) else DeviceClass.COMPUTE
 
 
 def is_control_flow(hlo_name: str) -> bool:

@@ -12,6 +12,7 @@ from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
 from tfadvisor.timeline.clocks import Clocks, align, occurrence
 from tfadvisor.timeline.collective_calls import CollectiveCalls
+from tfadvisor.timeline.collective_names import CollectiveKind
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.intervals import Int64Array
 
@@ -24,7 +25,8 @@ class Meetings:
 
     host, device: of each member, shape (members,); device counts within its host. start, end: ps on the clock of the
     first host. wait: from a member's start to the last member's. exposed: how much of the member's own call no
-    computation covers. step: on the member's host, -1 outside of all. label: index into labels, shape (meetings,).
+    computation covers; exposed_from: when that begins. step: on the member's host, -1 outside of all. label: index into
+    labels, shape (meetings,).
     why: why there is none, "" when there are some. clocks: how the hosts' clocks were aligned.
     """
 
@@ -34,19 +36,17 @@ class Meetings:
     end: Int64Array
     wait: Int64Array
     exposed: Int64Array
+    exposed_from: Int64Array
     step: Int64Array
     label: Int64Array
     labels: tuple[str, ...]
+    kinds: tuple[CollectiveKind, ...]
     why: str
     clocks: Clocks
 
     def __len__(self) -> int:
         """Number of meetings."""
         return len(self.label)
-
-    def transfer(self) -> Int64Array:
-        """From the last member's start to each member's end, ps: what the exchange itself takes."""
-        return np.asarray(np.maximum(self.end - self.start.max(axis=1, keepdims=True), 0))
 
     def host_arrival(self, hosts: int) -> Int64Array:
         """When the last device of each host began, shape (meetings, hosts that take part)."""
@@ -72,13 +72,11 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     found, labels = _paired(calls, offsets)
     if not found.size:
         return _none("the devices' collectives cannot be paired", clocks)
-    start, end, exposed, step, label = (
-        _column(calls, name, found) for name in ("start", "end", "exposed_ps", "step", "label")
-    )
     shift = np.array(offsets)
-    start, end = start - shift, end - shift
+    start, end, exposed_from = (_column(calls, name, found) - shift for name in ("start", "end", "exposed_from"))
+    exposed, step, label = (_column(calls, name, found) for name in ("exposed_ps", "step", "label"))
     order = np.argsort(start.max(axis=1), kind="stable")
-    start, end, exposed, step = start[order], end[order], exposed[order], step[order]
+    start, end, exposed, exposed_from = start[order], end[order], exposed[order], exposed_from[order]
     return Meetings(
         host=np.array([one[0] for one in members]),
         device=np.array([one[1] for one in members]),
@@ -86,9 +84,11 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
         end=end,
         wait=np.clip(start.max(axis=1, keepdims=True) - start, 0, end - start),
         exposed=exposed,
-        step=step,
+        exposed_from=exposed_from,
+        step=step[order],
         label=label[order, 0],
         labels=labels,
+        kinds=calls[0].kinds,
         why="",
         clocks=clocks,
     )
@@ -158,4 +158,4 @@ def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 def _none(why: str, clocks: Clocks) -> Meetings:
     nothing, flat = np.empty((0, 0), np.int64), np.empty(0, np.int64)
-    return Meetings(flat, flat, nothing, nothing, nothing, nothing, nothing, flat, (), why, clocks)
+    return Meetings(flat, flat, nothing, nothing, nothing, nothing, nothing, nothing, flat, (), (), why, clocks)

@@ -140,6 +140,7 @@ class Device:
     compute: Intervals
     collective: Intervals
     transfer: Intervals
+    infeed: Intervals
 
     @property
     def is_active(self) -> bool:
