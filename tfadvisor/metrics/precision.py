@@ -268,8 +268,22 @@ def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
 @fact("slowest_fp32_kernel", about="The fp32 matrix kernel, of those without Tensor Cores, that takes most time.")
 def slowest_fp32_kernel(question: Question) -> str:
     """Its name, shortened."""
+    return short_name(_slowest_fp32(question))
+
+
+@fact("slowest_fp32_place", about="The op that slowest_fp32_kernel works for, with its place in the user's program.")
+def slowest_fp32_place(question: Question) -> str:
+    """`dot.4 (train.py:42)`."""
+    kernel = _slowest_fp32(question)
+    for one in (one for host in question.run.hosts if host.hot_ops is not None for one in host.hot_ops.ops):
+        if one.kernel == kernel and one.known is not None and one.known.file:
+            return f"{one.name()} ({one.known.file}:{one.known.line})"
+    raise MetricAbsent("the trace holds no HLO that says where this kernel comes from")
+
+
+def _slowest_fp32(question: Question) -> str:
     kernels = _LATEST.of(question)
-    found = [name for kind, name in kernels.slowest.items() if _leaves_tensor_cores_idle(kind)]
+    found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if _leaves_tensor_cores_idle(kind)}
     if not found:
         raise MetricAbsent("no matrix kernel is known to compute in fp32")
-    return short_name(found[0])
+    return max(found, key=lambda name: found[name])
