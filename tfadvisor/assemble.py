@@ -25,6 +25,7 @@ from tfadvisor.report_model import (
     StepTimes,
     Tool,
 )
+from tfadvisor.run_ops import run_ops
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.model import StepKind, TimeClass
 from tfadvisor.timeline.run_timeline import RunTimeline
@@ -56,6 +57,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
             for fix in one.fixes[:1]
         ),
         broken=tuple(broken),
+        ops=run_ops(run),
     )
 
 

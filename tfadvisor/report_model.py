@@ -199,6 +199,30 @@ class Finding:
 
 
 @record
+class OpInfo:
+    """What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
+
+    op: its HLO name. kind: compute, collective, h2d, d2h, d2d, p2p, other_copy, memset or infeed. share: of all device
+    time. precision: of a GPU kernel by its name, "unknown" where that does not say. flops, bytes: of one execution, by
+    shapes. file, line: of the user's program. None where the trace does not tell.
+    """
+
+    op: str | None
+    kernel: str
+    module: str | None
+    kind: str
+    share: float
+    ms_per_step: float
+    count_per_step: float
+    precision: str | None
+    opcode: str | None
+    flops: int | None
+    bytes: int | None
+    file: str | None
+    line: int | None
+
+
+@record
 class NotApplicable:
     """A rule that the trace cannot decide."""
 
@@ -226,7 +250,7 @@ class Broken:
 
 @record
 class Report:
-    """Everything that one analysis found. findings: the largest saving first."""
+    """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
 
     tool: Tool
     run: RunInfo
@@ -238,6 +262,7 @@ class Report:
     not_applicable: tuple[NotApplicable, ...]
     capture: tuple[CaptureNote, ...]
     broken: tuple[Broken, ...] = ()
+    ops: tuple[OpInfo, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

@@ -31,7 +31,7 @@ def device_class(name: str) -> DeviceClass:
 
 
 def hlo_class(name: str) -> DeviceClass:
-    """The class of one XLA op by its HLO name: `%all-reduce.7 = …` and `psum.7` communicate, `copy-start` copies, `infeed` waits."""
+    """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits."""
     if op_collective(name) is not None:
         return DeviceClass.COLLECTIVE
     bare = name.removeprefix("%")

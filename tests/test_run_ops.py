@@ -1,0 +1,45 @@
+"""The report's table of ops, on timelines worked out on paper."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import trace
+
+
+def test_ops_are_per_step_and_device_with_the_hottest_first() -> None:
+    """Two steps; a gemm of 30 µs and two fusions of 5 each: 60 + 20 µs in all, 30 and 10 a step."""
+    builder = trace().steps(2, period=100)
+    for at in (0, 100):
+        builder.busy("GPU:0", (at, at + 30), name="sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn")
+        builder.busy("GPU:0", (at + 40, at + 45), (at + 50, at + 55), name="loop_add_fusion")
+
+    first, second = builder.report().ops
+
+    assert (first.kernel, first.kind, first.precision) == ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "compute", "bf16")
+    assert first.ms_per_step == pytest.approx(0.030)
+    assert first.count_per_step == 1
+    assert first.share == pytest.approx(0.75)
+    assert (second.kernel, second.precision) == ("loop_add_fusion", "unknown")
+    assert second.ms_per_step == pytest.approx(0.010)
+    assert second.count_per_step == 2
+
+
+def test_the_same_op_of_two_devices_is_one_row() -> None:
+    """10 µs on one GPU, 30 on the other: 20 a step and device."""
+    builder = trace().steps(1, period=100).busy("GPU:0", (0, 10), name="k").busy("GPU:1", (0, 30), name="k")
+
+    (only,) = builder.report().ops
+
+    assert only.ms_per_step == pytest.approx(0.020)
+    assert only.count_per_step == 1
+    assert only.share == 1
+
+
+def test_copies_and_collectives_have_their_kind() -> None:
+    builder = trace().steps(1, period=100).busy("GPU:0", (0, 10)).copy("GPU:0", "H2D", 20, 30).collective("GPU:0", 40, 50)
+
+    assert {one.kernel: one.kind for one in builder.report().ops} == {
+        "some_kernel": "compute",
+        "MemcpyH2D": "h2d",
+        "ncclDevKernel_AllReduce_Sum_f32": "collective",
+    }
