@@ -18,7 +18,6 @@ _WORDS = {
     "compile": "tracing and compiling",
     "transfer": "copying data",
     "collective": "communication that nothing hides",
-    "imbalance": "waiting for one and the same host or device",
 }
 
 
@@ -35,7 +34,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     compute, idle = breakdown["compute"], breakdown["idle"]
     if losses[top] >= _WORTH_NAMING and losses[top] >= idle:
         bottleneck, fraction = top, losses[top]
-        summary = f"{percent(fraction)} of step time is {_WORDS[top]}."
+        summary = f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else _WORDS[top]}."
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
         summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not say why."
@@ -58,6 +57,14 @@ def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
         return {"imbalance": max(one or 0.0 for one in late), "collective": max(collective - waiting, 0.0)}
     met = any(one is not None for one in late)
     return {"imbalance": 0.0 if met else metrics.value("device_skew_fraction") or 0.0}
+
+
+def _awaited(metrics: Metrics) -> str:
+    """Whom the others wait for."""
+    host, device = metrics.value("late_host_fraction") or 0.0, metrics.value("late_device_fraction") or 0.0
+    if host >= device and host:
+        return f"all hosts waiting for {metrics.fact('late_host')}"
+    return f"devices waiting for {metrics.fact('late_device') if device else 'the busiest one'}"
 
 
 def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:
