@@ -115,7 +115,7 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
         line=place.line if place else 0,
         op_name=place.op_name if place else "",
     )
-    return HotOp(instruction.name, kernel, program.name, total_ps, count, known)
+    return HotOp(instruction.name, kernel, module or program.name, total_ps, count, known)
 
 
 def _program(table: OpTable, row: int, programs: Modules) -> Module | None:
