@@ -36,7 +36,9 @@ def test_the_same_op_of_two_devices_is_one_row() -> None:
 
 
 def test_copies_and_collectives_have_their_kind() -> None:
-    builder = trace().steps(1, period=100).busy("GPU:0", (0, 10)).copy("GPU:0", "H2D", 20, 30).collective("GPU:0", 40, 50)
+    builder = (
+        trace().steps(1, period=100).busy("GPU:0", (0, 10)).copy("GPU:0", "H2D", 20, 30).collective("GPU:0", 40, 50)
+    )
 
     assert {one.kernel: one.kind for one in builder.report().ops} == {
         "some_kernel": "compute",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assemble import assemble
@@ -13,8 +14,11 @@ from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.read_hosts import Progress, read_hosts
 from tfadvisor.record import record
 from tfadvisor.report_model import Report
-from tfadvisor.timeline.run_timeline import merge
+from tfadvisor.timeline.run_timeline import RunTimeline, merge
 from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
+
+if TYPE_CHECKING:
+    from tfadvisor.page.model import PageData
 
 
 @record
@@ -38,12 +42,25 @@ class Options:
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
     """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
+    return _reported(run, options, progress, detail=False)[0]
+
+
+def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
+    """The report with what its page draws beyond it: ops, collectives, devices, two steps. Raises as analyze_run."""
+    from tfadvisor.gather_page import gather_page  # noqa: PLC0415  (only a page needs it)
+
+    return gather_page(*_reported(run, options, progress, detail=True))
+
+
+def _reported(
+    run: Run, options: Options, progress: Progress | None, *, detail: bool
+) -> tuple[Report, RunTimeline]:
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
-    hosts = read_hosts(files, options.steps, options.processes, progress)
+    hosts = read_hosts(files, options.steps, options.processes, progress, detail=detail)
     timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates])
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
-    return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken)
+    return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken), timeline
 
 
 def analyze(

@@ -20,25 +20,36 @@ Progress = Callable[[Path, int, int], None]
 
 _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
+_PICTURED_EVENTS = 12_000
+"""In the pictures of one step on all hosts together; of one host 500 to 4,000."""
 _MEMORY_PER_BYTE = 8
 """Peak memory of an analysis over the file's size; packed files hold ten times as much."""
 
 
 def read_hosts(
-    files: Sequence[Path], steps: tuple[int, int] | None, processes: int, progress: Progress | None
+    files: Sequence[Path],
+    steps: tuple[int, int] | None,
+    processes: int,
+    progress: Progress | None,
+    *,
+    detail: bool = False,
 ) -> tuple[HostSummary, ...]:
-    """In the files' order. processes: how many may work at once. Raises the first host's TraceError."""
+    """In the files' order. processes: how many may work at once. detail: with pictures of steps.
+
+    Raises the first host's TraceError.
+    """
+    events = min(max(_PICTURED_EVENTS // len(files), 500), 4_000) if detail and files else None
     sizes = [_unpacked(file) for file in files]
     fitting = max(_free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
     if working < 2 or sum(sizes) < _WORTH_PROCESSES:
-        return tuple(read_host(file, steps, progress) for file in files)
+        return tuple(read_host(file, steps, progress, events) for file in files)
 
     from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  (20 ms)
     from multiprocessing import get_context  # noqa: PLC0415
 
     with ProcessPoolExecutor(working, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(partial(read_host, file, steps, None)): file for file in files}
+        waiting = {pool.submit(partial(read_host, file, steps, None, events)): file for file in files}
         in_order = list(waiting)
         try:
             for done in as_completed(waiting):
@@ -53,8 +64,10 @@ def read_hosts(
             raise
 
 
-def read_host(file: Path, steps: tuple[int, int] | None, progress: Progress | None) -> HostSummary:
-    """One host. Raises TraceError when its file cannot be read or holds no event."""
+def read_host(
+    file: Path, steps: tuple[int, int] | None, progress: Progress | None, pictured_events: int | None = None
+) -> HostSummary:
+    """One host. pictured_events: as for build_host. Raises TraceError when its file cannot be read or holds no event."""
 
     def on_progress(done: int, total: int) -> None:
         if progress is not None:
@@ -67,7 +80,7 @@ def read_host(file: Path, steps: tuple[int, int] | None, progress: Progress | No
             "is a trace without a single event.",
             "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
         )
-    summary = summarize(build_host(trace, steps))
+    summary = summarize(build_host(trace, steps, pictured_events))
     on_progress(1, 1)
     return summary
 

@@ -17,12 +17,12 @@ _MOST = 300
 _Key = tuple[DeviceClass, str, str, str]
 
 
-def run_ops(run: RunTimeline) -> tuple[OpInfo, ...]:
-    """At most 300; the same op of several devices or hosts is one row."""
+def run_ops(run: RunTimeline, most: int = _MOST) -> tuple[OpInfo, ...]:
+    """The hottest; the same op of several devices or hosts is one row."""
     time: dict[_Key, int] = {}
     count: dict[_Key, int] = {}
     for device in (device for host in run.hosts for device in host.devices):
-        for key, ps, times in _rows(device.ops):
+        for key, ps, times in _rows(device.ops, most):
             time[key] = time.get(key, 0) + ps
             count[key] = count.get(key, 0) + times
     total, steps = max(sum(time.values()), 1), max(device_steps(run), 1)
@@ -32,14 +32,14 @@ def run_ops(run: RunTimeline) -> tuple[OpInfo, ...]:
         _info(
             key, time[key] / total, time[key] / steps, count[key] / steps, known.get((key[1] or key[2], key[3])), is_gpu
         )
-        for key in sorted(time, key=lambda one: -time[one])[:_MOST]
+        for key in sorted(time, key=lambda one: -time[one])[:most]
     )
 
 
-def _rows(table: OpTable) -> list[tuple[_Key, int, int]]:
+def _rows(table: OpTable, most: int) -> list[tuple[_Key, int, int]]:
     """(key, ps, count) of the rows that could be among the hottest."""
     found = []
-    for row in np.argsort(-table.total_ps, kind="stable")[: 2 * _MOST].tolist():
+    for row in np.argsort(-table.total_ps, kind="stable")[: 2 * most].tolist():
         op = table.names[table.op[row]] if table.op[row] >= 0 else ""
         module = table.names[table.module[row]] if table.module[row] >= 0 else ""
         key = DeviceClass(int(table.kind[row])), op, table.names[table.name[row]], module

@@ -38,14 +38,21 @@ class TraceBuilder:
         self._lines: dict[tuple[str, str, str], Any] = {}
         self._host = "host"
         self._thread = "python"
+        self._ahead: float = 0
         self._step_number: dict[str, int] = {}
         self._correlation = 0
 
     def host(self, name: str) -> TraceBuilder:
-        """What follows is recorded on this host."""
+        """What follows is recorded on this host, whose clock goes right."""
         self._host = name
         self._thread = "python"
+        self._ahead = 0
         self._space()
+        return self
+
+    def clock(self, ahead: float) -> TraceBuilder:
+        """What follows on this host is recorded by a clock that is this far ahead of the time given here."""
+        self._ahead = ahead
         return self
 
     def thread(self, name: str) -> TraceBuilder:
@@ -88,19 +95,29 @@ class TraceBuilder:
         self._event(_plane(device), f"Stream #{stream}(Compute)", name, start, end, details)
         return self
 
-    def copy(self, device: str, kind: str, start: float, end: float, size: int | None = None) -> TraceBuilder:
-        """A copy, kind H2D, D2H or D2D."""
+    def copy(
+        self, device: str, kind: str, start: float, end: float, size: int | None = None, memory: str = "pinned"
+    ) -> TraceBuilder:
+        """A copy, kind H2D, D2H or D2D. memory: of the host's end."""
         details: dict[str, object] = {}
         if size is not None:
-            details["memcpy_details"] = f"kind_src:pinned kind_dst:device size:{size} dest:0 async:1"
+            details["memcpy_details"] = f"kind_src:{memory} kind_dst:device size:{size} dest:0 async:1"
         self._event(_plane(device), f"Stream #9(Memcpy{kind})", f"Memcpy{kind}", start, end, details)
         return self
 
     def collective(
-        self, device: str, start: float, end: float, name: str = "ncclDevKernel_AllReduce_Sum_f32"
+        self, device: str, start: float, end: float, name: str = "ncclDevKernel_AllReduce_Sum_f32", **stats: object
     ) -> TraceBuilder:
         """A NCCL kernel on a stream of its own."""
-        self._event(_plane(device), "Stream #5(Compute)", name, start, end, {"kernel_details": "regs:1"})
+        details = {"kernel_details": "regs:1", **stats}
+        self._event(_plane(device), "Stream #5(Compute)", name, start, end, details)
+        return self
+
+    def program(self, name: str, data: bytes, program_id: int = 7) -> TraceBuilder:
+        """The HLO of a compiled program, as the profiler keeps it; events name it by the stat hlo_module."""
+        plane = self._plane_of("/host:metadata")
+        entry = plane.event_metadata[_metadata_id(plane, f"{name}({program_id})")]
+        entry.stats.add(metadata_id=_stat_id(plane, "Hlo Proto")).bytes_value = data
         return self
 
     def on_line(self, plane: str, line: str, name: str, start: float, end: float, /, **stats: object) -> TraceBuilder:
@@ -199,9 +216,11 @@ class TraceBuilder:
         key = (self._host, plane_name, line_name)
         if key not in self._lines:
             self._lines[key] = plane.lines.add(id=len(plane.lines) + 1, name=line_name.encode())
-        offset = round(start * PS_PER_US)
+        offset = round((start + self._ahead) * PS_PER_US)
         event = self._lines[key].events.add(
-            metadata_id=_metadata_id(plane, name), offset_ps=offset, duration_ps=round(end * PS_PER_US) - offset
+            metadata_id=_metadata_id(plane, name),
+            offset_ps=offset,
+            duration_ps=round((end + self._ahead) * PS_PER_US) - offset,
         )
         for stat, value in stats.items():
             _set(event.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)

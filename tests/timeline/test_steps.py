@@ -103,16 +103,45 @@ def test_the_steps_line_of_a_tpu_is_a_marker() -> None:
 
 
 def test_saved_step_lines_of_two_devices_that_do_not_overlap_are_two_steps() -> None:
-    """TensorFlow 2.4 saved one step a GPU; the time between two GPUs' steps is no period."""
+    """The time between two GPUs' steps is no period."""
     builder = trace()
-    for device, start in (("GPU:4", 0), ("GPU:6", 5000)):
-        builder.on_line(f"/device:{device}", "Steps", "1", start, start + 100)
+    for device, name, start in (("GPU:4", "1", 0), ("GPU:6", "2", 5000)):
+        builder.on_line(f"/device:{device}", "Steps", name, start, start + 100)
         builder.busy(device, (start + 10, start + 90))
 
     timeline = builder.timeline()
 
     assert periods(timeline.steps) == [100, 100]
     assert timeline.takes_part.tolist() == [[True, False], [False, True]]
+
+
+def test_one_step_that_two_devices_ran_at_different_times_is_one_step() -> None:
+    """TensorFlow 2.4 saved step 0 of GPU 4 from 0 to 100 and that of GPU 6, in the same step, from 5,000 to 5,100."""
+    builder = trace()
+    for device, start in (("GPU:4", 0), ("GPU:6", 5000)):
+        builder.on_line(f"/device:{device}", "Steps", "0", start, start + 100)
+        builder.busy(device, (start + 10, start + 90))
+
+    timeline = builder.timeline()
+
+    assert periods(timeline.steps) == [100]
+    assert timeline.takes_part.tolist() == [[True], [False]]
+
+
+def test_periods_of_saved_step_lines_that_interleave_do_not_overlap() -> None:
+    """GPU 4 steps from 0 and from 200, GPU 6 from 120 to 180 in between: no instant belongs to two steps."""
+    builder = trace()
+    for device, starts in (("GPU:4", (0, 200)), ("GPU:6", (120,))):
+        for start in starts:
+            length = 100 if device == "GPU:4" else 60
+            builder.on_line(f"/device:{device}", "Steps", str(start), start, start + length)
+            builder.busy(device, (start + 10, start + 50))
+
+    timeline = builder.timeline()
+
+    assert (timeline.steps.starts / PS).tolist() == [0, 120, 200]
+    assert periods(timeline.steps) == [120, 60, 100]
+    assert timeline.takes_part.tolist() == [[True, False, True], [False, True, False]]
 
 
 def test_steps_are_placed_where_the_device_ran_them_when_the_host_runs_ahead() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tfadvisor.engine.catalogue import checked
+from tfadvisor.engine.compiled_rules import is_rule
 from tfadvisor.engine.rule import Rule
 from tfadvisor.engine.run_rules import judge
 from tfadvisor.engine.yaml_marks import Marked, load
@@ -20,7 +21,10 @@ _ABSENT = "not given in this case"
 
 @record
 class Case:
-    """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable."""
+    """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable.
+
+    says, says_not: what the finding's texts must and must not hold.
+    """
 
     name: str
     line: int
@@ -28,6 +32,8 @@ class Case:
     facts: dict[str, str]
     expect: str
     severity: str | None
+    says: tuple[str, ...] = ()
+    says_not: tuple[str, ...] = ()
 
 
 @record
@@ -44,8 +50,8 @@ def check_folder(folder: Path) -> Checked:
     rules = cases = 0
     failures: list[str] = []
     for file in sorted(folder.rglob("*.yaml")):
-        if file.name.endswith(".cases.yaml"):
-            if not file.with_name(file.name.replace(".cases.yaml", ".yaml")).exists():
+        if not is_rule(file.name):
+            if file.name.endswith(".cases.yaml") and not _rule_of(file).exists():
                 failures.append(f"{file}: there is no rule for these cases")
             continue
         rules += 1
@@ -61,6 +67,10 @@ def check_folder(folder: Path) -> Checked:
         failures += missing_kinds(rule, found)
         failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
     return Checked(rules, cases, tuple(failures))
+
+
+def _rule_of(cases: Path) -> Path:
+    return cases.with_name(cases.name.replace(".cases.yaml", ".yaml"))
 
 
 def load_cases(file: Path) -> list[Case]:
@@ -79,7 +89,7 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
     if not isinstance(data, dict):
         raise marked.error(path, "must be a case with name, metrics, facts and expect")
     for key in data:
-        if key not in ("name", "metrics", "facts", "expect", "severity"):
+        if key not in ("name", "metrics", "facts", "expect", "severity", "says", "says_not"):
             raise marked.error(f"{path}.{key}", "is no field of a case")
     if data.get("expect") not in _OUTCOMES:
         raise marked.error(f"{path}.expect", f"must be one of {', '.join(_OUTCOMES)}")
@@ -97,12 +107,14 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
         {name: str(value) for name, value in facts.items()},
         data["expect"],
         data.get("severity"),
+        tuple(map(str, data.get("says") or ())),
+        tuple(map(str, data.get("says_not") or ())),
     )
 
 
-def run_case(rule: Rule, case: Case) -> str | None:
-    """None when the rule does what the case expects, else what it did instead."""
-    outcome = judge(rule, _metrics_of(case))
+def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
+    """None when the rule does what the case expects, else what it did instead. metrics: of the case, if made before."""
+    outcome = judge(rule, metrics or metrics_of(case))
     got = (
         "fired" if isinstance(outcome, Finding) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
     )
@@ -112,7 +124,17 @@ def run_case(rule: Rule, case: Case) -> str | None:
         return f"{where}: expected {case.expect}, got {got}{why}"
     if isinstance(outcome, Finding) and case.severity is not None and outcome.severity.value != case.severity:
         return f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
-    return None
+    return _misspoken(outcome, case, where) if isinstance(outcome, Finding) else None
+
+
+def _misspoken(finding: Finding, case: Case, where: str) -> str | None:
+    fixes = (text for fix in finding.fixes for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values()))
+    text = "\n".join((finding.title, finding.summary, *fixes))
+    missing = next((one for one in case.says if one not in text), None)
+    if missing is not None:
+        return f"{where}: does not say {missing!r}"
+    wrong = next((one for one in case.says_not if one in text), None)
+    return None if wrong is None else f"{where}: must not say {wrong!r}"
 
 
 def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
@@ -124,7 +146,8 @@ def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
     return []
 
 
-def _metrics_of(case: Case) -> Metrics:
+def metrics_of(case: Case) -> Metrics:
+    """What the rules see of a case."""
     values = {
         name: Measured(case.metrics.get(name), one.unit, "" if name in case.metrics else _ABSENT, one.about)
         for name, one in registered_metrics().items()

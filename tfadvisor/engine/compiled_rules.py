@@ -11,6 +11,7 @@ from pathlib import Path
 from tfadvisor.engine.rule import Rule, parse_rule
 from tfadvisor.engine.yaml_marks import Marked, load
 
+COVERAGE = "coverage.yaml"
 _NAME = "catalogue.json"
 
 
@@ -38,5 +39,5 @@ def rule_files(root: Path) -> list[tuple[str, str]]:
 
 
 def is_rule(name: str) -> bool:
-    """Whether a file name is that of a rule, not of its cases."""
-    return name.endswith(".yaml") and not name.endswith(".cases.yaml")
+    """Whether a file name is that of a rule, not of its cases or of the list of what rules cover."""
+    return name.endswith(".yaml") and not name.endswith(".cases.yaml") and name != COVERAGE

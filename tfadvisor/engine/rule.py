@@ -27,18 +27,23 @@ CATEGORIES = (
     "capture",
     "flags",
 )
+TIME_CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
 FIX_KINDS = ("code", "env", "flag", "config", "command")
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
 
 @record
 class SavingRule:
-    """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range."""
+    """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range.
+
+    of: the classes of the breakdown that it comes from, empty for those of the rule's category.
+    """
 
     metric: str
     low: float
     high: float
     basis: str
+    of: tuple[str, ...] = ()
 
 
 @record
@@ -123,11 +128,14 @@ def parse_rule(marked: Marked) -> Rule:
 
 
 def _saving(fields: _Fields) -> SavingRule:
-    fields.only("metric", "low", "high", "basis")
+    fields.only("metric", "low", "high", "basis", "of")
     low, high = fields.number("low"), fields.number("high")
     if not 0 <= low <= high <= 1:
         raise fields.error("low", "must lie between 0 and `high`, and `high` must not exceed 1")
-    return SavingRule(fields.text("metric"), low, high, fields.text("basis"))
+    of = fields.texts("of") if fields.has("of") else ()
+    if any(name not in TIME_CLASSES for name in of):
+        raise fields.error("of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}")
+    return SavingRule(fields.text("metric"), low, high, fields.text("basis"), of)
 
 
 def _fix(fields: _Fields) -> FixRule:

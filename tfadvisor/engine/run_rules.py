@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tfadvisor.engine.claims import shared_out
 from tfadvisor.engine.conditions import evaluate
 from tfadvisor.engine.rule import FixRule, Rule
-from tfadvisor.engine.wording import fill
+from tfadvisor.engine.wording import fill, is_given, placeholders
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.record import record
+from tfadvisor.record import record, replace
 from tfadvisor.report_model import Broken, Evidence, Finding, Fix, Location, NotApplicable, Saving, Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
@@ -30,8 +31,9 @@ class Outcomes:
 
 
 def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
-    """Findings come with the largest saving first; equal ones by severity, then by id."""
-    findings, quiet, absent, broken = [], [], [], []
+    """Findings come with the largest saving first; equal ones by severity, then by id. None saves what another does."""
+    found: list[tuple[Rule, Finding]] = []
+    quiet, absent, broken = [], [], []
     for rule in rules:
         try:
             outcome = judge(rule, metrics)
@@ -39,13 +41,21 @@ def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
             broken.append(Broken(rule.id, f"{type(error).__name__}: {error}"))
             continue
         if isinstance(outcome, Finding):
-            findings.append(outcome)
+            found.append((rule, outcome))
         elif isinstance(outcome, NotApplicable):
             absent.append(outcome)
         else:
             quiet.append(rule.id)
-    findings.sort(key=lambda one: (-one.saving.high, -one.saving.low, -one.severity.rank, one.rule_id))
-    return Outcomes(tuple(findings), tuple(quiet), tuple(absent), tuple(broken))
+    found.sort(key=lambda one: _rank(one[1]))
+    findings = [
+        replace(finding, severity=_severity(rule, finding.saving, metrics))
+        for rule, finding in shared_out(found, metrics)
+    ]
+    return Outcomes(tuple(sorted(findings, key=_rank)), tuple(quiet), tuple(absent), tuple(broken))
+
+
+def _rank(one: Finding) -> tuple[float, float, int, str]:
+    return -one.saving.high, -one.saving.low, -one.severity.rank, one.rule_id
 
 
 def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
@@ -62,14 +72,13 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
             return NotApplicable(rule.id, measured.reason)
         share = min(max(measured.value, 0.0), 1.0)
         saving = Saving(share * rule.saving.low, share * rule.saving.high, fill(rule.saving.basis, metrics))
-    fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if fix.when is None or evaluate(fix.when, metrics).holds)
+    fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
-    caveat = _caveat(metrics) if rule.category != "capture" else ""
     return Finding(
         rule_id=rule.id,
         category=rule.category,
-        severity=_severity(rule, saving, caveat),
+        severity=_severity(rule, saving, metrics),
         title=fill(rule.title, metrics),
         summary=fill(rule.summary, metrics),
         evidence=tuple(one for name in rule.evidence if (one := _evidence(name, metrics)) is not None),
@@ -77,21 +86,23 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         fixes=fixes,
         locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
         source=rule.source,
-        caveat=caveat,
+        caveat=_caveat(rule, metrics),
     )
 
 
-def _severity(rule: Rule, saving: Saving, caveat: str) -> Severity:
+def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
     if rule.severity is not None:
         return rule.severity
     reached = next((severity for bound, severity in _SEVERITY_BY_SAVING if saving.high >= bound), Severity.INFO)
-    if caveat and reached.rank > Severity.MEDIUM.rank:
+    if _caveat(rule, metrics) and reached.rank > Severity.MEDIUM.rank:
         return Severity.MEDIUM
     return reached
 
 
-def _caveat(metrics: Metrics) -> str:
+def _caveat(rule: Rule, metrics: Metrics) -> str:
     """Why to trust shares of step time less: steps that were guessed badly, or too few of them."""
+    if rule.category == "capture":
+        return ""
     confidence = metrics.value("step_confidence")
     if confidence is not None and confidence < _WEAK_CONFIDENCE:
         return "The trace does not show where steps begin, so these shares are of the whole trace."
@@ -99,6 +110,15 @@ def _caveat(metrics: Metrics) -> str:
     if steps is not None and steps < 3:
         return f"Only {steps:.0f} whole step{'s' if steps != 1 else ''} in the trace: the next ones may differ."
     return ""
+
+
+def _applies(fix: FixRule, metrics: Metrics) -> bool:
+    """A fix is for this run when its condition holds and the trace has the numbers that it is filled with."""
+    if fix.when is not None and not evaluate(fix.when, metrics).holds:
+        return False
+    return all(
+        is_given(name, metrics) for text in (fix.do, fix.snippet, *fix.env.values()) for name in placeholders(text)
+    )
 
 
 def _fix(fix: FixRule, metrics: Metrics) -> Fix:

@@ -10,6 +10,10 @@ from tfadvisor.units import percent
 
 _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""
+_TOLD_APART = 0.5
+"""Below this confidence of steps no loss can be called harmless."""
+_RUNS = 0.02
+"""Devices that work for less than this share of a trace without steps ran no program that could be judged."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 _WORDS = {
     "input": "waiting for or preparing the next batch",
@@ -24,6 +28,8 @@ _WORDS = {
 def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> Verdict:
     """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell."""
     healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings)
+    confidence = metrics.value("step_confidence")
+    guessed = confidence is not None and confidence < _TOLD_APART
     if not any(breakdown.values()):
         return Verdict("unknown", 0.0, False, "The trace holds nothing that could be told apart into steps or devices.")
     losses = {name: breakdown[name] for name in _LOSSES}
@@ -32,7 +38,11 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     losses |= _imbalance(losses["collective"], metrics)
     top = max(losses, key=lambda name: losses[name])
     compute, idle = breakdown["compute"], breakdown["idle"]
-    if losses[top] >= _WORTH_NAMING and losses[top] >= idle:
+    works = sum(breakdown[name] for name in ("compute", "collective", "transfer"))
+    if guessed and 0 < works < _RUNS:
+        bottleneck, fraction = "unknown", 1 - works
+        summary = f"The devices work for {percent(works)} of this trace, too little to say what holds them up."
+    elif losses[top] >= _WORTH_NAMING and losses[top] >= idle:
         bottleneck, fraction = top, losses[top]
         summary = f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else _WORDS[top]}."
     elif idle > max(compute, _WORTH_NAMING):
@@ -45,7 +55,10 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         bottleneck, fraction = "unknown", 0.0
         summary = "No device computes anything in this trace."
     return Verdict(
-        bottleneck, fraction, healthy and bottleneck != "unknown", summary + _weakness(metrics, healthy, findings)
+        bottleneck,
+        fraction,
+        healthy and bottleneck != "unknown" and not (guessed and bottleneck != "compute"),
+        summary + _weakness(metrics, healthy, findings),
     )
 
 

@@ -30,6 +30,13 @@ def placeholders(text: str) -> list[str]:
     return _PLACEHOLDER.findall(text)
 
 
+def is_given(name: str, metrics: Metrics) -> bool:
+    """Whether the trace has what a placeholder names; True for braces that name no metric or fact, as in code."""
+    if metrics.has_fact(name):
+        return metrics.fact(name) is not None
+    return name not in metrics or metrics.value(name) is not None
+
+
 def is_known(name: str) -> bool:
     """Whether a metric or fact of this name is registered."""
     return name in registered_metrics() or name in registered_facts()

@@ -118,8 +118,8 @@ def _counted_members(question: Question, meetings: Meetings) -> list[int]:
 def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | None:
     """How long a member waits without computing in the counted steps; None when none of its meetings begins in them.
 
-    Waits that overlap count once. Computation counts against a wait where it covers its beginning; where it pauses
-    during the wait, only the pauses count, and at most all of them in the call.
+    Waits that overlap count once. Of a call it is only known when computation first leaves it bare, and for how long in
+    all: waiting is what lies beyond the first and is no more than the second.
     """
     index = int(meetings.host[member])
     host, offset = question.run.hosts[index], meetings.clocks.offset_ps[index] or 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
-from tfadvisor.metrics.steady import accelerators, covered_per_step, device_steps, needs_steps
+from tfadvisor.metrics.steady import accelerators, covered_per_step, device_steps, gpus, needs_steps
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import CopyTotals
 from tfadvisor.units import PS_PER_MS, Unit
@@ -75,6 +75,7 @@ def d2d_bytes_per_step(question: Question) -> float:
 )
 def d2h_copies_per_step(question: Question) -> float:
     """A mean."""
+    gpus(question.run)  # a TPU's line shows the start and the end of each copy as events of their own
     return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(device_steps(question.run), 1)
 
 

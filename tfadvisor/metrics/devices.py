@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, needs_steps
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, Unit
@@ -15,7 +15,7 @@ from tfadvisor.units import PS_PER_MS, Unit
     "device_skew_fraction",
     unit=Unit.FRACTION,
     about="Difference in compute time between the busiest and the least busy device of a host in the same step, as a "
-    "share of step time; mean over the counted steps.",
+    "share of step time; mean over the counted steps that several devices take part in.",
 )
 def device_skew_fraction(question: Question) -> float:
     """Only for hosts with several active devices."""
@@ -23,12 +23,14 @@ def device_skew_fraction(question: Question) -> float:
     spread = time = 0
     for host in counted_hosts(question.run):
         if len(host.devices) > 1:
-            steady = host.steps.steady()
-            compute = host.breakdown[:, steady, TimeClass.COMPUTE]
-            spread += int((compute.max(axis=0) - compute.min(axis=0)).sum())
-            time += counted_ps(host)
+            shared = host.steps.steady() & (host.takes_part.sum(axis=0) > 1)
+            works = host.takes_part[:, shared]
+            compute = host.breakdown[:, shared, TimeClass.COMPUTE]
+            least = np.where(works, compute, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
+            spread += int((np.where(works, compute, 0).max(axis=0, initial=0) - least).sum())
+            time += int((host.steps.ends - host.steps.starts)[shared].sum())
     if not time:
-        raise MetricAbsent("no host of this run has several active devices")
+        raise MetricAbsent("no host of this run has several devices that work in the same step")
     return spread / time
 
 

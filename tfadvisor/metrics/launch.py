@@ -158,9 +158,12 @@ def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
     """Which of the rows were dispatched op by op."""
     name, module = ops.name[rows], ops.module[rows]
     out = is_in(name, [row for row in distinct(name).tolist() if ops.names[row].startswith("KernelAndDevice")])
-    for one in distinct(module[module >= 0]).tolist():
-        if len(distinct(ops.name[ops.module == one])) <= 2:
-            out |= module == one
+    program = np.where(
+        ops.program >= 0, ops.program, len(ops.program_ids) + ops.module
+    )  # of one name there may be several
+    for one in distinct(program[rows][module >= 0]).tolist():
+        if len(distinct(ops.name[(program == one) & (ops.module >= 0)])) <= 2:
+            out |= (program[rows] == one) & (module >= 0)
     return out
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, metric
-from tfadvisor.metrics.steady import accelerators, needs_steps
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import accelerators, counted_ps, gpus, needs_steps
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.units import Unit
+
+
+_ROOM = 0.9
+"""The share of memory to fill: a step needs more now and then."""
+_LEAST_FACTOR, _MOST_FACTOR = 1.5, 16
 
 
 def _allocators(question: Question) -> list[DeviceMemory]:
@@ -73,3 +78,40 @@ def memory_calls_per_step(question: Question) -> float:
     accelerators(question.run)
     steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
     return sum(host.memory_calls for host in question.run.hosts) / max(steps, 1)
+
+
+@metric(
+    "memory_call_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which no device works while a thread is inside cudaMalloc, cudaFree or their kin.",
+)
+def memory_call_fraction(question: Question) -> float:
+    """0 when the framework's own allocator serves the steps."""
+    needs_steps(question.run)
+    hosts = {id(host): host for host, _ in accelerators(question.run)}.values()
+    return min(sum(host.allocating_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1), 1.0)
+
+
+@metric(
+    "memory_pool_fraction",
+    unit=Unit.FRACTION,
+    about="What the allocator of the fullest GPU could give out in all, over the memory that the GPU has.",
+)
+def memory_pool_fraction(question: Question) -> float:
+    """JAX takes 0.75 by default, XLA_PYTHON_CLIENT_MEM_FRACTION of it otherwise."""
+    sizes = [device.properties.get("memory_size") for _, device in gpus(question.run)]
+    known = [float(one) for one in sizes if isinstance(one, int | float) and one > 0]
+    if not known:
+        raise MetricAbsent("the trace does not say how much memory the GPU has")
+    return min(memory_capacity_bytes(question) / max(known), 1.0)
+
+
+@fact(
+    "batch_factor", about="How many times larger the batch could be, as far as memory goes: 90 % of it over the peak."
+)
+def batch_factor(question: Question) -> str:
+    """`3`. A lower bound, since parameters do not grow with the batch; absent below 1.5."""
+    times = _ROOM / max(peak_memory_fraction(question), 1e-6)
+    if times < _LEAST_FACTOR:
+        raise MetricAbsent("memory has no room for a batch half as large again")
+    return "1.5" if times < 2 else str(int(min(times, _MOST_FACTOR)))

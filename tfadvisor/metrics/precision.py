@@ -241,6 +241,35 @@ def fp32_matrix_compute_fraction(question: Question) -> float:
     return fp32_matrix_share(question) * share(question, TimeClass.COMPUTE)
 
 
+def narrow_matrix_share_without_tensor_cores(question: Question) -> float:
+    """Time of 16-bit and narrower matrix and convolution kernels without Tensor Cores, over all kernel time."""
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    return kernels.sum(_falls_back) / kernels.sum(lambda _: True)
+
+
+@fact(
+    "fallback_kernel",
+    about="The matrix kernel of 16 bits or fewer, of those without Tensor Cores, that takes most time.",
+)
+def fallback_kernel(question: Question) -> str:
+    """Its name, shortened."""
+    return short_name(
+        _slowest(question, _falls_back, "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle")
+    )
+
+
+@fact("fallback_kernel_place", about="The op that fallback_kernel works for, with its place in the user's program.")
+def fallback_kernel_place(question: Question) -> str:
+    """`dot.4 (train.py:42)`."""
+    reason = "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle"
+    return _place_of_kernel(question, _slowest(question, _falls_back, reason))
+
+
+def _falls_back(kind: KernelKind) -> bool:
+    return kind.is_matrix and kind.precision in _NARROW and kind.tensor_cores is False
+
+
 def _leaves_tensor_cores_idle(kind: KernelKind) -> bool:
     return kind.is_matrix and kind.precision is Precision.FP32 and kind.tensor_cores is False
 
@@ -274,7 +303,10 @@ def slowest_fp32_kernel(question: Question) -> str:
 @fact("slowest_fp32_place", about="The op that slowest_fp32_kernel works for, with its place in the user's program.")
 def slowest_fp32_place(question: Question) -> str:
     """`dot.4 (train.py:42)`."""
-    kernel = _slowest_fp32(question)
+    return _place_of_kernel(question, _slowest_fp32(question))
+
+
+def _place_of_kernel(question: Question, kernel: str) -> str:
     for one in (one for host in question.run.hosts if host.hot_ops is not None for one in host.hot_ops.ops):
         if one.kernel == kernel and one.known is not None and one.known.file:
             return f"{one.name()} ({one.known.file}:{one.known.line})"
@@ -282,8 +314,13 @@ def slowest_fp32_place(question: Question) -> str:
 
 
 def _slowest_fp32(question: Question) -> str:
+    return _slowest(question, _leaves_tensor_cores_idle, "no matrix kernel is known to compute in fp32")
+
+
+def _slowest(question: Question, wanted: Callable[[KernelKind], bool], otherwise: str) -> str:
+    """The kernel that takes most time of the kinds that are wanted."""
     kernels = _LATEST.of(question)
-    found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if _leaves_tensor_cores_idle(kind)}
+    found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if wanted(kind)}
     if not found:
-        raise MetricAbsent("no matrix kernel is known to compute in fp32")
+        raise MetricAbsent(otherwise)
     return max(found, key=lambda name: found[name])

@@ -41,6 +41,8 @@ def step_time_spread(question: Question) -> float:
     if len(periods) < 3:
         raise MetricAbsent(f"{len(periods)} steps say nothing about their spread")
     middle = float(median(periods))
+    if not middle:
+        raise MetricAbsent("most steps of this trace have no length")
     return float(median(np.abs(periods - middle)) / middle)
 
 

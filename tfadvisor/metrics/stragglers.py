@@ -69,12 +69,13 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     if len(members) < 2:
         raise MetricAbsent("the run has a single host that communicates")
     hosts = [question.run.hosts[index] for index in members]
-    counted = counted_meetings(hosts[0], meetings, int(np.flatnonzero(meetings.host == members[0])[0]))
-    step_ps = _shared_ps(question, meetings, members[0])
-    late = _lateness(meetings.host_arrival(len(question.run.hosts)), counted, step_ps)
-    if late is None:
-        raise MetricAbsent(_NONE_COUNTED)
-    return late, hosts
+    arrival, known = meetings.host_arrival(len(question.run.hosts)), {id(host) for host in counted_hosts(question.run)}
+    for index, host in zip(members, hosts, strict=True):  # by the first host's steps that tell
+        counted = counted_meetings(host, meetings, int(np.flatnonzero(meetings.host == index)[0]))
+        late = _lateness(arrival, counted, _shared_ps(question, meetings, index)) if id(host) in known else None
+        if late is not None:
+            return late, hosts
+    raise MetricAbsent(_NONE_COUNTED)
 
 
 def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:

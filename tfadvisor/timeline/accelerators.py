@@ -137,7 +137,7 @@ def _row_classes(trace: HostTrace, row: npt.NDArray[np.int32], is_tpu: bool) -> 
     classify = hlo_class if is_tpu else device_class
     for used in distinct(row).tolist():
         table[used] = classify(trace.names.display_name[used] or trace.names.name[used])
-        if is_tpu and table[used] == DeviceClass.COMPUTE:
+        if is_tpu and table[used] in (DeviceClass.COMPUTE, DeviceClass.OTHER_COPY):
             table[used] = hlo_class(trace.names.name[used])
     return table
 

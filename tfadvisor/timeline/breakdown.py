@@ -28,26 +28,34 @@ def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     return np.asarray(busy | ~busy.any(axis=0), np.bool_)
 
 
-def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
-    lo, hi = steps.starts, steps.ends
-    out = np.zeros((len(steps), len(TimeClass)), np.int64)
-    busy = queued = infeed = EMPTY
+def classes_of_time(device: Device | None, host: dict[str, Intervals]) -> dict[TimeClass, Intervals]:
+    """The instants of each class on one device, or of the host alone; they do not overlap. What is left is idle.
+
+    host: of host_classes_of_time.
+    """
+    collective = transfer = busy = queued = infeed = EMPTY
     if device is not None:
         collective = difference(device.collective, device.compute)
         transfer = difference(device.transfer, union_of(device.compute, device.collective))
-        out[:, TimeClass.COMPUTE] = device.compute.within(lo, hi)
-        out[:, TimeClass.COLLECTIVE] = collective.within(lo, hi)
-        out[:, TimeClass.TRANSFER] = transfer.within(lo, hi)
         busy = union_of(device.compute, device.collective, device.transfer)
         queued, infeed = _launched_not_started(device), difference(device.infeed, busy)
     queued = difference(queued, union_of(host["compile"], host["input"], infeed))
-    for index, instants in (
-        (TimeClass.COMPILE, difference(host["compile"], infeed)),
-        (TimeClass.INPUT, union_of(host["input"], infeed)),
-        (TimeClass.LAUNCH, difference(union_of(host["launch"], queued), infeed)),
-        (TimeClass.HOST, difference(host["host"], union_of(queued, infeed))),
-    ):
-        out[:, index] = difference(instants, busy).within(lo, hi)
+    return {
+        TimeClass.COMPUTE: EMPTY if device is None else device.compute,
+        TimeClass.COLLECTIVE: collective,
+        TimeClass.TRANSFER: transfer,
+        TimeClass.COMPILE: difference(difference(host["compile"], infeed), busy),
+        TimeClass.INPUT: difference(union_of(host["input"], infeed), busy),
+        TimeClass.LAUNCH: difference(difference(union_of(host["launch"], queued), infeed), busy),
+        TimeClass.HOST: difference(difference(host["host"], union_of(queued, infeed)), busy),
+    }
+
+
+def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
+    lo, hi = steps.starts, steps.ends
+    out = np.zeros((len(steps), len(TimeClass)), np.int64)
+    for index, instants in classes_of_time(device, host).items():
+        out[:, index] = instants.within(lo, hi)
     out[:, TimeClass.IDLE] = (hi - lo) - out.sum(axis=1)
     return out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +16,19 @@ from tfadvisor.timeline.compiles import compiled_in_steps
 from tfadvisor.timeline.cpu_devices import cpu_devices, pipeline_work
 from tfadvisor.timeline.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.frames import loop_frames
+from tfadvisor.timeline.host_calls import allocating_time, host_calls
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.input_pipeline import input_pipeline
 from tfadvisor.timeline.memory import device_memory, device_memory_calls
 from tfadvisor.timeline.placement import host_ops
 from tfadvisor.timeline.steps import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.timeline.threads import host_threads
+from tfadvisor.timeline.tpu_clock import on_chip_clock
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
 from tfadvisor.xplane.runs import host_of
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.step_picture import StepPicture
 
 _NOT_SCHEDULING = NameFilter(
     ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True
@@ -42,6 +48,8 @@ SELECTION = Selection(
         "run_id": None,
         "instance_key": None,
         "program_id": None,
+        "device_offset_ps": None,
+        "device_duration_ps": None,
         "hlo_op": None,
         "hlo_module": None,
         "memcpy_details": None,
@@ -59,11 +67,15 @@ SELECTION = Selection(
 """The stats that a timeline is built from."""
 
 
-def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostTimeline:
+def build_host(
+    trace: HostTrace, chosen: tuple[int, int] | None = None, pictured_events: int | None = None
+) -> HostTimeline:
     """One host's devices, steps, breakdown, and what explains it.
 
-    chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold.
+    chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. pictured_events:
+    how many events the picture of a step may hold; None for no pictures.
     """
+    trace = on_chip_clock(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
     threads = host_threads(trace)
     devices = accelerators(trace, threads, host)
@@ -79,6 +91,11 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostT
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     classes = host_classes_of_time(activity)
     calls = dispatches(threads, threads.threads[steps.thread]) if steps.thread >= 0 else np.empty(0, np.int64)
+    pictures: tuple[StepPicture, ...] = ()
+    if pictured_events is not None:
+        from tfadvisor.timeline.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
+
+        pictures = step_pictures(threads, pipeline, active, activity, steps, pictured_events)
     return HostTimeline(
         host=host,
         path=trace.path,
@@ -98,6 +115,9 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None) -> HostT
         host_ops=host_ops(trace, threads, steps, pipeline),
         memory=device_memory(trace, threads, steps),
         memory_calls=device_memory_calls(threads, steps),
+        pictures=pictures,
+        calls=host_calls(threads, steps, activity.wait),
+        allocating=allocating_time(threads),
     )
 
 

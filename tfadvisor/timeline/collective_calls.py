@@ -35,7 +35,7 @@ class CollectiveCalls:
     it; exposed_from: when that begins, the end where it never does. step: the step it begins in, -1 outside of all. key:
     what the devices' calls of one collective share, -1 without one. bytes: of the message on one device, -1 where the
     trace does not say. group: how many devices exchange it, 0 likewise. kinds: of each label, by
-    the HLO where the trace has it, else by name.
+    the HLO where the trace has it, else by name. dtypes: of each label likewise, "" where neither says.
     """
 
     label: npt.NDArray[np.int32]
@@ -52,6 +52,7 @@ class CollectiveCalls:
     labels: tuple[str, ...]
     kinds: tuple[CollectiveKind, ...]
     modules: tuple[str, ...]
+    dtypes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Number of collectives."""
@@ -76,8 +77,10 @@ def collective_calls(device: Device, step: Int64Array, programs: Modules) -> Col
     names, place = tuple(index), np.array([index[text] for text in texts], np.int32)
     label = place[np.searchsorted(used, label_row)]
     module_names = tuple(ops.names[row] for row in modules.tolist())
-    kinds = [found.kind if (found := collective_of(name)) else CollectiveKind.OTHER for name in names]
-    size, group = _sizes(label, module, names, module_names, programs, kinds)
+    named = [collective_of(name) for name in names]
+    kinds = [one.kind if one else CollectiveKind.OTHER for one in named]
+    dtypes = [(one.dtype or "") if one else "" for one in named]
+    size, group = _sizes(label, module, names, module_names, programs, kinds, dtypes)
     alone = difference(device.collective, device.compute)
     return CollectiveCalls(
         label=label,
@@ -94,6 +97,7 @@ def collective_calls(device: Device, step: Int64Array, programs: Modules) -> Col
         labels=names,
         kinds=tuple(kinds),
         modules=module_names,
+        dtypes=tuple(dtypes),
     )
 
 
@@ -137,10 +141,11 @@ def _sizes(
     modules: tuple[str, ...],
     programs: Modules,
     kinds: list[CollectiveKind],
+    dtypes: list[str],
 ) -> tuple[Int64Array, Int64Array]:
     """(bytes, group size) of each call, by the HLO of its module; -1 and 0 where the trace does not hold it.
 
-    kinds: by label; what the HLO says takes the place of what the name says.
+    kinds, dtypes: by label; what the HLO says takes the place of what the name says.
     """
     size, group = np.full(len(label), -1, np.int64), np.zeros(len(label), np.int64)
     for index, name in enumerate(modules):
@@ -151,6 +156,7 @@ def _sizes(
                 chosen = (module == index) & (label == used)
                 size[chosen], group[chosen] = one.bytes, one.group_size or 0
                 kinds[used] = _OPCODES.get(one.kind, kinds[used])
+                dtypes[used] = one.dtype or dtypes[used]
     return size, group
 
 

@@ -14,7 +14,8 @@ _COPY_STARTS = (
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
-_TRANSFER_HLO = ("copy-start", "copy-done", "outfeed")
+_COPY_HLO = ("copy-start", "copy-done")
+_HOST_MEMORY = "S(5)"
 
 
 def device_class(name: str) -> DeviceClass:
@@ -37,7 +38,21 @@ def hlo_class(name: str) -> DeviceClass:
     bare = name.removeprefix("%")
     if bare.startswith("infeed"):
         return DeviceClass.INFEED
-    return DeviceClass.OTHER_COPY if bare.startswith(_TRANSFER_HLO) else DeviceClass.COMPUTE
+    if bare.startswith(_COPY_HLO):
+        return _direction(bare)
+    return DeviceClass.OTHER_COPY if bare.startswith("outfeed") else DeviceClass.COMPUTE
+
+
+def _direction(name: str) -> DeviceClass:
+    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first: XLA's memory space 5 is the host's."""
+    result = name.partition(" = ")[2]
+    ends = (result[1:] if result.startswith("(") else result.partition("((")[2]).split("}, ")
+    if len(ends) < 2:
+        return DeviceClass.OTHER_COPY
+    to_host, from_host = _HOST_MEMORY in ends[0], _HOST_MEMORY in ends[1]
+    if to_host == from_host:
+        return DeviceClass.OTHER_COPY if to_host else DeviceClass.D2D
+    return DeviceClass.D2H if to_host else DeviceClass.H2D
 
 
 def is_control_flow(hlo_name: str) -> bool:

@@ -12,7 +12,7 @@ from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.collective_calls import CollectiveCalls, collective_calls
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, union_of
 from tfadvisor.timeline.launches import Launches, launches_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.order_statistics import kept
@@ -69,7 +69,7 @@ class DeviceSummary:
     """One active device.
 
     covered_ps: time in which an event of a class runs, shape (steps, DeviceClass). lengths: of the compute events in
-    the counted steps, ps (see order_statistics). first_start: where a step's first event begins,
+    the counted steps, ps (see order_statistics). first_start: where work in a step begins,
     -1 where none does.
     """
 
@@ -95,6 +95,8 @@ def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceS
     compute = counted & (ops.kind == DeviceClass.COMPUTE)
     first = np.full(len(steps), np.iinfo(np.int64).max)
     np.minimum.at(first, step[step >= 0], ops.start[step >= 0])
+    works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
+    first = np.where(works_on, steps.starts, first)
     return DeviceSummary(
         name=device.name,
         kind=device.kind,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,7 @@ from tfadvisor.timeline.compiles import Compiled
 from tfadvisor.timeline.device_summary import DeviceSummary, summarize_device
 from tfadvisor.timeline.driver import host_classes_of_time
 from tfadvisor.timeline.frames import FrameShare
+from tfadvisor.timeline.host_calls import HostCalls
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.hot_ops import HotOps, hot_ops
 from tfadvisor.timeline.input_pipeline import InputPipeline
@@ -18,7 +21,11 @@ from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, differenc
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.placement import HostOps
+from tfadvisor.timeline.program_patterns import ProgramPatterns, program_patterns
 from tfadvisor.timeline.step_windows import in_counted_steps
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.step_picture import StepPicture
 
 
 @record
@@ -31,7 +38,9 @@ class HostSummary:
     counted steps, -1 when no thread dispatches any by name. waited_ps: how long it blocked in them. synchronising_ps: idle
     time in which it did, shape (active devices, steps). concurrency: summed device work over the time in which any device
     works. frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data. memory_calls: of
-    the driver's allocation in the counted steps.
+    the driver's allocation in the counted steps. pictures: only where they were asked for. allocating_ps: time of the
+    counted steps in which no device works and a thread allocates. patterns: of the first device's hottest program, None
+    on a CPU and without HLO.
     """
 
     host: str
@@ -55,6 +64,10 @@ class HostSummary:
     host_ops: HostOps
     memory: tuple[DeviceMemory, ...]
     memory_calls: int
+    pictures: tuple[StepPicture, ...] = ()
+    calls: HostCalls = HostCalls()
+    allocating_ps: int = 0
+    patterns: ProgramPatterns | None = None
 
 
 def summarize(host: HostTimeline) -> HostSummary:
@@ -89,7 +102,15 @@ def summarize(host: HostTimeline) -> HostSummary:
         host_ops=host.host_ops,
         memory=host.memory,
         memory_calls=host.memory_calls,
+        calls=host.calls,
+        allocating_ps=int(difference(host.allocating, together).within(lo, hi).sum()) if len(host.allocating) else 0,
+        patterns=_patterns(summaries, host),
+        pictures=host.pictures,
     )
+
+
+def _patterns(devices: tuple[DeviceSummary, ...], host: HostTimeline) -> ProgramPatterns | None:
+    return program_patterns(devices[0].ops, host.programs) if devices and devices[0].kind != "cpu" else None
 
 
 def _inner_boundaries(steps: Steps) -> Int64Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,11 +12,15 @@ from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.compiles import Compiled
 from tfadvisor.timeline.frames import FrameShare
+from tfadvisor.timeline.host_calls import HostCalls
 from tfadvisor.timeline.input_pipeline import InputPipeline
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.placement import HostOps
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.step_picture import StepPicture
 
 
 @record
@@ -24,7 +30,7 @@ class HostTimeline:
     takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
     programs: the HLO that the trace carries. dispatch_starts: of the driving thread. frames, compiles and pipeline are
     about the counted steps. pipeline is None without tf.data. memory_calls: of the driver's allocation in
-    the counted steps.
+    the counted steps. pictures: only where they were asked for. allocating: when any thread is inside such a call.
     """
 
     host: str
@@ -45,6 +51,9 @@ class HostTimeline:
     host_ops: HostOps
     memory: tuple[DeviceMemory, ...]
     memory_calls: int
+    pictures: tuple[StepPicture, ...] = ()
+    calls: HostCalls = HostCalls()
+    allocating: Intervals = EMPTY
 
     def active_devices(self) -> tuple[Device, ...]:
         """The devices that the breakdown is about, in its order."""

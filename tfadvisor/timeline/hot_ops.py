@@ -6,10 +6,14 @@ import numpy as np
 
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.cost import Costs
+from tfadvisor.hlo.dots import DotSize
 from tfadvisor.hlo.find_instruction import find_instruction
 from tfadvisor.hlo.find_modules import Modules
+from tfadvisor.hlo.flow import effect, inside, running_computations
+from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
 from tfadvisor.hlo.parameters import parameter_summary
+from tfadvisor.hlo.products import products
 from tfadvisor.hlo.source_location import location_of
 from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
@@ -25,7 +29,9 @@ class InProgram:
     """What the HLO says of an op. flops, matrix_flops: of one execution, None where part of it cannot be counted.
 
     bytes: read and written by one execution. file, line: of the user's program, "" and 0 when not known. op_name: the
-    framework's path to it.
+    framework's path to it. effect: the opcode that makes its result. products: the matrix products in it. in_loop:
+    whether a while loop runs it. scatters: whether it puts elements where an index says. tuned: False for a library's
+    convolution whose algorithm nobody chose, None for others.
     """
 
     opcode: str
@@ -35,6 +41,11 @@ class InProgram:
     file: str
     line: int
     op_name: str
+    effect: str = ""
+    products: tuple[DotSize, ...] = ()
+    in_loop: bool = False
+    scatters: bool = False
+    tuned: bool | None = None
 
 
 @record
@@ -85,15 +96,22 @@ def hot_ops(table: OpTable, programs: Modules) -> HotOps:
     np.minimum.at(first, group, place)
     order = np.argsort(-time, kind="stable")[:_MOST]
     before, total = np.cumsum(time[order]) - time[order], int(time.sum())
-    costs: dict[int, Costs] = {}
+    asked: dict[int, _Asked] = {}
     found = [
-        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs, costs)
+        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs, asked)
         for one in order[before < _ENOUGH * total].tolist()
     ]
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 
 
-def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules, costs: dict[int, Costs]) -> HotOp:
+class _Asked:
+    """What several ops of one program need of it."""
+
+    def __init__(self, program: Module) -> None:
+        self.costs, self.running = Costs(program), running_computations(program)
+
+
+def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules, asked: dict[int, _Asked]) -> HotOp:
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
@@ -102,20 +120,44 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
         instruction = find_instruction(program, op or kernel) if program is not None else None
         if program is None or instruction is None:
             return HotOp(op, kernel, module, total_ps, count, None)
-        cost = costs.setdefault(id(program), Costs(program)).of(instruction)
-        place = location_of(instruction)
+        if id(program) not in asked:
+            asked[id(program)] = _Asked(program)
+        known = _in_program(instruction, asked[id(program)])
     except TraceError:
         return HotOp(op, kernel, module, total_ps, count, None)
-    known = InProgram(
-        opcode=instruction.opcode,
+    return HotOp(instruction.name, kernel, module or program.name, total_ps, count, known)
+
+
+def _in_program(one: Instruction, asked: _Asked) -> InProgram:
+    cost, place = asked.costs.of(one), location_of(one)
+    return InProgram(
+        opcode=one.opcode,
         flops=None if cost.unknown else cost.flops,
         matrix_flops=None if cost.unknown else cost.matrix_flops,
         bytes=cost.bytes,
         file=place.file.rpartition("/")[2] if place else "",
         line=place.line if place else 0,
         op_name=place.op_name if place else "",
+        effect=effect(one),
+        products=products(one),
+        in_loop=asked.running.get(one.computation.id, False),
+        scatters=any(_scatters(part) for part in inside(one)),
+        tuned=_tuned(one),
     )
-    return HotOp(instruction.name, kernel, module or program.name, total_ps, count, known)
+
+
+def _scatters(one: Instruction) -> bool:
+    """A scatter that became a loop is one dynamic-update-slice after the other, which keep its name."""
+    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
+
+
+def _tuned(one: Instruction) -> bool | None:
+    """XLA's algorithm picker notes what it chose in the convolution's config."""
+    if not one.custom_call_target.startswith("__cudnn$conv"):
+        return None
+    config = one.config()
+    inner = config.get("cudnn_conv_backend_config", config)
+    return isinstance(inner, dict) and "algorithm" in inner
 
 
 def _program(table: OpTable, row: int, programs: Modules) -> Module | None:
@@ -129,15 +171,27 @@ def _program(table: OpTable, row: int, programs: Modules) -> Module | None:
     return named[0] if len(named) == 1 else None
 
 
-def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str]:
-    """(elements, "") of the program that takes most time, or (None, why not)."""
+def hottest_program(table: OpTable, programs: Modules) -> Module | None:
+    """The program whose compute ops take most time; None where the trace lacks it or holds it damaged."""
+    try:
+        return _hottest(table, table.of_class(DeviceClass.COMPUTE), programs)
+    except TraceError:
+        return None
+
+
+def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | None:
+    """Raises TraceError for damaged bytes."""
     programs_of = table.program[rows]
     if not programs.keys or not (programs_of >= 0).any():
-        return None, "the trace carries no HLO of the step's program"
+        return None
     time = np.bincount(programs_of[programs_of >= 0], table.total_ps[rows][programs_of >= 0])
-    top = int(rows[programs_of == int(np.argmax(time))][0])
+    return _program(table, int(rows[programs_of == int(np.argmax(time))][0]), programs)
+
+
+def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str]:
+    """(elements, "") of the program that takes most time, or (None, why not)."""
     try:
-        program = _program(table, top, programs)
+        program = _hottest(table, rows, programs)
         if program is None:
             return None, "the trace carries no HLO of the step's program"
         found = parameter_summary(program)

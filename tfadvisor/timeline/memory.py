@@ -65,9 +65,14 @@ def device_memory(trace: HostTrace, threads: Threads, steps: Steps) -> tuple[Dev
     return tuple(found)
 
 
+def blocks_on_memory(name: str) -> bool:
+    """Whether a call takes memory from the driver or gives it back, and waits for the device meanwhile."""
+    return name.startswith(_BLOCKING_CALLS) and "Async" not in name
+
+
 def device_memory_calls(threads: Threads, steps: Steps) -> int:
     """Calls of cudaMalloc, cudaFree and their kin in the counted steps: each waits for all work on the device."""
-    rows = [row for row, name in enumerate(threads.names) if name.startswith(_BLOCKING_CALLS)]
+    rows = [row for row, name in enumerate(threads.names) if blocks_on_memory(name)]
     if not rows:
         return 0
     return int(in_counted_steps(threads.start[is_in(threads.row, rows)], steps).sum())

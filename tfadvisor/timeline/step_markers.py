@@ -66,12 +66,13 @@ def _is_inside(inner: Marked, outer: Marked) -> bool:
 
 
 def _device_steps(trace: HostTrace) -> Marked | None:
-    """The device `Steps` line with most steps, and the steps of other devices that lie between them.
+    """The device `Steps` line with most steps, and those of other devices that lie between them.
 
+    A step of the same name on another device is the same step, even where that device ran it at another time.
     On a GPU such a line was drawn by the profiler's viewer and saved by an old version.
     """
     lines = trace.lines
-    found: list[tuple[Int64Array, Int64Array]] = []
+    found: list[tuple[Int64Array, Int64Array, list[str]]] = []
     name = "Steps line of the device"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
@@ -83,21 +84,25 @@ def _device_steps(trace: HostTrace) -> Marked | None:
         order = np.argsort(starts, kind="stable")
         order = order[(ends > starts)[order]]
         if len(order):
-            found.append((starts[order], ends[order]))
+            called = [trace.names.name[row] for row in trace.events.row[lo:hi][order].tolist()]
+            found.append((starts[order], ends[order], called))
         if is_derived("", int(lines.id[line])):
             name = "Steps line saved by the profiler's viewer"
     if not found:
         return None
     found.sort(key=lambda one: -len(one[0]))
-    starts, ends = found[0]
-    following = _following(starts, ends)
-    for more_starts, more_ends in found[1:]:
+    starts, ends, called = found[0]
+    following, known = _following(starts, ends), set(called)
+    for more_starts, more_ends, called in found[1:]:
         apart = union(starts, ends).within(more_starts, more_ends) == 0
+        apart &= np.array([name not in known for name in called], np.bool_)
+        known.update(called)
         starts, ends = np.append(starts, more_starts[apart]), np.append(ends, more_ends[apart])
         following = np.append(following, _following(more_starts[apart], more_ends[apart]))
     order = np.argsort(starts, kind="stable")
-    number = np.arange(len(starts), dtype=np.int64)
-    return Marked(starts[order], ends[order], following[order], number, -1, name)
+    starts, ends, following = starts[order], ends[order], following[order]
+    following[:-1] = np.minimum(following[:-1], starts[1:])  # another device's step ends the pause after one's own
+    return Marked(starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name)
 
 
 def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:

@@ -21,6 +21,8 @@ from tfadvisor.xplane.columns import HostTrace
 
 _SMALL_GAP = 0.02
 _COMPILING_SHARE = 0.2
+_WORTH_A_WINDOW = 0.02
+"""Device events that span less of the trace than this are no run to judge: two kernels of 2 µs in a trace of 8 ms."""
 _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
 
@@ -94,22 +96,26 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
 
 def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> Steps:
     """One step from the first to the last device event, or over all host events that are not the profiler's own."""
+    lo, hi = _host_window(threads)
+    about = "from the first to the last host event"
     active = [device for device in devices if device.is_active]
     if active:
-        lo = min(int(device.ops.start[0]) for device in active)
-        hi = max(int(device.ops.end.max()) for device in active)
-        about = "from the first to the last event on a device"
-    else:
-        own = np.ones(len(threads), np.bool_)
-        own[threads.everywhere(HostClass.PROFILER, HostClass.FRAME)] = False
-        own &= threads.end > threads.start
-        if not own.any():
-            own[:] = True
-        lo = int(threads.start[own].min()) if len(threads) else 0
-        hi = int(threads.end[own].max()) if len(threads) else 0
-        about = "from the first to the last host event"
+        first = min(int(device.ops.start[0]) for device in active)
+        last = max(int(device.ops.end.max()) for device in active)
+        if last - first >= _WORTH_A_WINDOW * (hi - lo):
+            lo, hi = first, last
+            about = "from the first to the last event on a device"
     one, end = np.array([lo], np.int64), np.array([max(hi, lo)], np.int64)
     return Steps(one, end, end, ("whole trace",), (StepKind.STEADY,), StepSource.WHOLE_TRACE, 0.2, driver, about)
+
+
+def _host_window(threads: Threads) -> tuple[int, int]:
+    own = np.ones(len(threads), np.bool_)
+    own[threads.everywhere(HostClass.PROFILER, HostClass.FRAME)] = False
+    own &= threads.end > threads.start
+    if not own.any():
+        own[:] = True
+    return (int(threads.start[own].min()), int(threads.end[own].max())) if len(threads) else (0, 0)
 
 
 def chosen_steps(steps: Steps, first: int, last: int) -> Steps:

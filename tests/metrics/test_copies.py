@@ -1,0 +1,71 @@
+"""Copies: time exact to 1 ps, bytes, and the kind of host memory."""
+
+from __future__ import annotations
+
+import pytest
+from support.exactly import picoseconds, us
+from support.trace_builder import TraceBuilder, trace
+
+
+def copying() -> TraceBuilder:
+    """Two steps of 100 on a GPU that computes 0 to 50 of each.
+
+    Each step: 4,000 bytes from pageable memory from 10 to 20, and 6,000 from pinned memory from 15 to 35.000001, so that
+    some copy to the device runs for 25.000001; 500 bytes back from 60 to 61. The second step has one more from pageable
+    memory of 2,000 bytes, 70 to 72.
+    """
+    builder = trace().steps(2, period=100)
+    for at in (0, 100):
+        builder.busy("GPU:0", (at, at + 50))
+        builder.copy("GPU:0", "H2D", at + 10, at + 20, size=4000, memory="pageable")
+        builder.copy("GPU:0", "H2D", at + 15, at + 35.000001, size=6000)
+        builder.copy("GPU:0", "D2H", at + 60, at + 61, size=500)
+    return builder.copy("GPU:0", "H2D", 170, 172, size=2000, memory="pageable")
+
+
+def test_copies_that_overlap_count_once_in_time_and_one_by_one_in_bytes() -> None:
+    """(25.000001 + 25.000001 + 2) / 2 µs and (10,000 + 12,000) / 2 bytes a step."""
+    metrics = copying().measure()
+
+    assert picoseconds(metrics, "h2d_ms_per_step") == us(26.000001)
+    assert metrics.value("h2d_bytes_per_step") == 11_000
+    assert picoseconds(metrics, "d2h_ms_per_step") == us(1)
+    assert metrics.value("d2h_bytes_per_step") == 500
+    assert metrics.value("d2h_copies_per_step") == 1
+    assert metrics.value("h2d_gb_s") == pytest.approx(22_000 / 52.000002e-6 / 1e9, rel=1e-12)
+
+
+def test_pageable_copies_are_told_by_number() -> None:
+    """Three of the five to the device, none of the two back."""
+    assert copying().measure().value("pageable_copy_share") == 3 / 7
+
+
+def test_copies_of_unknown_memory_are_neither() -> None:
+    metrics = trace().step(0, 100).busy("GPU:0", (0, 10)).copy("GPU:0", "H2D", 20, 30).measure()
+
+    assert metrics.value("pageable_copy_share") is None
+    assert "what kind of host memory" in metrics["pageable_copy_share"].reason
+
+
+def test_copies_outside_of_counted_steps_do_not_count() -> None:
+    """Markers of 60 every 100: the last step is cut off, and its copy with it."""
+    builder = trace().steps(3, period=100, span=60).busy("GPU:0", (0, 50), (100, 150), (200, 250))
+    builder.copy("GPU:0", "H2D", 60, 70, size=10).copy("GPU:0", "H2D", 210, 290, size=1_000_000)
+
+    metrics = builder.measure()
+
+    assert picoseconds(metrics, "h2d_ms_per_step") == us(5)
+    assert metrics.value("h2d_bytes_per_step") == 5
+
+
+def test_copies_are_a_mean_over_devices_and_hosts() -> None:
+    """Device-steps: 2 + 2 of host a, 1 of host b. 10 and 30 on a's devices in the first step alone, 60 on b: 100 / 5."""
+    builder = trace().host("a").steps(2, period=100)
+    for device, end in (("GPU:0", 10), ("GPU:1", 30)):
+        builder.busy(device, (50, 60), (150, 160)).copy(device, "H2D", 0, end, size=end * 100)
+    builder.host("b").step(0, 100).busy("GPU:0", (80, 90)).copy("GPU:0", "H2D", 0, 60, size=6000)
+
+    metrics = builder.measure()
+
+    assert picoseconds(metrics, "h2d_ms_per_step") == us(20)
+    assert metrics.value("h2d_bytes_per_step") == 2000

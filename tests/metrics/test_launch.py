@@ -1,0 +1,98 @@
+"""From launch call to kernel, exact to 1 ps."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.exactly import picoseconds, us
+from support.trace_builder import TraceBuilder, trace
+
+
+def with_graph(builder: TraceBuilder, at: float, correlation: int) -> TraceBuilder:
+    """A graph launched until at + 12, its first kernel 3 µs later, two more behind it and one on another stream."""
+    builder.call("cuGraphLaunch", at + 10, at + 12, correlation_id=correlation, device_id=0)
+    for stream, start, end in ((1, 15, 20), (1, 20, 25), (1, 26, 30), (2, 18, 22)):
+        line = f"Stream #{stream}(Compute)"
+        builder.on_line("/device:GPU:0", line, "node", at + start, at + end, correlation_id=correlation)
+    return builder
+
+
+def test_latency_is_of_free_streams_and_queueing_is_apart() -> None:
+    """`a` starts 10.000001 after its launch on a free stream, `c` 2.000003 on another. `b` waits 35 behind `a`, its
+    launch having ended at 25 while `a` runs until 60. Median of the free ones: 6.000002."""
+    builder = (
+        trace()
+        .step(0, 200)
+        .kernel("GPU:0", "a", 20.000001, 60, launched=(5, 10))
+        .kernel("GPU:0", "b", 60, 70, launched=(15, 25))
+        .kernel("GPU:0", "c", 33.500003, 40, launched=(30, 31.5), stream=2)
+    )
+
+    metrics = builder.measure()
+
+    assert picoseconds(metrics, "kernel_launch_latency_us") == us(6.000002)
+    assert picoseconds(metrics, "kernel_queue_us") == us(35)
+
+
+def test_a_kernel_that_starts_before_its_launch_call_returns_waited_0() -> None:
+    builder = trace().step(0, 100).kernel("GPU:0", "a", 8, 20, launched=(5, 10))
+
+    assert picoseconds(builder.measure(), "kernel_launch_latency_us") == 0
+
+
+def test_of_a_graph_only_the_first_kernel_has_a_latency() -> None:
+    """The graph's first kernel starts 3 after the launch; a kernel launched by itself 5 after its own: the median is 4.
+
+    Four of the five kernels come from the graph.
+    """
+    builder = with_graph(trace().step(0, 100), at=0, correlation=70)
+    builder.kernel("GPU:0", "single", 50, 60, launched=(40, 45))
+
+    metrics = builder.measure()
+
+    assert picoseconds(metrics, "kernel_launch_latency_us") == us(4)
+    assert metrics.value("graph_kernel_share") == 4 / 5
+    assert metrics.value("graph_launches_per_step") == 1
+    assert metrics.value("kernel_queue_us") is None
+
+
+def test_each_launch_of_a_graph_counts_once_a_step() -> None:
+    """Two launches a step over two steps: 4 latencies of 3, 16 kernels."""
+    builder = trace().steps(2, period=100)
+    for index in range(4):
+        with_graph(builder, at=index * 50, correlation=70 + index)
+
+    metrics = builder.measure()
+    (device,) = builder.build().hosts[0].devices
+
+    assert device.launches.latency.tolist() == [3_000_000] * 4
+    assert (device.launches.linked, device.launches.in_graphs, device.launches.graphs) == (16, 16, 4)
+    assert metrics.value("graph_launches_per_step") == 2
+
+
+def test_latencies_of_two_gpus_come_together() -> None:
+    """1 and 2 on one device, 6 on the other: the median is 2."""
+    builder = trace().step(0, 100)
+    builder.kernel("GPU:0", "k", 11, 20, launched=(5, 10)).kernel("GPU:0", "k", 32, 40, launched=(25, 30))
+
+    metrics = builder.kernel("GPU:1", "k", 56, 60, launched=(45, 50)).measure()
+
+    assert picoseconds(metrics, "kernel_launch_latency_us") == us(2)
+
+
+def test_kernels_without_a_launch_have_no_latency_and_say_so() -> None:
+    metrics = trace().step(0, 100).busy("GPU:0", (0, 10)).measure()
+
+    assert metrics.value("kernel_launch_latency_us") is None
+    assert "linked to its launch" in metrics["kernel_launch_latency_us"].reason
+
+
+def test_dispatches_of_a_coordinator_without_devices_are_no_steps_dispatches() -> None:
+    """Two dispatches in each of the worker's four steps; the coordinator's hundred belong to none."""
+    builder = trace().host("worker").steps(4, period=100)
+    for at in np.arange(0, 400, 50).tolist():
+        builder.call("PjitFunction(step)", at + 1, at + 5).busy("GPU:0", (at + 10, at + 40))
+    builder.host("coordinator")
+    for at in range(100):
+        builder.call(f"PjitFunction(schedule_{at})", at * 7, at * 7 + 1 + at % 5)
+
+    assert builder.measure().value("dispatches_per_step") == 2
