@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,23 @@ def test_a_summary_survives_the_way_back_from_a_process() -> None:
     before, after = (measure(merge("run", "run", one)) for one in (hosts, back))
     assert {name: one.value for name, one in before.items()} == {name: one.value for name, one in after.items()}
     assert after.fact("late_host") == before.fact("late_host") == "host-02"
+
+
+def test_a_killed_process_is_a_lack_of_memory_not_a_fault(
+    always_processes: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Killed(ThreadPoolExecutor):
+        def __init__(self, workers: int, **_: object) -> None:
+            super().__init__(workers)
+
+        def submit(self, *_: object, **__: object) -> Future[None]:  # type: ignore[override]
+            broken: Future[None] = Future()
+            broken.set_exception(BrokenProcessPool("a child process terminated abruptly"))
+            return broken
+
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", Killed)
+
+    with pytest.raises(TraceError, match="killed, most likely for lack of memory") as caught:
+        analyze_run(run_in(run_of(2).write(tmp_path / "run")), Options(processes=2))
+
+    assert caught.value.place == str(tmp_path / "run")

@@ -36,7 +36,7 @@ def read_hosts(
 ) -> tuple[HostSummary, ...]:
     """In the files' order. processes: how many may work at once. detail: with pictures of steps.
 
-    Raises the first host's TraceError.
+    Raises the first host's TraceError, or one that says that a process was killed.
     """
     events = min(max(_PICTURED_EVENTS // len(files), 500), 4_000) if detail and files else None
     sizes = [_unpacked(file) for file in files]
@@ -46,6 +46,7 @@ def read_hosts(
         return tuple(read_host(file, steps, progress, events) for file in files)
 
     from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  (20 ms)
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
     with ProcessPoolExecutor(working, mp_context=get_context("spawn")) as pool:
@@ -59,6 +60,12 @@ def read_hosts(
                 elif progress is not None and not done.cancelled():
                     progress(waiting[done], 1, 1)
             return tuple(one.result() for one in in_order)
+        except BrokenProcessPool as error:
+            raise TraceError(
+                str(files[0].parent),
+                "could not be read: a process that read one of its hosts was killed, most likely for lack of memory.",
+                "Analyse one host at a time with --host NAME, or on a machine with more memory.",
+            ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
