@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfadvisor.advise import Options, analyze_run
+from tfadvisor.advise import Options, analyze_run, draw_run
 from tfadvisor.cli.arguments import Parser, gigabytes_per_second, parameter_count, step_range
 from tfadvisor.errors import UsageError
 from tfadvisor.read_hosts import Progress
@@ -25,6 +25,7 @@ Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written
 _EXAMPLES = """\
 Examples:
   tfadvisor analyze logdir/
+  tfadvisor analyze logdir/ --format html -o report.html
   tfadvisor analyze logdir/ --run 2026_01_31_12_00_00 --details
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb --format json -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
@@ -71,7 +72,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     output = parser.add_argument_group("output")
     output.add_argument(
-        "-f", "--format", choices=["text", "json", "markdown"], default="text", help="form of the report (text)"
+        "-f", "--format", choices=["text", "json", "markdown", "html"], default="text", help="form of the report (text)"
     )
     output.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the report to a file instead of standard output"
@@ -91,14 +92,19 @@ def analyze(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         processes=os.cpu_count() or 1,
     )
+    if arguments.format == "html" and arguments.output is None and sys.stdout.isatty():
+        raise UsageError("--format html is a page for a browser. Give a file to write it to: -o report.html")
     chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
     if arguments.output is not None:
         _check_outside(arguments.output, arguments.path)
     if number > 1 and arguments.run is None:
         _note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
-    with _progress(chosen) as progress:
-        report = analyze_run(chosen, options, progress)
-    _write(report, arguments.format, arguments.output, details=arguments.details)
+    if arguments.format == "html":
+        report = _write_page(chosen, options, arguments.output)
+    else:
+        with _progress(chosen) as progress:
+            report = analyze_run(chosen, options, progress)
+        _write(report, arguments.format, arguments.output, details=arguments.details)
     for broken in report.broken:
         _note(f"{broken.name}: {broken.error}")
     return exit_code(report, Severity(arguments.fail_on) if arguments.fail_on else None)
@@ -110,6 +116,16 @@ def exit_code(report: Report, fail_on: Severity | None) -> int:
     if fail_on is not None and worst is not None and worst.rank >= fail_on.rank:
         return 1
     return 5 if report.broken else 0
+
+
+def _write_page(run: Run, options: Options, output: Path | None) -> Report:
+    """Writes the page and returns the report in it."""
+    from tfadvisor.report.html import as_html  # noqa: PLC0415
+
+    with _progress(run) as progress:
+        page = draw_run(run, options, progress)
+    _put(as_html([page]), output)
+    return page.report
 
 
 def _write(report: Report, form: str, output: Path | None, *, details: bool) -> None:
@@ -129,6 +145,10 @@ def _write(report: Report, form: str, output: Path | None, *, details: bool) -> 
             print_report(report, sys.stdout, details=details)
             return
         text = as_text(report, details=details)
+    _put(text, output)
+
+
+def _put(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
     else:
@@ -136,10 +156,13 @@ def _write(report: Report, form: str, output: Path | None, *, details: bool) -> 
 
 
 def _replace_file(path: Path, text: str) -> None:
-    """Written beside the target and renamed, so that a reader never sees half a report."""
+    """Written beside the target and renamed, so that a reader never sees half a report. A device or pipe stays one."""
     import tempfile  # noqa: PLC0415  (10 ms that only an output file needs)
 
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

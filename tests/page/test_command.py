@@ -1,0 +1,73 @@
+"""`tfadvisor analyze --format html`: a file, a pipe, never a terminal full of markup."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = Path(sys.executable).parent / "tfadvisor"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+PAGE = [str(COMMAND), "analyze", str(FIXTURES / "jax-logging"), "--format", "html"]
+
+
+def test_the_page_is_written_to_the_file(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+
+    done = subprocess.run([*PAGE, "-o", target], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert '"bottleneck":"host"' in target.read_text(encoding="utf-8")
+
+
+def test_a_pipe_gets_the_same_page(tmp_path: Path) -> None:
+    subprocess.run([*PAGE, "-o", tmp_path / "report.html"], check=True)
+
+    piped = subprocess.run(PAGE, capture_output=True, check=True)
+
+    assert piped.stdout == (tmp_path / "report.html").read_bytes()
+
+
+def test_a_terminal_is_told_to_name_a_file() -> None:
+    ours, theirs = pty.openpty()
+    done = subprocess.run(PAGE, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(theirs)
+    os.close(ours)
+
+    assert done.returncode == 2
+    assert "-o report.html" in done.stderr
+
+
+def test_findings_decide_the_exit_code_as_for_every_format(tmp_path: Path) -> None:
+    done = subprocess.run([*PAGE, "-o", tmp_path / "report.html", "--fail-on", "medium"], check=False)
+
+    assert done.returncode == 1
+    assert (tmp_path / "report.html").exists()
+
+
+def test_the_text_report_loads_nothing_of_the_page() -> None:
+    code = (
+        "import sys; from tfadvisor.cli.main import guarded_main; "
+        f"guarded_main(['analyze', {str(FIXTURES / 'jax-logging')!r}, '--format', 'json']); "
+        "names = [name for name in sys.modules if name.startswith('tfadvisor.')]; "
+        "sys.stderr.write(str([name for name in names if 'page' in name or 'picture' in name]))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr == "[]"
+
+
+def test_a_pipe_named_as_the_file_stays_a_pipe(tmp_path: Path) -> None:
+    """`-o /dev/null` as root would otherwise put a file in the device's place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([*PAGE, "-o", pipe]) as command:
+        text = pipe.read_text(encoding="utf-8")
+
+    assert command.returncode == 0
+    assert text.startswith("<!doctype html>")
+    assert pipe.is_fifo()

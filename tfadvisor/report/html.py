@@ -1,0 +1,20 @@
+"""The report as one page that needs nothing else: no network, no server, no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tfadvisor.page.encode import encode
+from tfadvisor.page.model import PageData
+
+_TEMPLATE = Path(__file__).parents[1] / "page" / "page.html"
+_PLACE = '<script id="data" type="application/json"></script>'
+
+
+def as_html(pages: Sequence[PageData], trace_viewer: str | None = None) -> str:
+    """One run or several; the page shows the first and compares it with any other. trace_viewer: as for encode."""
+    before, found, after = _TEMPLATE.read_text(encoding="utf-8").partition(_PLACE)
+    assert found, f"{_TEMPLATE} has no place for the data"
+    opening, closing = _PLACE[: -len("</script>")], "</script>"
+    return f"{before}{opening}{encode(pages, trace_viewer)}{closing}{after}"

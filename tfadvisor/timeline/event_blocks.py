@@ -1,0 +1,125 @@
+"""Events of many lanes as no more rows than a drawing needs: the smallest neighbours merged into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.record import record
+from tfadvisor.timeline.intervals import Int64Array
+
+_PIXELS = 4096
+"""What begins within this part of the step cannot be told apart on a screen."""
+
+
+@record
+class LaneRows:
+    """The events of one lane, any order, ps. name: index into names, -1 without one."""
+
+    depth: npt.NDArray[np.int32]
+    start: Int64Array
+    end: Int64Array
+    kind: npt.NDArray[np.int8]
+    name: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+
+
+@record
+class EventBlocks:
+    """One row an event or a block of events, by lane, depth and start.
+
+    start: ps from the step's. kind: of a block the one that takes most of it. name: index into names, -1 for blocks and
+    for events without one. events: how many a block stands for, 1 for an event itself. busy: ps in which they run, the
+    length of an event.
+    """
+
+    lane: npt.NDArray[np.int32]
+    depth: npt.NDArray[np.int32]
+    start: Int64Array
+    length: Int64Array
+    kind: npt.NDArray[np.int8]
+    name: npt.NDArray[np.int32]
+    events: Int64Array
+    busy: Int64Array
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.start)
+
+
+def event_blocks(lanes: Sequence[LaneRows], lo: int, span: int, most: int) -> EventBlocks:
+    """lo, span: of the step, in which all events lie. most: how many rows there may be."""
+    lane = np.concatenate([np.full(len(one.start), number, np.int32) for number, one in enumerate(lanes)])
+    depth, start, end, kind, name = (
+        np.concatenate([getattr(one, column) for one in lanes]) for column in ("depth", "start", "end", "kind", "name")
+    )
+    order = np.lexsort((start, depth, lane))
+    lane, name, depth, kind = lane[order], name[order], depth[order], kind[order]
+    start, end = start[order] - lo, end[order] - lo
+    first = _blocks(lane, depth, start, end, most, span)
+    events = np.diff(np.append(first, len(start)))
+    shown, names = _shown_names(lane[first], np.where(events == 1, name[first], -1), [one.names for one in lanes])
+    return EventBlocks(
+        lane=lane[first],
+        depth=depth[first],
+        start=start[first],
+        length=(np.maximum.reduceat(end, first) if len(first) else end[:0]) - start[first],
+        kind=_commonest(kind, end - start, first),
+        name=shown,
+        events=events,
+        busy=np.add.reduceat(end - start, first) if len(first) else end[:0],
+        names=names,
+    )
+
+
+def _shown_names(
+    lane: npt.NDArray[np.int32], name: npt.NDArray[np.int32], names: Sequence[tuple[str, ...]]
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """(places of the names that are drawn, those names). names: by lane."""
+    place: dict[str, int] = {}
+    found = [
+        place.setdefault(names[of][one], len(place)) if one >= 0 else -1
+        for of, one in zip(lane.tolist(), name.tolist(), strict=True)
+    ]
+    return np.array(found, np.int32), tuple(place)
+
+
+def _blocks(
+    lane: npt.NDArray[np.int32],
+    depth: npt.NDArray[np.int32],
+    start: Int64Array,
+    end: Int64Array,
+    most: int,
+    span: int,
+) -> Int64Array:
+    """First row of each block; rows by lane, depth and start.
+
+    The longest half of `most` stay by themselves. Neighbours among the rest that begin in the same pixel become one block,
+    and where that leaves too many, those that begin in the same two pixels, four, eight.
+    """
+    count = len(start)
+    if count <= most:
+        return np.arange(count)
+    length = end - start
+    tall = length > np.partition(length, count - most // 2)[count - most // 2]
+    alone = np.append(True, (lane[1:] != lane[:-1]) | (depth[1:] != depth[:-1])) | tall
+    alone[1:] |= tall[:-1]
+    pixel = max(span // _PIXELS, 1)
+    while True:
+        place = start // pixel
+        opens = alone | np.append(True, place[1:] != place[:-1])
+        if int(opens.sum()) <= most or pixel > span:
+            return np.flatnonzero(opens)
+        pixel *= 2
+
+
+def _commonest(kind: npt.NDArray[np.int8], length: Int64Array, first: Int64Array) -> npt.NDArray[np.int8]:
+    """The kind that takes most time in each block."""
+    block = np.zeros(len(kind), np.int64)
+    block[first[1:]] = 1
+    time = np.zeros((len(first), int(kind.max(initial=0)) + 1), np.int64)
+    np.add.at(time, (np.cumsum(block), kind), length)
+    return np.asarray(time.argmax(axis=1), np.int8)

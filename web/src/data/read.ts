@@ -1,0 +1,16 @@
+import { FORMAT, type Data, type Texts } from "./model.js";
+
+/** The data that the report was written with. Throws when it is missing or of another version. */
+export function readData(root: Document): Data {
+  const content = root.getElementById("data")?.textContent ?? "";
+  if (content.trim() === "") throw new Error("This page holds no report: it is the empty template.");
+  const data = JSON.parse(content) as Data;
+  if (data.format !== FORMAT) throw new Error(`This page reads data of format ${FORMAT} and was given ${data.format}.`);
+  return data;
+}
+
+/** A column of texts, however it is written; null where there is none. */
+export function texts(column: Texts | (number | null)[] | undefined, rows: number): (string | null)[] {
+  if (column === undefined || Array.isArray(column)) return new Array<string | null>(rows).fill(null);
+  return column.code.map((code) => column.texts[code] ?? null);
+}

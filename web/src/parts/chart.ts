@@ -1,0 +1,83 @@
+/** ECharts on a canvas, with only the parts that this page draws; drawn when it comes into view. */
+import { BarChart, ScatterChart } from "echarts/charts";
+import { GridComponent, TooltipComponent } from "echarts/components";
+import * as echarts from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { h } from "../dom.js";
+import { THEME_CHANGED, palette, type Palette } from "./theme.js";
+
+echarts.use([BarChart, ScatterChart, GridComponent, TooltipComponent, CanvasRenderer]);
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+export type Option = echarts.EChartsCoreOption;
+
+export interface Chart {
+  element: HTMLElement;
+  /** Draws again, after what the option is made of has changed. */
+  redraw(): void;
+  /** The index on the first axis under a point of the chart. */
+  indexAt(x: number, y: number): number | null;
+}
+
+interface Wanted {
+  label: string;
+  height: number;
+  option: (colours: Palette, width: number) => Option;
+  signal: AbortSignal;
+}
+
+export function chart({ label, height, option, signal }: Wanted): Chart {
+  const element = h("div", { class: "chart", role: "img", "aria-label": label, css: { height: `${height}px` } });
+  let drawn: echarts.ECharts | null = null;
+  const redraw = (): void => {
+    if (drawn === null) return;
+    drawn.resize();
+    drawn.setOption({ animation: false, textStyle: { fontFamily: FONT }, ...option(palette(), element.clientWidth) }, true);
+  };
+  const seen = new IntersectionObserver((entries) => {
+    if (drawn !== null || !entries.some((entry) => entry.isIntersecting)) return;
+    drawn = echarts.init(element, null, { renderer: "canvas" });
+    redraw();
+  }, { rootMargin: "200px" });
+  seen.observe(element);
+  const sized = new ResizeObserver(() => { redraw(); });
+  sized.observe(element);
+  document.addEventListener(THEME_CHANGED, redraw, { signal });
+  signal.addEventListener("abort", () => {
+    seen.disconnect();
+    sized.disconnect();
+    drawn?.dispose();
+  });
+  return {
+    element,
+    redraw,
+    indexAt: (x, y) => {
+      const point: unknown = drawn?.convertFromPixel({ gridIndex: 0 }, [x, y]);
+      return Array.isArray(point) && typeof point[0] === "number" ? point[0] : null;
+    },
+  };
+}
+
+/** Tooltips are drawn on the canvas, never as markup. */
+export function tooltip(colours: Palette): Record<string, unknown> {
+  return {
+    renderMode: "richText",
+    backgroundColor: colours.surface,
+    borderColor: colours.line,
+    borderWidth: 1,
+    padding: [8, 12],
+    textStyle: { color: colours.text, fontSize: 12, lineHeight: 18 },
+    confine: true,
+  };
+}
+
+export function axisStyle(colours: Palette): Record<string, unknown> {
+  return {
+    axisLine: { lineStyle: { color: colours.line } },
+    axisTick: { lineStyle: { color: colours.line } },
+    axisLabel: { color: colours.dim, fontSize: 12, hideOverlap: true },
+    splitLine: { lineStyle: { color: colours.line, opacity: 0.6 } },
+    nameTextStyle: { color: colours.dim, fontSize: 12 },
+  };
+}

@@ -1,0 +1,66 @@
+/** A part of the page with a heading; what all sections are made of. */
+import { freshId, h } from "../dom.js";
+import type { Data, Run } from "../data/model.js";
+import type { Class } from "../data/classes.js";
+
+/** What a section is made from. other: the run to compare with. signal: ends when another run is shown. */
+export interface View {
+  data: Data;
+  run: Run;
+  other: Run | null;
+  signal: AbortSignal;
+  links: Links;
+}
+
+/** How sections reach each other. */
+export interface Links {
+  /** Shows a drawn step, if there is one, with a class of time highlighted; false when there is none. */
+  showTimeline: (host: string, index: number | null, kind: Class | null) => boolean;
+}
+
+export interface Section {
+  id: string;
+  title: string;
+  /** What stands beside its name in the list of sections. */
+  note?: string;
+  element: HTMLElement;
+}
+
+export function section(id: string, title: string, note: string, ...children: (Node | null)[]): Section {
+  const heading = h("h2", { id: `${id}-title` }, title, note === "" ? null : h("span", { class: "note" }, note));
+  return { id, title, note, element: h("section", { id, "aria-labelledby": `${id}-title`, tabindex: -1 }, heading, ...children) };
+}
+
+export function empty(text: string): HTMLElement {
+  return h("p", { class: "dim empty" }, text);
+}
+
+/** A control with its name beside it. */
+export function labelled(name: string, control: HTMLElement): HTMLElement {
+  control.id ||= freshId("control");
+  return h("span", { class: "labelled" }, h("label", { for: control.id }, name), control);
+}
+
+export function select(options: string[], chosen: number, onChoose: (index: number) => void): HTMLSelectElement {
+  const element = h("select", null, ...options.map((text, index) => h("option", { value: index, selected: index === chosen }, text)));
+  element.addEventListener("change", () => { onChoose(element.selectedIndex); });
+  return element;
+}
+
+/** The same content as a table, hidden until asked for; made when it is first shown. */
+export function asTable(about: string, make: () => HTMLElement): HTMLElement {
+  const details = h("details", { class: "as-table" }, h("summary", null, about));
+  details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(make()); });
+  return details;
+}
+
+/** A plain table for a few rows. */
+export function smallTable(label: string, heads: { title: string; number?: boolean }[], rows: (Node | string)[][]): HTMLElement {
+  const side = (place: number): string | null => (heads[place]?.number === true ? "number" : null);
+  return h(
+    "div",
+    { class: "table-frame", tabindex: 0, role: "region", "aria-label": label },
+    h("table", null, h("thead", null, h("tr", null, ...heads.map((one, place) => h("th", { scope: "col", class: side(place) }, one.title)))),
+      h("tbody", null, ...rows.map((cells) => h("tr", null, ...cells.map((cell, place) => (place === 0 ? h("th", { scope: "row" }, cell) : h("td", { class: side(place) }, cell))))))),
+  );
+}

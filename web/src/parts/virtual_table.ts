@@ -1,0 +1,174 @@
+/** A table of any length: only the rows in view exist. Sorted by its headings, filtered from outside. */
+import { append, h, replaceChildren } from "../dom.js";
+
+const ROW = 32;
+const BEYOND = 8;
+
+export interface ColumnOf {
+  id: string;
+  title: string;
+  about?: string;
+  /** A CSS grid track. */
+  width: string;
+  number?: boolean;
+  /** The least width of the table in which the column is shown, px. */
+  from?: number;
+  /** What rows are sorted by; null comes last. */
+  value: (row: number) => number | string | null;
+  cell: (row: number) => Node | string;
+}
+
+export interface Wanted {
+  label: string;
+  rows: number;
+  columns: ColumnOf[];
+  sortBy: string;
+  ascending?: boolean;
+  height?: number;
+  onChoose?: (row: number) => void;
+  empty?: string;
+  signal: AbortSignal;
+}
+
+export interface VirtualTable {
+  element: HTMLElement;
+  /** Shows the rows for which it holds; returns how many. */
+  filter(keep: ((row: number) => boolean) | null): number;
+  choose(row: number): void;
+}
+
+export function virtualTable(wanted: Wanted): VirtualTable {
+  const { rows, columns, onChoose } = wanted;
+  let sortBy = wanted.sortBy;
+  let ascending = wanted.ascending ?? false;
+  let keep: ((row: number) => boolean) | null = null;
+  let order: number[] = [];
+  let chosen = -1;
+  let from = -1;
+  let to = -1;
+  let shown = columns;
+
+  const head = h("div", { class: "vt-head", role: "row", "aria-rowindex": 1 });
+  const body = h("div", { class: "vt-rows" });
+  const space = h("div", { class: "vt-space", role: "rowgroup" }, body);
+  const table = h("div", { role: "table", "aria-label": wanted.label }, h("div", { role: "rowgroup", class: "vt-top" }, head), space);
+  const scroller = h("div", { class: "vt-scroll", tabindex: 0, role: "group", "aria-label": `${wanted.label}, scrolls` }, table);
+  const nothing = h("p", { class: "dim vt-empty", hidden: true }, wanted.empty ?? "No row matches.");
+  const element = h("div", { class: "vt-frame" }, scroller, nothing);
+
+  const draw = (): void => {
+    const first = Math.max(Math.floor(scroller.scrollTop / ROW) - BEYOND, 0);
+    const last = Math.min(Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW) + BEYOND, order.length);
+    if (first === from && last === to) return;
+    from = first;
+    to = last;
+    body.style.transform = `translateY(${first * ROW}px)`;
+    body.replaceChildren(...order.slice(first, last).map((row, place) => line(row, first + place)));
+  };
+
+  const line = (row: number, place: number): HTMLElement => {
+    const element_ = h("div", {
+      class: `vt-row${row === chosen ? " chosen" : ""}${onChoose === undefined ? "" : " can"}`,
+      role: "row",
+      "aria-rowindex": place + 2,
+      "aria-current": row === chosen ? "true" : null,
+    });
+    for (const column of shown) {
+      const cell = h("div", { role: "cell", class: column.number === true ? "number" : null });
+      append(cell, column.cell(row));
+      element_.append(cell);
+    }
+    if (onChoose !== undefined) element_.addEventListener("click", () => { choose(row); });
+    return element_;
+  };
+
+  const choose = (row: number): void => {
+    chosen = row;
+    again();
+    onChoose?.(row);
+  };
+
+  const again = (): void => {
+    from = to = -1;
+    draw();
+  };
+
+  const arrange = (): void => {
+    const column = columns.find((one) => one.id === sortBy) ?? columns[0]!;
+    const all = Array.from({ length: rows }, (_, row) => row);
+    const kept = keep === null ? all : all.filter(keep);
+    const values = new Array<number | string | null>(rows);
+    for (const row of kept) values[row] = column.value(row);
+    const sign = ascending ? 1 : -1;
+    order = kept.sort((a, b) => sign * compare(values[a] ?? null, values[b] ?? null, sign) || a - b);
+    space.style.height = `${order.length * ROW}px`;
+    scroller.style.height = `${Math.min((order.length + 1) * ROW + 2, wanted.height ?? 480)}px`;
+    table.setAttribute("aria-rowcount", String(order.length + 1));
+    scroller.hidden = order.length === 0;
+    nothing.hidden = order.length > 0;
+    again();
+  };
+
+  const heading = (): void => {
+    replaceChildren(head);
+    for (const column of shown) {
+      const sorted = column.id === sortBy;
+      const button = h("button", { type: "button", title: column.about, on: { click: () => { sort(column); } } }, column.title, h("span", { "aria-hidden": "true", class: "arrow" }, sorted ? (ascending ? "▲" : "▼") : ""));
+      head.append(h("div", { role: "columnheader", class: column.number === true ? "number" : null, "aria-sort": sorted ? (ascending ? "ascending" : "descending") : "none" }, button));
+    }
+  };
+
+  const sort = (column: ColumnOf): void => {
+    ascending = column.id === sortBy ? !ascending : column.number !== true;
+    sortBy = column.id;
+    heading();
+    arrange();
+    head.querySelectorAll("button")[shown.indexOf(column)]?.focus();
+  };
+
+  const fit = (): void => {
+    const width = element.clientWidth || 1200;
+    const fitting = columns.filter((column) => width >= (column.from ?? 0));
+    element.style.setProperty("--tracks", fitting.map((column) => column.width).join(" "));
+    if (fitting.length !== shown.length) {
+      shown = fitting;
+      heading();
+    }
+    again();
+  };
+
+  scroller.addEventListener("scroll", draw, { passive: true });
+  scroller.addEventListener("keydown", (event) => {
+    if (onChoose === undefined || event.target !== scroller || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+    const place = order.indexOf(chosen) + (event.key === "ArrowDown" ? 1 : -1);
+    const next = order[Math.max(place, 0)];
+    if (next === undefined) return;
+    event.preventDefault();
+    const top = Math.max(place, 0) * ROW;
+    if (top < scroller.scrollTop) scroller.scrollTop = top;
+    if (top + 2 * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * ROW - scroller.clientHeight;
+    choose(next);
+  });
+  const sized = new ResizeObserver(fit);
+  sized.observe(element);
+  wanted.signal.addEventListener("abort", () => { sized.disconnect(); });
+  heading();
+  arrange();
+  return {
+    element,
+    filter: (condition) => {
+      keep = condition;
+      scroller.scrollTop = 0;
+      arrange();
+      return order.length;
+    },
+    choose,
+  };
+}
+
+/** Nulls last, whichever way is sorted. */
+function compare(a: number | string | null, b: number | string | null, sign: number): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? sign : -sign;
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b));
+}

@@ -1,0 +1,88 @@
+/** The input pipeline as a tree, and the calls that the training loop makes. */
+import type { Pipeline, Stage } from "../data/model.js";
+import { texts } from "../data/read.js";
+import { h } from "../dom.js";
+import { section, smallTable, type Section, type View } from "../parts/section.js";
+import { count, duration } from "../words.js";
+
+/** null when the trace shows neither. */
+export function input(view: View): Section | null {
+  const { pipelines } = view.run;
+  const calls = callTable(view);
+  if (pipelines.length === 0 && calls === null) return null;
+  return section(
+    "input",
+    "Input and training loop",
+    "",
+    ...pipelines.map((one) => pipeline(one, pipelines.length > 1)),
+    pipelines.length === 0 ? h("p", { class: "dim" }, "The trace shows no tf.data pipeline.") : null,
+    calls,
+  );
+}
+
+function pipeline(found: Pipeline, several: boolean): HTMLElement {
+  const most = Math.max(...found.stages.map((stage) => stage.wall_ms), 1e-12);
+  const slowest = found.stages.reduce((best, stage) => (stage.wall_ms > best.wall_ms ? stage : best), found.stages[0]!);
+  const roots = found.stages.filter((stage) => parentOf(stage, found.stages) === null);
+  return h(
+    "div",
+    { class: "pipeline" },
+    several ? h("h3", null, found.host) : null,
+    h("p", { class: "dim small" }, "From the consumer down to the source. Bars: the time a step that a stage takes at least, by itself and with its parallelism."),
+    h("ul", { class: "tree" }, ...roots.map((stage) => branch(stage, found.stages, most, slowest))),
+  );
+}
+
+function parentOf(stage: Stage, stages: Stage[]): Stage | null {
+  let path = stage.path;
+  while (path.includes("::")) {
+    path = path.slice(0, path.lastIndexOf("::"));
+    const parent = stages.find((one) => one.path === path);
+    if (parent !== undefined) return parent;
+  }
+  return null;
+}
+
+function branch(stage: Stage, stages: Stage[], most: number, slowest: Stage): HTMLElement {
+  const below = stages.filter((one) => parentOf(one, stages) === stage);
+  const settings = Object.entries(stage.settings);
+  const facts = [
+    `${duration(stage.ms_per_step)} of work a step`,
+    stage.parallelism > 1 ? `${count(stage.parallelism)} at once` : "one at a time",
+    `${count(Math.round(stage.calls_per_step * 10) / 10)} calls a step`,
+    stage.python ? "runs Python" : "",
+  ].filter((one) => one !== "");
+  return h(
+    "li",
+    null,
+    h("div", { class: "stage" },
+      h("span", { class: "stage-name" }, stage.kind, stage.name === "" ? null : h("span", { class: "dim" }, ` ${stage.name}`), stage === slowest ? h("span", { class: "chip" }, "slowest") : null),
+      h("strong", { class: "number" }, duration(stage.wall_ms)),
+      h("span", { class: "stage-track", "aria-hidden": "true" }, h("span", { class: "k-input", css: { width: `${Math.max((stage.wall_ms / most) * 100, 0.5)}%` } })),
+      h("span", { class: "dim small stage-facts" }, facts.join(", "))),
+    settings.length === 0 ? null : h("details", { class: "as-table" }, h("summary", null, "Settings in the trace"), h("dl", { class: "facts" }, ...settings.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))))),
+    below.length === 0 ? null : h("ul", null, ...below.map((one) => branch(one, stages, most, slowest))),
+  );
+}
+
+function callTable(view: View): HTMLElement | null {
+  const columns = view.run.calls;
+  const rows = columns.host_ms?.length ?? 0;
+  if (rows === 0) return null;
+  const [host, place, inner] = [texts(columns.host, rows), texts(columns.place, rows), texts(columns.inner, rows)];
+  const several = new Set(host).size > 1;
+  return h(
+    "div",
+    null,
+    h("h3", null, "Python calls of the training loop"),
+    smallTable("Python calls of the training loop", [{ title: "Call" }, ...(several ? [{ title: "Host" }] : []), { title: "Mostly in" }, { title: "Times a step", number: true }, { title: "Host time", number: true }, { title: "Input time", number: true }],
+      Array.from({ length: rows }, (_, row) => [
+        h("code", null, place[row] ?? ""),
+        ...(several ? [host[row] ?? ""] : []),
+        inner[row] === "" || inner[row] === null || inner[row] === undefined ? "–" : h("code", null, inner[row]),
+        count(Math.round((columns.calls_per_step?.[row] ?? 0) * 10) / 10),
+        duration(columns.host_ms?.[row] ?? 0),
+        duration(columns.input_ms?.[row] ?? 0),
+      ])),
+  );
+}

@@ -1,0 +1,327 @@
+/** The median and the worst step of each host by device, stream and thread; by pointer, keys, or as a table. */
+import { KINDS, MEANING, type Kind } from "../data/classes.js";
+import type { DrawnStep } from "../data/model.js";
+import { h, replaceChildren, safeAddress } from "../dom.js";
+import { swatch } from "../parts/bar.js";
+import { asTable, empty, labelled, section, select, type Section, type View } from "../parts/section.js";
+import { THEME_CHANGED, palette } from "../parts/theme.js";
+import { virtualTable } from "../parts/virtual_table.js";
+import { Zoom, zoomDrag, zoomKey, zoomWheel } from "../parts/zoom.js";
+import { zoomButtons } from "../parts/zoom_buttons.js";
+import { AXIS, draw } from "../timeline/draw.js";
+import { Layout, ROW, laneTitle } from "../timeline/layout.js";
+import { count, duration, percent, plural } from "../words.js";
+
+const TALLEST = 520;
+const LEAST_NS = 100;
+const SLACK_PX = 3;
+
+export interface TimelineSection extends Section {
+  /** host "": any. index: of the step, null for the one that is shown. */
+  show: (host: string, index: number | null, kind: Kind | null) => boolean;
+}
+
+export function timeline(view: View): TimelineSection {
+  const drawn = view.run.drawn;
+  if (drawn.length === 0) {
+    return { ...section("timeline", "Timeline", "", empty("No step of this trace could be drawn.")), show: () => false };
+  }
+  const stage = new Stage(view.signal);
+  const table = h("div");
+  const about = h("p", { class: "dim small" });
+  const several = new Set(drawn.map((one) => one.host)).size > 1;
+  const choices = select(drawn.map((one) => choiceWords(one, several)), 0, (index) => { use(index); });
+  const search = h("input", { type: "search", placeholder: "Find events", "aria-label": "Find events in the timeline" });
+  const found = h("span", { class: "dim small", "aria-live": "polite" });
+  search.addEventListener("input", () => { found.textContent = stage.find(search.value); });
+  const legend = kindButtons(stage);
+
+  const use = (index: number): void => {
+    const step = drawn[index]!;
+    choices.selectedIndex = index;
+    stage.use(step);
+    found.textContent = stage.find(search.value);
+    about.textContent = aboutStep(step, view.run.hosts_left_out);
+    replaceChildren(table, asTable("Events as a table, the longest first", () => eventTable(stage, view.signal)));
+    legend.update();
+  };
+  const made = section(
+    "timeline",
+    "Timeline",
+    "",
+    h("div", { class: "toolbar" }, labelled("Step", choices), zoomButtons(() => stage.zoom, () => { stage.redraw(); }), search, found, viewerLink(view, () => drawn[choices.selectedIndex]!)),
+    legend.element,
+    stage.element,
+    stage.panel,
+    about,
+    table,
+  );
+  use(0);
+  return {
+    ...made,
+    show: (host, index, kind) => {
+      const place = index === null ? choices.selectedIndex : drawn.findIndex((one) => one.index === index && one.host === host);
+      if (place < 0) return false;
+      if (place !== choices.selectedIndex || index !== null) use(place);
+      stage.highlight = kind;
+      legend.update();
+      stage.redraw();
+      made.element.scrollIntoView({ block: "start" });
+      stage.scroller.focus({ preventScroll: true });
+      return true;
+    },
+  };
+}
+
+function choiceWords(step: DrawnStep, several: boolean): string {
+  const which = step.which === "median" ? "Median" : "Worst";
+  return `${which}: step ${step.index}, ${duration(step.span_ns / 1e6)}${several ? `, ${step.host}` : ""}`;
+}
+
+function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
+  const merged = step.block_events.reduce((sum, one) => sum + one, 0);
+  const deeper = step.lanes.reduce((sum, lane) => sum + lane.deeper, 0);
+  return [
+    merged > 0 ? `${count(merged)} short events are drawn as ${plural(step.block.length, "block")}, the paler the less of its time they fill.` : "",
+    deeper > 0 ? `${plural(deeper, "event")} nested more than 16 deep ${deeper === 1 ? "is" : "are"} not drawn.` : "",
+    step.threads_left_out > 0 ? `${plural(step.threads_left_out, "less busy thread")} left out.` : "",
+    hostsLeftOut > 0 ? `${plural(hostsLeftOut, "more host")} left out to keep the page light.` : "",
+    "Ctrl and wheel zoom, drag or Shift and wheel pan; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, 0 shows all.",
+  ].filter((one) => one !== "").join(" ");
+}
+
+function viewerLink(view: View, step: () => DrawnStep): HTMLElement | null {
+  const address = view.data.trace_viewer;
+  if (address === null) return null;
+  const link = h("a", { class: "small", target: "_blank", rel: "noopener" }, "Open in XProf's trace viewer");
+  const update = (): void => {
+    const filled = address.replaceAll("{run}", encodeURIComponent(view.run.report.run.name)).replaceAll("{host}", encodeURIComponent(step().host));
+    link.setAttribute("href", safeAddress(filled));
+  };
+  update();
+  for (const event of ["pointerenter", "focus"]) link.addEventListener(event, update);
+  return link;
+}
+
+/** One button a class in the picture; pressed, it alone stands out. */
+function kindButtons(stage: Stage): { element: HTMLElement; update: () => void } {
+  const element = h("div", { class: "kinds", role: "group", "aria-label": "Highlight" });
+  const update = (): void => {
+    const used = new Set(stage.layout.step.kind);
+    const shown = KINDS.filter((_, code) => used.has(code));
+    replaceChildren(element, ...shown.map((kind) =>
+      h("button", { type: "button", class: "kind", title: MEANING[kind], "aria-pressed": stage.highlight === kind ? "true" : "false", on: { click: () => {
+        stage.highlight = stage.highlight === kind ? null : kind;
+        stage.redraw();
+        update();
+        element.querySelectorAll("button")[shown.indexOf(kind)]?.focus();
+      } } }, swatch(kind), kind)));
+  };
+  return { element, update };
+}
+
+function eventTable(stage: Stage, signal: AbortSignal): HTMLElement {
+  const { layout } = stage;
+  const { step } = layout;
+  const lane = step.lanes.map(laneTitle);
+  return virtualTable({
+    label: "Events of the step",
+    rows: step.start.length,
+    sortBy: "length",
+    height: 384,
+    signal,
+    onChoose: (event) => { stage.choose(event, true); },
+    columns: [
+      { id: "name", title: "Event", width: "minmax(120px, 3fr)", value: (row) => layout.name(row), cell: (row) => h("span", { title: layout.name(row).slice(0, 400) }, swatch(layout.kind(row)), layout.name(row).slice(0, 200)) },
+      { id: "lane", title: "Where", width: "minmax(96px, 2fr)", from: 640, value: (row) => lane[step.lane[row]!]!, cell: (row) => lane[step.lane[row]!]! },
+      { id: "start", title: "Start", width: "88px", number: true, from: 420, value: (row) => step.start[row]!, cell: (row) => duration(step.start[row]! / 1e6) },
+      { id: "length", title: "Length", width: "88px", number: true, value: (row) => step.length[row]!, cell: (row) => duration(step.length[row]! / 1e6) },
+    ],
+  }).element;
+}
+
+/** The canvas with its window, its choice, and the words about what is chosen. */
+class Stage {
+  layout!: Layout;
+  zoom = new Zoom(1, 1);
+  highlight: Kind | null = null;
+  readonly scroller = h("div", { class: "timeline", tabindex: 0, role: "application", "aria-label": "Timeline of a step. Arrows choose events, plus and minus zoom, a and d pan, 0 shows all. The table below lists the same events." });
+  readonly panel = h("div", { class: "panel event-panel", "aria-live": "polite" });
+  readonly element: HTMLElement;
+  private readonly canvas = h("canvas", { "aria-hidden": "true" });
+  private readonly space = h("div", { class: "timeline-space" });
+  private readonly tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  private chosen: number | null = null;
+  private matches: Set<number> | null = null;
+  private waiting = false;
+
+  constructor(signal: AbortSignal) {
+    this.space.append(this.canvas);
+    this.scroller.append(this.space);
+    this.element = h("div", { class: "timeline-frame" }, this.scroller, this.tip);
+    const drag = zoomDrag(this.scroller, () => this.zoom, () => this.width, () => { this.redraw(); });
+    this.scroller.addEventListener("scroll", () => { this.redraw(); }, { passive: true });
+    this.scroller.addEventListener("wheel", (event) => { if (zoomWheel(this.zoom, event, this.timeAt(event))) this.redraw(); }, { passive: false });
+    this.scroller.addEventListener("click", (event) => { if (!drag.moved()) this.choose(this.pointedAt(event), false); });
+    this.scroller.addEventListener("dblclick", (event) => { this.zoomTo(this.pointedAt(event)); });
+    this.scroller.addEventListener("keydown", (event) => { if (this.key(event)) event.preventDefault(); });
+    this.scroller.addEventListener("pointermove", (event) => { this.hover(event); });
+    this.scroller.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    const sized = new ResizeObserver(() => { this.redraw(); });
+    sized.observe(this.scroller);
+    document.addEventListener(THEME_CHANGED, () => { this.redraw(); }, { signal });
+    signal.addEventListener("abort", () => { sized.disconnect(); });
+  }
+
+  use(step: DrawnStep): void {
+    this.layout = new Layout(step);
+    this.zoom = new Zoom(step.span_ns, Math.min(LEAST_NS, step.span_ns));
+    this.chosen = null;
+    const tall = Math.min(this.layout.height + AXIS, TALLEST);
+    this.scroller.style.height = `${tall}px`;
+    this.space.style.height = `${this.layout.height + AXIS}px`;
+    this.scroller.scrollTop = 0;
+    replaceChildren(this.panel, h("p", { class: "dim" }, "Choose an event to read what it is."));
+    this.redraw();
+  }
+
+  /** Marks the events whose names hold the text; says how many. */
+  find(text: string): string {
+    const wanted = text.trim().toLowerCase();
+    const { step } = this.layout;
+    if (wanted === "") this.matches = null;
+    else {
+      const names = step.names.map((name) => name.toLowerCase().includes(wanted));
+      this.matches = new Set(step.name.flatMap((name, event) => (names[name] === true ? [event] : [])));
+    }
+    this.redraw();
+    return this.matches === null ? "" : plural(this.matches.size, "match", "matches");
+  }
+
+  choose(event: number | null, reveal: boolean): void {
+    if (event === null) return;
+    this.chosen = event;
+    const { step } = this.layout;
+    if (reveal) {
+      this.zoom.reveal(step.start[event]!, step.start[event]! + step.length[event]!);
+      const top = this.layout.rows[this.layout.rowOf(event)]?.top ?? 0;
+      const view = this.scroller;
+      if (top < view.scrollTop) view.scrollTop = top - ROW;
+      if (top + ROW + AXIS > view.scrollTop + view.clientHeight) view.scrollTop = top + 2 * ROW + AXIS - view.clientHeight;
+    }
+    replaceChildren(this.panel, ...eventWords(this.layout, event));
+    this.redraw();
+  }
+
+  redraw(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.paint();
+    });
+  }
+
+  private paint(): void {
+    const [width, height] = [this.width, this.scroller.clientHeight];
+    if (width === 0) return;
+    const ratio = window.devicePixelRatio || 1;
+    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.canvas.width !== wide || this.canvas.height !== high) {
+      this.canvas.width = wide;
+      this.canvas.height = high;
+      this.canvas.style.width = `${width}px`;
+      this.canvas.style.height = `${height}px`;
+    }
+    const context = this.canvas.getContext("2d");
+    if (context === null) return;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    draw(context, { layout: this.layout, zoom: this.zoom, colours: palette(), width, height, scrolled: this.scroller.scrollTop, highlight: this.highlight, matches: this.matches, chosen: this.chosen });
+  }
+
+  private get width(): number {
+    return this.scroller.clientWidth;
+  }
+
+  private timeAt(event: MouseEvent): number {
+    return this.zoom.from + ((event.clientX - this.scroller.getBoundingClientRect().left) / this.width) * this.zoom.width;
+  }
+
+  private pointedAt(event: MouseEvent): number | null {
+    const y = event.clientY - this.scroller.getBoundingClientRect().top;
+    const row = y < AXIS ? null : this.layout.rowAt(y - AXIS + this.scroller.scrollTop);
+    return row === null ? null : this.layout.eventAt(row, this.timeAt(event), (SLACK_PX / this.width) * this.zoom.width);
+  }
+
+  private hover(pointer: PointerEvent): void {
+    const event = this.pointedAt(pointer);
+    this.tip.hidden = event === null;
+    if (event === null) return;
+    const { step } = this.layout;
+    replaceChildren(this.tip, h("strong", null, this.layout.name(event).slice(0, 160)), h("span", null, `${duration(step.length[event]! / 1e6)}, ${this.layout.kind(event)}`));
+    const box = this.element.getBoundingClientRect();
+    const left = Math.min(pointer.clientX - box.left + 12, box.width - this.tip.offsetWidth - 8);
+    this.tip.style.transform = `translate(${Math.max(left, 0)}px, ${pointer.clientY - box.top + 16}px)`;
+  }
+
+  private zoomTo(event: number | null): void {
+    if (event === null) return;
+    const { step } = this.layout;
+    const pad = step.length[event]! * 0.1;
+    this.zoom.show(step.start[event]! - pad, step.start[event]! + step.length[event]! + pad);
+    this.choose(event, false);
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (event.key === "Enter") this.zoomTo(this.chosen);
+    else if (event.key === "Escape") { this.highlight = null; this.redraw(); }
+    else if (event.key.startsWith("Arrow")) this.step(event.key);
+    else if (zoomKey(this.zoom, event.key)) this.redraw();
+    else return false;
+    return true;
+  }
+
+  /** To the next event of the row, or to the event at the same time in the next row. */
+  private step(key: string): void {
+    const { rows, step } = this.layout;
+    if (rows.length === 0) return;
+    if (this.chosen === null) {
+      this.choose(this.layout.firstAfter(rows[0]!, this.zoom.from), true);
+      return;
+    }
+    const place = this.layout.rowOf(this.chosen);
+    const row = rows[place]!;
+    if (key === "ArrowLeft") this.choose(Math.max(this.chosen - 1, row.from), true);
+    else if (key === "ArrowRight") this.choose(Math.min(this.chosen + 1, row.to - 1), true);
+    else {
+      const next = rows[place + (key === "ArrowDown" ? 1 : -1)];
+      if (next === undefined) return;
+      const middle = step.start[this.chosen]! + step.length[this.chosen]! / 2;
+      this.choose(Math.min(this.layout.firstAfter(next, middle), next.to - 1), true);
+    }
+  }
+}
+
+function eventWords(layout: Layout, event: number): HTMLElement[] {
+  const { step } = layout;
+  const lane = step.lanes[step.lane[event]!]!;
+  const kind = layout.kind(event);
+  const block = layout.block(event);
+  const length = step.length[event]!;
+  const name = layout.name(event);
+  return [
+    h("p", { class: "event-name" }, swatch(kind), h("code", null, block === null ? name : `${plural(block.events, "event")} drawn as one block`)),
+    h("dl", { class: "facts" },
+      fact("class", `${kind}: ${MEANING[kind]}`),
+      fact("where", laneTitle(lane)),
+      fact("length", `${duration(length / 1e6)}, ${percent(length / Math.max(step.span_ns, 1))} of the step`),
+      fact("start", `${duration(step.start[event]! / 1e6)} into the step`),
+      block === null ? null : fact("busy", `${duration(block.busy / 1e6)} of that`),
+      lane.around.length === 0 ? null : fact("inside", lane.around.join(" › "))),
+  ];
+}
+
+function fact(name: string, value: string): HTMLElement {
+  return h("div", null, h("dt", null, name), h("dd", null, value));
+}

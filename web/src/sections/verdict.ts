@@ -1,0 +1,69 @@
+/** What costs most, and where each instant of a step goes. */
+import { bar, legend, parts } from "../parts/bar.js";
+import { section, type Section, type View } from "../parts/section.js";
+import { h } from "../dom.js";
+import type { Report } from "../data/model.js";
+import { count, duration, percent, plural } from "../words.js";
+
+const NAMES: Record<string, string> = {
+  input: "Input-bound",
+  host: "Host-bound",
+  launch: "Launch-bound",
+  compile: "Compiling",
+  transfer: "Transfer-bound",
+  collective: "Communication-bound",
+  imbalance: "Unbalanced",
+  memory: "Memory-bound",
+  compute: "Compute-bound",
+  none: "Healthy",
+  unknown: "Unknown",
+};
+
+export function verdictName(report: Report): string {
+  const { healthy, bottleneck } = report.verdict;
+  return healthy && (bottleneck === "compute" || bottleneck === "none") ? "Healthy" : (NAMES[bottleneck] ?? bottleneck);
+}
+
+export function verdictTone(report: Report): string {
+  if (report.verdict.bottleneck === "unknown") return "unsure";
+  return report.verdict.healthy ? "good" : "bad";
+}
+
+export function verdict({ run: { report } }: View): Section {
+  const found = parts(report.breakdown);
+  const step = report.steps.source === "whole-trace" ? null : (report.steps.time_ms?.mean ?? null);
+  const made = section(
+    "verdict",
+    "Verdict",
+    "",
+    h("div", { class: `verdict ${verdictTone(report)}` }, h("p", { class: "verdict-name" }, verdictName(report)), h("p", { class: "verdict-words" }, report.verdict.summary)),
+    stats(report),
+    h("h3", null, step === null ? "Where the time goes" : `Where a step of ${duration(step)} goes`),
+    found.length > 0 ? bar(found) : h("p", { class: "dim" }, "The trace holds no step."),
+    legend(found, step),
+  );
+  return made;
+}
+
+function stats(report: Report): HTMLElement {
+  const { steps } = report;
+  const times = steps.time_ms;
+  const rows: [string, string, string][] = [];
+  if (times !== null && steps.source !== "whole-trace") {
+    rows.push(["Step", duration(times.median), `median; mean ${duration(times.mean)}`]);
+    rows.push(["95 % within", duration(times.p95), `${duration(times.min)} to ${duration(times.max)}`]);
+    rows.push(["Steps", count(steps.count), stepsAside(report)]);
+  }
+  const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;
+  rows.push(["Steps told by", steps.source.replaceAll("-", " "), `${steps.about}; ${found}`]);
+  const peak = report.metrics["peak_memory_fraction"]?.value;
+  if (typeof peak === "number") rows.push(["Peak memory", percent(peak), "of the device's"]);
+  return h("dl", { class: "stats" }, ...rows.map(([name, value, about]) => h("div", null, h("dt", null, name), h("dd", null, h("strong", null, value), h("span", { class: "dim" }, about)))));
+}
+
+function stepsAside(report: Report): string {
+  const aside = report.steps.set_aside;
+  const where = report.run.hosts.length > 1 ? `on each of ${report.run.hosts.length} hosts` : "counted";
+  if (aside.length === 0) return where;
+  return `${where}; ${plural(aside.length, "step")} set aside (${[...new Set(aside.map((one) => one.reason))].sort().join(", ")})`;
+}

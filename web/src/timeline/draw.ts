@@ -1,0 +1,128 @@
+/** The lanes in view, onto a canvas. */
+import type { Kind } from "../data/classes.js";
+import { printable } from "../dom.js";
+import type { Palette } from "../parts/theme.js";
+import type { Zoom } from "../parts/zoom.js";
+import { duration } from "../words.js";
+import { HEAD, ROW, laneTitle, type Layout } from "./layout.js";
+
+export const AXIS = 24;
+const FONT = "11px system-ui, sans-serif";
+const LEAST_TEXT = 28;
+const FADED = 0.16;
+const HOLDER = 0.45;
+
+export interface Scene {
+  layout: Layout;
+  zoom: Zoom;
+  colours: Palette;
+  width: number;
+  height: number;
+  scrolled: number;
+  highlight: Kind | null;
+  matches: Set<number> | null;
+  chosen: number | null;
+}
+
+export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { width, height, colours, layout, scrolled } = scene;
+  context.clearRect(0, 0, width, height);
+  context.font = FONT;
+  context.textBaseline = "middle";
+  const ticks = timeTicks(scene.zoom, width);
+  context.fillStyle = colours.line;
+  for (const [, x] of ticks) context.fillRect(x, AXIS, 1, height - AXIS);
+  context.save();
+  context.beginPath();
+  context.rect(0, AXIS, width, height - AXIS);
+  context.clip();
+  for (const box of layout.lanes) {
+    const y = AXIS + box.top - scrolled;
+    if (y > height || y + box.height < AXIS) continue;
+    const title = printable(laneTitle(box.lane));
+    context.fillStyle = colours.surface;
+    context.fillRect(0, y, Math.min(context.measureText(title).width + 8, width), HEAD);
+    context.fillStyle = box.lane.role === "classes" || box.lane.role === "driver" ? colours.text : colours.dim;
+    context.fillText(title, 2, y + HEAD / 2 + 1);
+  }
+  for (const row of layout.rows) {
+    const y = AXIS + row.top - scrolled;
+    if (y < height && y + ROW > AXIS) drawRow(context, scene, row, y);
+  }
+  context.restore();
+  axis(context, scene, ticks);
+}
+
+function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { from: number; to: number }, y: number): void {
+  const { layout, zoom, width, colours } = scene;
+  const { start, length } = layout.step;
+  const scale = width / zoom.width;
+  let painted = -1;
+  for (let event = layout.firstAfter(row as never, zoom.from); event < row.to; event += 1) {
+    if (start[event]! > zoom.to) break;
+    const left = Math.max((start[event]! - zoom.from) * scale, 0);
+    const right = Math.min((start[event]! + length[event]! - zoom.from) * scale, width);
+    const end = Math.max(right, left + 1);
+    if (end <= painted + 0.5 && event !== scene.chosen) continue; // nothing of it would be seen
+    painted = end;
+    const kind = layout.kind(event);
+    const faded = (scene.highlight !== null && kind !== scene.highlight) || (scene.matches !== null && !scene.matches.has(event));
+    const block = layout.block(event);
+    const gap = end - left > 3 ? 0.5 : 0;
+    context.globalAlpha = faded ? FADED : block === null ? (layout.isHolder(event) ? HOLDER : 1) : 0.35 + (0.45 * block.busy) / Math.max(length[event]!, 1);
+    context.fillStyle = colours.kinds[kind];
+    context.fillRect(left, y + 1, end - left - gap, ROW - 2);
+    context.globalAlpha = 1;
+    if (end - left >= LEAST_TEXT) label(context, printable(layout.name(event)), left, end, y, faded || block !== null || layout.isHolder(event) ? colours.text : inkOn(colours.kinds[kind]), faded);
+    if (event === scene.chosen) {
+      context.strokeStyle = colours.text;
+      context.lineWidth = 2;
+      context.strokeRect(left + 0.5, y + 1, Math.max(end - left - 1, 2), ROW - 2);
+    }
+  }
+}
+
+function label(context: CanvasRenderingContext2D, text: string, left: number, end: number, y: number, ink: string, faded: boolean): void {
+  const fits = Math.max(Math.floor((end - left - 8) / 5.4), 0);
+  const short = text.length > fits ? `${text.slice(0, Math.max(fits - 1, 0))}…` : text;
+  if (fits < 3) return;
+  context.globalAlpha = faded ? 0.5 : 1;
+  context.fillStyle = ink;
+  context.fillText(short, left + 4, y + ROW / 2 + 0.5, end - left - 6);
+  context.globalAlpha = 1;
+}
+
+function axis(context: CanvasRenderingContext2D, scene: Scene, ticks: [number, number][]): void {
+  context.fillStyle = scene.colours.surface;
+  context.fillRect(0, 0, scene.width, AXIS);
+  context.fillStyle = scene.colours.line;
+  context.fillRect(0, AXIS - 1, scene.width, 1);
+  context.fillStyle = scene.colours.dim;
+  for (const [time, x] of ticks) {
+    const words = duration(time / 1e6);
+    context.fillText(words, Math.min(x + 3, scene.width - context.measureText(words).width), AXIS / 2);
+  }
+}
+
+/** Round times, about one every 110 px. */
+function timeTicks(zoom: Zoom, width: number): [number, number][] {
+  const rough = (zoom.width / width) * 110;
+  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? power * 10;
+  const ticks: [number, number][] = [];
+  for (let time = Math.ceil(zoom.from / step) * step; time <= zoom.to; time += step) ticks.push([time, ((time - zoom.from) / zoom.width) * width]);
+  return ticks;
+}
+
+const inks = new Map<string, string>();
+
+/** Black or white, whichever stands out more. */
+function inkOn(colour: string): string {
+  const known = inks.get(colour);
+  if (known !== undefined) return known;
+  const channels = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255).map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+  const light = 0.2126 * (channels[0] ?? 0) + 0.7152 * (channels[1] ?? 0) + 0.0722 * (channels[2] ?? 0);
+  const ink = light > 0.18 ? "#000000" : "#ffffff";
+  inks.set(colour, ink);
+  return ink;
+}

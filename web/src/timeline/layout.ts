@@ -1,0 +1,129 @@
+/** Where the lanes and events of a drawn step lie, without drawing them. */
+import { KINDS, type Kind } from "../data/classes.js";
+import type { DrawnStep, Lane } from "../data/model.js";
+
+export const HEAD = 20;
+export const ROW = 18;
+const GAP = 6;
+const LONGEST = 90;
+
+/** A row of a lane: events `from` up to but not `to`, by start; top in px from the first lane. */
+export interface Row {
+  lane: number;
+  depth: number;
+  top: number;
+  from: number;
+  to: number;
+}
+
+export interface LaneBox {
+  lane: Lane;
+  top: number;
+  height: number;
+}
+
+export class Layout {
+  readonly rows: Row[] = [];
+  readonly lanes: LaneBox[] = [];
+  readonly height: number;
+  /** Events of host threads that mostly hold others: what runs inside says what they do. */
+  private readonly holders = new Set<number>();
+  private readonly blocks = new Map<number, { events: number; busy: number }>();
+
+  constructor(readonly step: DrawnStep) {
+    const count = step.start.length;
+    let at = 0;
+    let top = 0;
+    step.lanes.forEach((lane, number) => {
+      const laneTop = top;
+      top += HEAD;
+      while (at < count && step.lane[at] === number) {
+        const depth = step.depth[at]!;
+        const from = at;
+        while (at < count && step.lane[at] === number && step.depth[at] === depth) at += 1;
+        this.rows.push({ lane: number, depth, top, from, to: at });
+        top += ROW;
+      }
+      this.lanes.push({ lane, top: laneTop, height: top - laneTop });
+      top += GAP;
+    });
+    this.height = top;
+    this.rows.forEach((row, place) => { this.findHolders(row, this.rows[place + 1]); });
+    step.block.forEach((row, place) => this.blocks.set(row, { events: step.block_events[place]!, busy: step.block_busy[place]! }));
+  }
+
+  isHolder(event: number): boolean {
+    return this.holders.has(event);
+  }
+
+  private findHolders(row: Row, below: Row | undefined): void {
+    const lane = this.step.lanes[row.lane]!;
+    if (below === undefined || below.lane !== row.lane || (lane.role !== "driver" && lane.role !== "thread")) return;
+    let event = row.from;
+    let held = 0;
+    for (let inside = below.from; inside < below.to; inside += 1) {
+      const start = this.step.start[inside]!;
+      while (event < row.to && this.step.start[event]! + this.step.length[event]! <= start) {
+        event += 1;
+        held = 0;
+      }
+      if (event >= row.to || this.step.start[event]! > start) continue;
+      held += this.step.length[inside]!;
+      if (held > this.step.length[event]! / 2) this.holders.add(event);
+    }
+  }
+
+  kind(event: number): Kind {
+    return KINDS[this.step.kind[event] ?? -1] ?? "idle";
+  }
+
+  /** How many events a row of the data stands for, and for how long they run, ns. */
+  block(event: number): { events: number; busy: number } | null {
+    return this.blocks.get(event) ?? null;
+  }
+
+  name(event: number): string {
+    const name = this.step.names[this.step.name[event] ?? -1];
+    if (name !== undefined) return name;
+    const block = this.block(event);
+    return this.step.lanes[this.step.lane[event]!]!.role === "classes" ? this.kind(event) : `${(block?.events ?? 1).toLocaleString("en-US")} more`;
+  }
+
+  /** The first event of a row that ends after a time. */
+  firstAfter(row: Row, time: number): number {
+    let [low, high] = [row.from, row.to];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.step.start[middle]! + this.step.length[middle]! > time) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  rowAt(y: number): Row | null {
+    return this.rows.find((row) => y >= row.top && y < row.top + ROW) ?? null;
+  }
+
+  rowOf(event: number): number {
+    return this.rows.findIndex((row) => event >= row.from && event < row.to);
+  }
+
+  /** The event at a time, or one that is at most `slack` away. */
+  eventAt(row: Row, time: number, slack: number): number | null {
+    const event = this.firstAfter(row, time - slack);
+    return event < row.to && this.step.start[event]! <= time + slack ? event : null;
+  }
+}
+
+/** `GPU:0 · stream 13`. */
+export function laneTitle(lane: Lane): string {
+  const inside = lane.around.join(" › ");
+  return inside === "" ? nameOf(lane) : `${nameOf(lane)}, inside ${inside.length > LONGEST ? `…${inside.slice(-LONGEST)}` : inside}`;
+}
+
+function nameOf(lane: Lane): string {
+  if (lane.role === "classes") return lane.device === "" ? "Where the time goes" : `${lane.device}: where its time goes`;
+  if (lane.role === "driver") return `Host thread ${lane.name}, drives the steps`;
+  if (lane.role === "thread") return `Host thread ${lane.name}`;
+  return `${lane.device}: ${/^\d+$/.test(lane.name) ? `stream ${lane.name}` : lane.name}`;
+}
