@@ -1,4 +1,4 @@
-"""Writes the reference pages from the code: metrics, rules, columns, commands.
+"""Writes the reference pages from the code: metrics, rules, columns, commands, flags.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -9,13 +9,16 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.cli.main import parser
 from tfadvisor.engine.catalogue import load_catalogue
-from tfadvisor.engine.rule import Rule
+from tfadvisor.engine.coverage import Covered, covered
+from tfadvisor.engine.rule_page import rule_page
+from tfadvisor.flags.advice import Variable, advice, variables
+from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.record import fields_of
 from tfadvisor.xplane import columns
@@ -32,14 +35,16 @@ def main(check: bool) -> int:
         "rules.md": rules(),
         "columns.md": tables(),
         "command.md": command(),
+        "flags.md": flags(),
+        "../coverage.md": coverage(),
     }.items():
         page = PAGES / name
         if check and (not page.exists() or page.read_text(encoding="utf-8") != text):
-            stale.append(page.name)
+            stale.append(page.resolve().relative_to(PAGES.parent))
         elif not check:
             page.write_text(text, encoding="utf-8")
     for name in stale:
-        print(f"docs/reference/{name} is not what the code says: run python docs/generate.py", file=sys.stderr)
+        print(f"docs/{name} is not what the code says: run python docs/generate.py", file=sys.stderr)
     return 1 if stale else 0
 
 
@@ -68,22 +73,30 @@ def rules() -> str:
     return "\n".join(parts)
 
 
-def rule_page(rule: Rule) -> str:
-    """One rule's part of the page."""
-    lines = [f"### {rule.id}", "", f"**{rule.title}.** {rule.why.strip()}", ""]
-    for fix in rule.fixes:
-        lines += [
-            f"{fix.do} _({fix.valid_for})_",
-            "",
-            "```python" if fix.kind == "code" else "```sh",
-            fix.snippet.rstrip(),
-            "```",
-            "",
-        ]
-        if fix.side_effect:
-            lines += [f"Side effect: {fix.side_effect}", ""]
-    lines.append("Source: " + ", ".join(f"[{source.section}]({source.url})" for source in rule.source) + "\n")
-    return "\n".join(lines)
+def coverage() -> str:
+    """Every tip of the source documents: the rules that look for it, or why none does."""
+    found = covered(load_catalogue().rules)
+    rows = [f"| {one.tip} | {one.about} | {rules_of(one)} | {one.reason} |" for one in found]
+    cited = sum(bool(one.cited_by) for one in found)
+    return (
+        f"{NOTE}# Coverage\n\nThe documents that the rules are made from hold {len(found)} tips. {cited} of them are looked for "
+        f"by rules of their own; for the other {len(found) - cited} it says here where their advice is given, and why.\n\n"
+        "- TFG: [Optimize TensorFlow GPU performance with the TensorFlow Profiler]"
+        "(https://www.tensorflow.org/guide/gpu_performance_analysis)\n"
+        "- JXG: [JAX: GPU performance tips](https://docs.jax.dev/en/latest/gpu_performance_tips.html)\n"
+        "- JTB: [NVIDIA JAX-Toolbox: tips for high-performance LLMs]"
+        "(https://github.com/NVIDIA/JAX-Toolbox/blob/main/rosetta/docs/GPU_performance.md)\n"
+        "- XPS: a study of XLA's passes on ResNet-50 and a Laplace model\n"
+        "- PTT: tips for training with PyTorch and Megatron\n\n"
+        "| tip | what to look for | rules | what a trace does not tell |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def rules_of(one: Covered) -> str:
+    """Links into the page of all rules."""
+    links = [f"[{rule}](reference/rules.md#{rule})" for rule in one.cited_by]
+    given = [f"[{rule}](reference/rules.md#{rule})" for rule in one.given_in]
+    return ", ".join(links + [f"given in {link}" for link in given])
 
 
 def tables() -> str:
@@ -115,6 +128,69 @@ def command_part(one: argparse.ArgumentParser, name: str, mark: str) -> Iterator
     for action in below:
         for word, parser_below in action.choices.items():
             yield from command_part(parser_below, f"{name} {word}", mark if name == "tfadvisor" else mark + "#")
+
+
+def flags() -> str:
+    """What `tfadvisor flags check` knows: where each flag's record comes from, and all that was written by hand."""
+    record, known = recording(), advice()
+    tables = [
+        f"| `{one.variable}` | {one.title} | {len(one.periods)} | {', '.join(one.versions)} |" for one in record.tables
+    ]
+    renames = [f"| `{one.old}` | `{one.new}` | {values_of(one.values)} |" for one in known.renames]
+    gone = [f"| `{flag}` | {why} | [source]({source}) |" for flag, (why, source) in known.gone.items()]
+    passes = [f"| {one.title} | `{'`, `'.join(one.names)}` | {one.cost} |" for one in known.passes]
+    harm = [
+        f"| `{flag}` | {'any' if one.values is None else ', '.join(value or 'empty' for value in one.values)} | {one.text} |"
+        for flag, dangers in known.dangers.items()
+        for one in dangers
+    ]
+    return "\n".join(
+        [
+            f"{NOTE}# Flags and variables\n",
+            "What `tfadvisor flags check` knows. An unknown flag in `XLA_FLAGS` ends a process at its start, and so does a",
+            "value that the flag does not take. So which flags there are is not written down by hand:",
+            "`benchmarks/record_flags.py` asks each library itself, tries every flag that it names, and makes sure that it",
+            f"refuses those of all other versions. Recorded on {record.date} ({record.machine}). A version that is not",
+            "recorded is judged by the nearest older one, and the report says so. Flags of libtpu are not recorded.\n",
+            *rows_of("| variable | library | flags | versions |", tables),
+            "## Renamed\n",
+            "Each name is found from the other, whichever of them a version knows.\n",
+            *rows_of("| older name | newer name | values |", renames),
+            "## Gone\n",
+            *rows_of("| flag | today | |", gone),
+            "## Passes that must stay on\n",
+            "Never list them in `--xla_disable_hlo_passes`.\n",
+            *rows_of("| pass | names | cost without it |", passes),
+            "## Values that do harm, or more than they say\n",
+            *rows_of("| flag | value | what it does |", harm),
+            "## Variables\n",
+            *rows_of(
+                "| variable | of | accepts | default | meaning |",
+                [variable_row(one) for one in variables().values()],
+            ),
+        ]
+    )
+
+
+def rows_of(head: str, rows: list[str]) -> list[str]:
+    """A table and an empty line."""
+    return [head, "|---" * (head.count("|") - 1) + "|", *rows, ""]
+
+
+def values_of(values: Mapping[str, str]) -> str:
+    """`true` → `on`."""
+    return ", ".join(f"`{old}` → `{new}`" for old, new in values.items()) or "the same"
+
+
+def variable_row(one: Variable) -> str:
+    """One environment variable."""
+    accepts = ", ".join(f"`{value}`" for value in one.values) or one.kind
+    if one.bounds is not None:
+        accepts = f"{one.kind} from {one.bounds[0]:,g} to {one.bounds[1]:,g}"
+    about = f"{one.gone}. {one.about}" if one.gone else one.about
+    about = f"{about} Now `{one.renamed}`." if one.renamed else about
+    default = f"`{one.default}`" if one.default is not None else ""
+    return f"| [`{one.name}`]({one.source}) | {one.owner} | {accepts} | {default} | {about} |"
 
 
 def called(action: argparse.Action) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tfadvisor.advise import analyze
+    from tfadvisor.compare_runs import compare
+    from tfadvisor.comparison.result import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
     from tfadvisor.report_model import Report
     from tfadvisor.xplane.trace import Trace
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "analyze": ("tfadvisor.advise", "analyze"),
+    "compare": ("tfadvisor.compare_runs", "compare"),
+    "Comparison": ("tfadvisor.comparison.result", "Comparison"),
     "open": ("tfadvisor.xplane.trace", "open_trace"),
     "Trace": ("tfadvisor.xplane.trace", "Trace"),
     "Report": ("tfadvisor.report_model", "Report"),
@@ -27,7 +31,18 @@ _HOME = {
     "RuleError": ("tfadvisor.errors", "RuleError"),
 }
 
-__all__ = ["AdvisorError", "Report", "RuleError", "Trace", "TraceError", "UsageError", "analyze", "open"]
+__all__ = [
+    "AdvisorError",
+    "Comparison",
+    "Report",
+    "RuleError",
+    "Trace",
+    "TraceError",
+    "UsageError",
+    "analyze",
+    "compare",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -52,9 +52,7 @@ def draw_run(run: Run, options: Options, progress: Progress | None = None) -> Pa
     return gather_page(*_reported(run, options, progress, detail=True))
 
 
-def _reported(
-    run: Run, options: Options, progress: Progress | None, *, detail: bool
-) -> tuple[Report, RunTimeline]:
+def _reported(run: Run, options: Options, progress: Progress | None, *, detail: bool) -> tuple[Report, RunTimeline]:
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
     hosts = read_hosts(files, options.steps, options.processes, progress, detail=detail)

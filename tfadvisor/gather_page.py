@@ -56,7 +56,7 @@ def _drawn(run: RunTimeline) -> tuple[tuple[DrawnStep, ...], int]:
     found: list[DrawnStep] = []
     left, left_out = _MOST_DRAWN_EVENTS, 0
     for host in run.hosts:
-        size = sum(len(picture.start) for picture in host.pictures)
+        size = sum(len(picture.rows) for picture in host.pictures)
         if size > left:
             left_out += 1
             continue
@@ -66,23 +66,23 @@ def _drawn(run: RunTimeline) -> tuple[tuple[DrawnStep, ...], int]:
 
 
 def _drawn_step(host: str, picture: StepPicture) -> DrawnStep:
-    end = (picture.start + picture.length) // _PS_PER_NS
-    start = picture.start // _PS_PER_NS
+    rows = picture.rows
+    start, end = rows.start // _PS_PER_NS, (rows.start + rows.length) // _PS_PER_NS
     return DrawnStep(
         host=host,
         which=picture.which,
         index=picture.index,
         span_ns=picture.span_ps // _PS_PER_NS,
         lanes=tuple(LaneInfo(one.role, one.device, one.name, one.around, one.deeper) for one in picture.lanes),
-        lane=picture.lane.astype(np.int64),
-        depth=picture.depth.astype(np.int64),
+        lane=rows.lane.astype(np.int64),
+        depth=rows.depth.astype(np.int64),
         start=start,
         length=end - start,
-        kind=picture.kind.astype(np.int64),
-        name=picture.name.astype(np.int64),
-        events=picture.events,
-        busy=picture.busy // _PS_PER_NS,
-        names=picture.names,
+        kind=rows.kind.astype(np.int64),
+        name=rows.name.astype(np.int64),
+        events=rows.events,
+        busy=rows.busy // _PS_PER_NS,
+        names=rows.names,
         threads_left_out=picture.threads_left_out,
     )
 
@@ -152,8 +152,7 @@ def _waits_by_label(run: RunTimeline) -> dict[str, float]:
     meetings = run.meetings
     each = meetings.wait.mean(axis=1) if len(meetings) else np.empty(0)
     return {
-        meetings.labels[label]: float(median(each[meetings.label == label]))
-        for label in set(meetings.label.tolist())
+        meetings.labels[label]: float(median(each[meetings.label == label])) for label in set(meetings.label.tolist())
     }
 
 
@@ -219,7 +218,9 @@ def _pipeline(host: HostSummary) -> PipelineInfo:
                 wall_ms=stage.wall_ps / steps / PS_PER_MS,
                 parallelism=stage.parallelism,
                 python=stage.python,
-                settings={key: str(value) for key, value in stage.settings.items() if isinstance(value, _SETTING_TYPES)},
+                settings={
+                    key: str(value) for key, value in stage.settings.items() if isinstance(value, _SETTING_TYPES)
+                },
             )
             for stage in pipeline.stages
         ),

@@ -96,7 +96,12 @@ def test_a_broken_rule_is_reported_and_the_rest_still_run() -> None:
     broken = replace(RULES["exposed-copies"], evidence=("no such metric",))
     outcomes = run_rules(
         [broken, RULES["host-work-in-loop"]],
-        metrics({"framework": "jax"}, transfer_fraction=0.6, host_fraction=0.3, dispatches_per_step=1),
+        metrics(
+            {"framework": "jax", "steps_per_execution": "8"},
+            transfer_fraction=0.6,
+            host_fraction=0.3,
+            dispatches_per_step=1,
+        ),
     )
 
     assert [one.rule_id for one in outcomes.findings] == ["host-work-in-loop"]

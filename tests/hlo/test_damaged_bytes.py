@@ -11,14 +11,18 @@ from hypothesis import strategies as st
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
+from tfadvisor.hlo.around_collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.hlo.attention import unfused_attention
 from tfadvisor.hlo.collectives import collectives
 from tfadvisor.hlo.convolutions import convolution_size
 from tfadvisor.hlo.cost import Costs
 from tfadvisor.hlo.dots import dot_size
 from tfadvisor.hlo.executions import executions
+from tfadvisor.hlo.flow import effect, inside
 from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
 from tfadvisor.hlo.parameters import parameter_summary
+from tfadvisor.hlo.products import products, products_of_one_operand
 from tfadvisor.hlo.replica_groups import replica_groups
 from tfadvisor.hlo.source_location import location_of
 from tfadvisor.hlo.window import window_of
@@ -29,10 +33,17 @@ OF_MODULES: tuple[Callable[[Module], object], ...] = (
     executions,
     collectives,
     parameter_summary,
+    unfused_attention,
+    collectives_between_products,
+    copies_of_gathered,
+    products_of_one_operand,
     lambda module: Costs(module).of_module(),
 )
 OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     repr,
+    inside,
+    effect,
+    products,
     lambda one: (
         one.id,
         one.operands,

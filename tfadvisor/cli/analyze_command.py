@@ -62,7 +62,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="a folder with more rules; may be repeated",
+        help="a folder with more rules, or an installed rule package; may be repeated",
     )
     rules.add_argument(
         "--disable", action="append", default=[], metavar="ID", help="a rule to leave out; may be repeated"

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from tfadvisor.cli import analyze_command, rules_command
+from tfadvisor.cli import (
+    analyze_command,
+    baseline_command,
+    compare_command,
+    flags_command,
+    gate_command,
+    rules_command,
+)
 from tfadvisor.cli.arguments import Parser
 from tfadvisor.errors import AdvisorError, TraceError
 from tfadvisor.report.printable import printable
@@ -16,7 +23,8 @@ EXIT_INTERRUPTED = 130
 
 _ABOUT = "Reads a TensorFlow or JAX profiler trace and says where the step's time goes, why, and what to change."
 _EXIT_CODES = (
-    "Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."
+    "Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable "
+    "or not enough data to judge, 5 a rule or metric broke."
 )
 
 
@@ -32,7 +40,11 @@ def parser() -> Parser:
         prog="tfadvisor",  # else argparse formats a usage line to find it, which imports three compression libraries
     )
     analyze_command.add_command(commands)
+    compare_command.add_command(commands)
+    gate_command.add_command(commands)
+    baseline_command.add_command(commands)
     rules_command.add_command(commands)
+    flags_command.add_command(commands)
     completion = commands.add_parser(
         "completion", help="shell completion", description="Print completion for a shell, to be sourced by it."
     )

@@ -1,4 +1,4 @@
-"""`tfadvisor rules`: the catalogue on the terminal, and lint and cases of a rule folder."""
+"""`tfadvisor rules`: the catalogue on the terminal and as pages, and lint and cases of a rule folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tfadvisor.report.printable import printable
 
 
 def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Adds `rules` with list, show and check."""
-    about = "The rule catalogue: list it, read a rule, check a folder of rules."
+    """Adds `rules` with list, show, check and docs."""
+    about = "The rule catalogue: list it, read a rule, check a folder of rules, write a page for each."
     parser = commands.add_parser("rules", help="the rule catalogue", description=about)
     below = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="tfadvisor rules")
     listed = below.add_parser(
@@ -27,9 +27,19 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     shown.set_defaults(call=show_rule)
     shown.add_argument("id", metavar="ID", help="as `tfadvisor rules list` prints it")
-    for one in (listed, shown):
+    pages = below.add_parser(
+        "docs", help="a page a rule", description="Writes one Markdown page a rule, with its cases, and an index of them."
+    )
+    pages.set_defaults(call=write_pages)
+    pages.add_argument("--out", type=Path, default=Path("rule-pages"), metavar="DIR", help="where to (rule-pages)")
+    for one in (listed, shown, pages):
         one.add_argument(
-            "--rules", type=Path, action="append", default=[], metavar="DIR", help="a folder with more rules"
+            "--rules",
+            type=Path,
+            action="append",
+            default=[],
+            metavar="DIR",
+            help="a folder with more rules, or the name of an installed rule package",
         )
     check = below.add_parser(
         "check", help="lint a folder and run its cases", description="Lint every rule of a folder and run its cases."
@@ -64,6 +74,25 @@ def show_rule(arguments: argparse.Namespace) -> int:
     lines += ["", *(f"Source: {source.doc} {source.section} {source.url}" for source in rule.source)]
     sys.stdout.write(printable("\n".join(lines)) + "\n")
     return 0
+
+
+def write_pages(arguments: argparse.Namespace) -> int:
+    """`<id>.md` for every rule and `index.md`; their number on the terminal."""
+    from tfadvisor.engine.rule_page import index_page, whole_page  # noqa: PLC0415  (only this command writes pages)
+
+    catalogue = load_catalogue(arguments.rules)
+    pages = {f"{rule.id}.md": whole_page(rule) for rule in catalogue.rules}
+    pages["index.md"] = index_page(catalogue.rules)
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        for name, text in pages.items():
+            (arguments.out / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--out {arguments.out}: {error.strerror or error}.") from error
+    sys.stdout.write(f"{len(catalogue.rules)} pages and index.md in {printable(str(arguments.out))}\n")
+    for error in catalogue.broken:
+        sys.stderr.write(f"tfadvisor: {printable(str(error))}\n")
+    return 5 if catalogue.broken else 0
 
 
 def check_rules(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tfadvisor.engine.compiled_rules import is_rule, read_compiled, rule_files
 from tfadvisor.engine.conditions import names_in
+from tfadvisor.engine.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
 from tfadvisor.engine.rule import Rule, parse_rule
 from tfadvisor.engine.wording import is_known, placeholders
 from tfadvisor.engine.yaml_marks import Marked, load
@@ -23,14 +24,16 @@ class Catalogue:
 
 
 def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> Catalogue:
-    """The built-in rules and those of the extra folders, without the disabled ones.
+    """The built-in rules, those of installed packages and those of the extra folders, without the disabled ones.
 
-    Raises UsageError for a folder that is not there and a disabled id that no rule has. A broken file is reported in
-    `broken`, not raised.
+    extra: folders, or names of installed rule packages. Raises UsageError for one that is not there and a disabled id that
+    no rule has. A broken file or package is reported in `broken`, not raised.
     """
     rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
-    for file, text in _files_of(extra, broken):
+    packages = installed_packages()
+    folders = [_folder_or_package(one, packages) for one in extra]
+    for file, text in _files_of([*_folders_of(packages, broken), *(one for one in folders if one is not None)], broken):
         try:
             rule = checked(load(text, file))
             if rule.id in rules:
@@ -83,11 +86,34 @@ def built_in_rules() -> list[Rule]:
     return compiled if compiled is not None else [checked(load(text, file)) for file, text in rule_files(root)]
 
 
+def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:
+    """A folder as it is; None for the name of a package, which is added to the packages unless it is there already."""
+    if given.is_dir():
+        return given
+    package = package_named(str(given))
+    if package is None:
+        raise UsageError(f"--rules {given}: no such folder, and no installed package of rules is called so.")
+    if package not in packages:
+        packages.append(package)
+    return None
+
+
+def _folders_of(packages: Sequence[RulePackage], broken: list[RuleError]) -> list[Path]:
+    """The folders of packages, whose metrics are registered then. A package that fails is left out as a whole."""
+    found = []
+    for package in packages:
+        try:
+            import_metrics(package)
+            if package.module:
+                found.append(folder_of(package))
+        except RuleError as error:
+            broken.append(error)
+    return found
+
+
 def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[str, str]]:
     found = []
     for folder in folders:
-        if not folder.is_dir():
-            raise UsageError(f"--rules {folder}: no such folder.")
         for file in sorted(folder.rglob("*.yaml")):
             if is_rule(file.name):
                 try:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tfadvisor.engine.rule import Rule
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.record import replace
-from tfadvisor.report_model import Finding, Saving
+from tfadvisor.report_model import Finding, NotApplicable, Saving
 
 SHARES = {
     "compute": "compute_fraction",
@@ -33,6 +33,8 @@ _OF_CATEGORY = {
     **dict.fromkeys(("capture", "flags"), tuple(SHARES)),
 }
 _TOLERANCE = 1e-9
+_NOTHING = 0.01
+"""A finding of whose saving less than this share of step time is left says nothing that those above it do not."""
 LESS_IS_LEFT = "Findings above save part of the same time; this is what they leave."
 
 
@@ -43,13 +45,16 @@ def classes_of(rule: Rule) -> tuple[str, ...]:
     return _OF_CATEGORY.get(rule.category, (rule.category,))
 
 
-def shared_out(found: Sequence[tuple[Rule, Finding]], metrics: Metrics) -> list[tuple[Rule, Finding]]:
-    """The findings in their order, with savings cut to what those before them leave. Severities stay to be worked out.
+def shared_out(
+    found: Sequence[tuple[Rule, Finding]], metrics: Metrics
+) -> tuple[list[tuple[Rule, Finding]], list[NotApplicable]]:
+    """The findings in their order, with savings cut to what those before them leave, and those to which nothing is left.
 
-    Where the step's time is not known by class, they stay as they are.
+    Severities stay to be worked out. Where the step's time is not known by class, all stay as they are.
     """
     if metrics.value(SHARES["compute"]) is None:
-        return list(found)
+        return list(found), []
+    spent = []
     left = {name: metrics.value(metric) or 0.0 for name, metric in SHARES.items()}
     out = []
     for rule, finding in found:
@@ -59,8 +64,13 @@ def shared_out(found: Sequence[tuple[Rule, Finding]], metrics: Metrics) -> list[
             part = min(wanted - taken, left[name])
             left[name] -= part
             taken += part
-        out.append((rule, _cut(finding, taken) if taken < wanted - _TOLERANCE else finding))
-    return out
+        if taken >= wanted - _TOLERANCE:
+            out.append((rule, finding))
+        elif taken >= _NOTHING:
+            out.append((rule, _cut(finding, taken)))
+        else:
+            spent.append(NotApplicable(rule.id, "what it could save is saved by the findings above it"))
+    return out, spent
 
 
 def _cut(finding: Finding, high: float) -> Finding:

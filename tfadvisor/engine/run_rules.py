@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tfadvisor.engine.claims import shared_out
 from tfadvisor.engine.conditions import evaluate
+from tfadvisor.engine.fit_flags import fit_flags
 from tfadvisor.engine.rule import FixRule, Rule
 from tfadvisor.engine.wording import fill, is_given, placeholders
 from tfadvisor.metrics.registry import Metrics
@@ -47,10 +48,9 @@ def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
         else:
             quiet.append(rule.id)
     found.sort(key=lambda one: _rank(one[1]))
-    findings = [
-        replace(finding, severity=_severity(rule, finding.saving, metrics))
-        for rule, finding in shared_out(found, metrics)
-    ]
+    shared, spent = shared_out(found, metrics)
+    absent += spent
+    findings = [replace(finding, severity=_severity(rule, finding.saving, metrics)) for rule, finding in shared]
     return Outcomes(tuple(sorted(findings, key=_rank)), tuple(quiet), tuple(absent), tuple(broken))
 
 
@@ -75,15 +75,16 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
     fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
+    fitted = fit_flags(fixes, metrics)
     return Finding(
         rule_id=rule.id,
         category=rule.category,
         severity=_severity(rule, saving, metrics),
         title=fill(rule.title, metrics),
-        summary=fill(rule.summary, metrics),
+        summary=f"{fill(rule.summary, metrics)} {fitted.left_out}".rstrip(),
         evidence=tuple(one for name in rule.evidence if (one := _evidence(name, metrics)) is not None),
         saving=saving,
-        fixes=fixes,
+        fixes=fitted.fixes,
         locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
         source=rule.source,
         caveat=_caveat(rule, metrics),

@@ -22,6 +22,7 @@ _WORDS = {
     "compile": "tracing and compiling",
     "transfer": "copying data",
     "collective": "communication that nothing hides",
+    "memory": "taking memory from the driver and giving it back",
 }
 
 
@@ -35,7 +36,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     losses = {name: breakdown[name] for name in _LOSSES}
     if metrics.fact("device_kind") is None:
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
-    losses |= _imbalance(losses["collective"], metrics)
+    losses |= _imbalance(losses["collective"], metrics) | _memory(losses, metrics)
     top = max(losses, key=lambda name: losses[name])
     compute, idle = breakdown["compute"], breakdown["idle"]
     works = sum(breakdown[name] for name in ("compute", "collective", "transfer"))
@@ -70,6 +71,14 @@ def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
         return {"imbalance": max(one or 0.0 for one in late), "collective": max(collective - waiting, 0.0)}
     met = any(one is not None for one in late)
     return {"imbalance": 0.0 if met else metrics.value("device_skew_fraction") or 0.0}
+
+
+def _memory(losses: Mapping[str, float], metrics: Metrics) -> dict[str, float]:
+    """Allocating while no device works is memory's fault, and neither the dispatch's nor Python's, as which it shows."""
+    memory = metrics.value("memory_call_fraction") or 0.0
+    from_launch = min(memory, losses["launch"])
+    host = max(losses["host"] - (memory - from_launch), 0.0)
+    return {"memory": memory, "launch": losses["launch"] - from_launch, "host": host}
 
 
 def _awaited(metrics: Metrics) -> str:

@@ -70,6 +70,15 @@ def framework(question: Question) -> str:
     return question.run.hosts[0].capture.framework
 
 
+@fact("framework_version", about="The framework's version; JAX writes its own into the trace, which is jaxlib's too.")
+def framework_version(question: Question) -> str:
+    """`0.6.2`."""
+    version = question.run.hosts[0].capture.framework_version
+    if not version:
+        raise MetricAbsent("the trace does not tell the framework's version")
+    return version
+
+
 @fact("python_tracer", about="Whether Python frames were recorded.")
 def python_tracer(question: Question) -> str:
     """on or off."""

@@ -42,7 +42,7 @@ def compute_capability(question: Question) -> float:
     return min(found)
 
 
-@fact("gpu_vendor", about="Who made the GPUs.")
+@fact("gpu_vendor", about="Who made the GPUs of the run.")
 def gpu_vendor(question: Question) -> str:
     """nvidia, amd or another's name in lower case. Old traces name nobody: then it was NVIDIA."""
     return _vendor(gpus(question.run)[0][1].properties.get("device_vendor"))

@@ -61,6 +61,16 @@ def input_stage_calls_per_step(question: Question) -> float:
 
 
 @metric(
+    "input_stage_parallelism",
+    unit=Unit.COUNT,
+    about="How many calls the slowest tf.data stage works on at once.",
+)
+def input_stage_parallelism(question: Question) -> float:
+    """1 for a stage that is not parallel."""
+    return float(max(_slowest(question)[1].parallelism, 1))
+
+
+@metric(
     "input_overlap_fraction",
     unit=Unit.FRACTION,
     about="Share of step time that preparing the next batch during the step could hide: the smaller of the input's share "

@@ -7,7 +7,6 @@ from tfadvisor.metrics.steady import accelerators, counted_ps, gpus, needs_steps
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.units import Unit
 
-
 _ROOM = 0.9
 """The share of memory to fill: a step needs more now and then."""
 _LEAST_FACTOR, _MOST_FACTOR = 1.5, 16

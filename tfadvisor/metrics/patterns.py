@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.kernels import hottest_ops, name_of, of_step_time, place_of
+from tfadvisor.metrics.kernels import Kind, hottest_ops, kind_of, name_of, of_step_time, place_of
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import accelerators, gpus, needs_device, share
@@ -123,9 +123,25 @@ def _scattering(ops: list[HotOp]) -> list[HotOp]:
 )
 def looped_updates_per_step(question: Question) -> float:
     """By the trace's HLO; a mean over the counted steps of the first device."""
+    found = _scattering(_looped(question))
     host = next(host for host in question.run.hosts if host.devices)
     steps = int((host.takes_part[0] & host.steps.steady()).sum())
-    return sum(one.count for one in _scattering(_looped(question))) / max(steps, 1)
+    return sum(one.count for one in found) / max(steps, 1)
+
+
+@metric(
+    "looped_slice_copy_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in kernels that copy slices into or out of larger buffers, inside while loops that multiply "
+    "matrices too.",
+)
+def looped_slice_copy_fraction(question: Question) -> float:
+    """By the trace's HLO; as in a scan over layers."""
+    hottest_ops(question)
+    looped = _looped(question)
+    if not any(kind_of(one) is Kind.MATRIX for one in looped):
+        return 0.0
+    return of_step_time(question, [one for one in looped if kind_of(one) is Kind.UPDATE])
 
 
 @metric(

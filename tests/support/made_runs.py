@@ -1,0 +1,92 @@
+"""Snapshots on paper: a run of so many ms a step, with what a test is about changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tfadvisor.comparison.side import TIME_CLASSES, Found, OpRow, Side
+from tfadvisor.gate.snapshot import Key, Snapshot
+
+UNITS = {
+    "step_time_ms": "ms",
+    "kernels_per_step": "count",
+    "retraces_in_steady_state": "count",
+    "input_bound_fraction": "fraction",
+    "fp16_kernel_share": "fraction",
+    "h2d_bytes_per_step": "bytes",
+    "allreduce_bus_gb_s": "GB/s",
+}
+
+
+def op(name: str, ms: float, count: float = 1.0, kind: str = "compute", **known: object) -> OpRow:
+    """An op; known: opcode, flops, bytes, file, line, module."""
+    return OpRow(name, kind, ms, count, **known)  # type: ignore[arg-type]
+
+
+def side(
+    ms: float = 100.0,
+    ops: Sequence[OpRow] = (),
+    classes: Mapping[str, float] | None = None,
+    metrics: Mapping[str, float] | None = None,
+    error: float | None = 0.01,
+    name: str = "run",
+    findings: Sequence[Found] = (),
+    rest: Mapping[str, float] | None = None,
+) -> Side:
+    """A run whose classes are compute unless given. error: of the median, ms."""
+    given = dict(classes or {})
+    split = {one: given.get(one, 0.0) for one in TIME_CLASSES}
+    if "compute" not in given:
+        split["compute"] = ms - sum(split.values())
+    values = {"step_time_ms": ms, **(metrics or {})}
+    return Side(
+        name=name,
+        steps=20,
+        mean_ms=ms,
+        median_ms=ms,
+        median_error_ms=error,
+        class_ms=split,
+        class_error_ms=dict.fromkeys(TIME_CLASSES, 0.0),
+        ops=tuple(ops),
+        rest_ms=dict(rest or {}),
+        metrics=values,
+        units={metric: UNITS[metric] for metric in values},
+        findings=tuple(findings),
+    )
+
+
+_made = 0
+
+
+def snapshot(
+    ms: float = 100.0,
+    *,
+    model: str = "default",
+    framework: str = "jax",
+    devices: str = "1 gpu NVIDIA H100",
+    hosts: int = 1,
+    labels: Mapping[str, str] | None = None,
+    about: Mapping[str, str] | None = None,
+    fingerprint: str | None = None,
+    recorded_at: str = "2026-01-02T03:04:05+00:00",
+    level: int = 0,
+    error: float | None = 0.01,
+    of: Side | None = None,
+    metrics: Mapping[str, float] | None = None,
+    ops: Sequence[OpRow] = (),
+) -> Snapshot:
+    """A snapshot with a fingerprint of its own."""
+    global _made  # noqa: PLW0603
+    _made += 1
+    made = of or side(ms, ops=ops, metrics=metrics, error=error)
+    return Snapshot(
+        key=Key(model, framework, devices, hosts, dict(labels or {})),
+        about=dict(about or {}),
+        fingerprint=fingerprint or f"{_made:08x}{0:024x}",
+        recorded_at=recorded_at,
+        added_at="",
+        level=level,
+        note="",
+        side=made,
+        errors={} if error is None else {"step_time_ms": error},
+    )

@@ -1,0 +1,147 @@
+"""What `gate`, `baseline` and `compare` share: traces to reports and snapshots, and files written in place."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tfadvisor.advise import Options, analyze_run
+from tfadvisor.compare_runs import NothingToCompare, as_snapshot
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.gate.config import DEFAULT_KEEP, Written
+from tfadvisor.gate.config_file import ConfigFile, find_config, read_config
+from tfadvisor.gate.read_config import Known, read
+from tfadvisor.gate.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
+from tfadvisor.gate.store import read_store
+from tfadvisor.gate.write_file import replace_file
+from tfadvisor.report.printable import printable
+from tfadvisor.report_model import Report
+from tfadvisor.xplane.runs import choose_run, find_runs
+
+DEFAULT_STORE = Path(".tfadvisor") / "baselines"
+
+
+def report_of(paths: Sequence[Path], arguments: argparse.Namespace, run: str | None = None) -> Report:
+    """The report of a run, as `analyze` makes it. Raises TraceError or UsageError."""
+    options = Options(
+        run=run,
+        host=arguments.host,
+        rules=tuple(getattr(arguments, "rules", ())),
+        parameters=getattr(arguments, "params", None),
+        bandwidth_gb_s=getattr(arguments, "bandwidth", None),
+        steps=arguments.steps,
+        processes=os.cpu_count() or 1,
+    )
+    chosen, number = choose_run(paths, run, arguments.host)
+    if number > 1 and run is None:
+        note(f"{number:,} runs in {paths[0]}; this is the newest, {chosen.name}.")
+    return analyze_run(chosen, options)
+
+
+def read_side(path: Path, run: str | None, arguments: argparse.Namespace) -> Report | Snapshot:
+    """A trace's report, or a snapshot as it is."""
+    if path.suffix == ".json" and path.is_file():
+        return as_snapshot(path)
+    return report_of([path], arguments, run)
+
+
+def known_names(rules: Sequence[Path] = ()) -> Known:
+    """What a configuration may name."""
+    import tfadvisor.metrics  # noqa: F401, PLC0415
+    from tfadvisor.engine.catalogue import load_catalogue  # noqa: PLC0415
+    from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
+
+    return Known(
+        metrics={name: one.unit.value for name, one in registered_metrics().items()},
+        rules=tuple(rule.id for rule in load_catalogue(rules).rules),
+    )
+
+
+def config_file(path: Path | None) -> ConfigFile:
+    """The given configuration, else the nearest one."""
+    return read_config(path) if path is not None else find_config(Path.cwd())
+
+
+def labels_of(given: Sequence[str], written: Mapping[str, str] | None) -> dict[str, str]:
+    """Labels of the configuration and, above them, of the command line. Raises UsageError for what is no NAME=VALUE."""
+    found = dict(written or {})
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"--label {one}: give NAME=VALUE, as batch=256.")
+        found[name] = value
+    return found
+
+
+def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:
+    """Raises UsageError when a file would be written into what is analysed."""
+    target = output.resolve()
+    for path in paths:
+        folder = path.resolve()
+        if target == folder or (folder.is_dir() and folder in target.parents):
+            raise UsageError(
+                f"{option} {output} lies in {path}, and nothing is written into what is analysed. Give another place."
+            )
+
+
+def write_output(output: Path | None, text: str, option: str) -> None:
+    """To a file, whole or not at all, or to standard output."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        replace_file(output, text)
+    except OSError as error:
+        raise UsageError(f"{option} {output}: cannot be written: {error.strerror or error}.") from error
+
+
+def note(message: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(f"tfadvisor: {printable(message)}\n")
+
+
+def written_config(arguments: argparse.Namespace) -> Written:
+    """The configuration of a command that judges nothing."""
+    return read(config_file(arguments.config), known_names(getattr(arguments, "rules", ())))
+
+
+def store_of(given: Path | None, written: Written) -> Path:
+    """The store of the command line, else the configuration's, else the usual one."""
+    return given or Path(written.layer.baseline or DEFAULT_STORE)
+
+
+def keep_of(written: Written) -> int:
+    """How many runs a baseline keeps."""
+    return written.layer.keep or DEFAULT_KEEP
+
+
+def judged_snapshot(report: Report, model: str | None, labels: Mapping[str, str]) -> Snapshot:
+    """A report's snapshot. Without any step the trace can be read, but there is too little to judge: exit code 4."""
+    try:
+        return snapshot_of(report, model or DEFAULT_MODEL, labels)
+    except TraceError as error:
+        raise NothingToCompare(error.place, error.cause, error.remedy) from error
+
+
+def stored_runs(
+    store: Path, arguments: argparse.Namespace, model: str | None, labels: Mapping[str, str]
+) -> list[Snapshot]:
+    """The runs of a store; of a logdir, its runs as if they were stored.
+
+    Files that cannot be used are named and left out. Raises TraceError when that leaves none of several.
+    """
+    contents = read_store(store)
+    for file, why in contents.unusable:
+        note(f"{file}: left out of the baseline: {why}.")
+    if contents.unusable and not contents.runs:
+        raise TraceError(
+            str(store), "none of its snapshots can be used.", "Restore the store, or remove it to begin anew."
+        )
+    if contents.runs or not store.is_dir():
+        return [kept.snapshot for kept in contents.runs]
+    runs = find_runs(store)[:DEFAULT_KEEP]
+    reports = [report_of(run.files, arguments) for run in reversed(runs)]
+    return [judged_snapshot(report, model, labels) for report in reports]

@@ -1,0 +1,57 @@
+"""A comparison as Markdown, for pull requests and job summaries."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.comparison.result import Comparison
+from tfadvisor.comparison.wording import (
+    cause_words,
+    finding_words,
+    head_words,
+    metric_words,
+    shown_causes,
+    signed,
+    speed_words,
+    verdict_words,
+)
+from tfadvisor.report.printable import one_line
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """GitHub-flavoured; everything from the traces is escaped."""
+    lines = [
+        f"## {escaped(verdict_words(comparison))}",
+        "",
+        f"- base {escaped(comparison.base.name)}: {escaped(head_words(comparison.base))}",
+        f"- new {escaped(comparison.new.name)}: {escaped(head_words(comparison.new))}",
+        "",
+        *causes_table(comparison),
+    ]
+    if comparison.differences:
+        lines += ["The runs are not quite alike:", ""]
+        lines += [f"- {escaped(difference)}" for difference in comparison.differences] + [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def causes_table(comparison: Comparison) -> list[str]:
+    """The causes, which add up to the last row, and what speaks for them."""
+    shown, others = shown_causes(comparison)
+    lines = ["| change | class | cause |", "|---:|---|---|"]
+    lines += [f"| {signed(cause.change_ms)} | {cause.class_name} | {escaped(cause_words(cause))} |" for cause in shown]
+    if len(shown) < len(comparison.causes):
+        lines.append(f"| {signed(others)} | | everything else |")
+    lines += [f"| **{signed(comparison.change_ms)}** | | **in all, mean step time** |", ""]
+    named = {cause.class_name for cause in shown}
+    beside = [metric_words(one) for one in comparison.metrics if one.class_name in named]
+    beside += [finding_words(one) for one in comparison.findings]
+    beside += [words] if (words := speed_words(comparison)) else []
+    lines += [f"- {escaped(one)}" for one in dict.fromkeys(beside)]
+    return [*lines, ""] if beside else lines
+
+
+def escaped(text: str) -> str:
+    """Without meaning for Markdown, on one line, and without links."""
+    return _SPECIAL.sub(r"\\\1", one_line(text)).replace("://", ":\u200b//")

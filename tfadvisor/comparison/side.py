@@ -1,0 +1,156 @@
+"""One side of a comparison: what a report says about a run, reduced to what can be set against another run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+from tfadvisor.comparison.op_names import without_program_number
+from tfadvisor.record import record
+from tfadvisor.report_model import Finding, OpInfo, Report, StepInfo
+
+TIME_CLASSES = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
+CLASS_OF_KIND = {"compute": "compute", "collective": "collective", "infeed": "input"}
+"""The class of step time in which a kind of device work counts; all other kinds are transfers."""
+
+
+@record
+class OpRow:
+    """One op of the table. ms, count: per step and device. The rest as in the report's OpInfo."""
+
+    name: str
+    kind: str
+    ms: float
+    count: float
+    module: str | None = None
+    opcode: str | None = None
+    flops: int | None = None
+    bytes: int | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@record
+class Found:
+    """A finding of the report, for one line of text. place: `file:line in op`, "" when unknown."""
+
+    rule_id: str
+    category: str
+    title: str
+    place: str
+
+
+@record
+class Side:
+    """A run. Times in ms a step. class_ms adds up to mean_ms.
+
+    median_error_ms, class_error_ms: standard errors from the run's own steps, None with fewer than three. They say nothing
+    about how much runs differ. rest_ms: device work a step of the ops that are not in `ops`, by class.
+    """
+
+    name: str
+    steps: int
+    mean_ms: float
+    median_ms: float
+    median_error_ms: float | None
+    class_ms: Mapping[str, float]
+    class_error_ms: Mapping[str, float | None]
+    ops: tuple[OpRow, ...]
+    rest_ms: Mapping[str, float]
+    metrics: Mapping[str, float]
+    units: Mapping[str, str]
+    findings: tuple[Found, ...]
+
+
+def class_of(kind: str) -> str:
+    """The class of step time of a kind of device work."""
+    return CLASS_OF_KIND.get(kind, "transfer")
+
+
+def side_of(report: Report) -> Side | None:
+    """The report's side; None when its trace holds no step to compare."""
+    times = report.steps.time_ms
+    if times is None or times.mean <= 0 or not any(report.breakdown.values()):
+        return None
+    each = report.steps.each
+    ops = tuple(_row(op) for op in report.ops)
+    return Side(
+        name=report.run.name,
+        steps=report.steps.count,
+        mean_ms=times.mean,
+        median_ms=times.median,
+        median_error_ms=error_of_median([step.duration_ms for step in each]),
+        class_ms={name: report.breakdown.get(name, 0.0) * times.mean for name in TIME_CLASSES},
+        class_error_ms={name: _class_error(each, name) for name in TIME_CLASSES},
+        ops=ops,
+        rest_ms={"compute": _unlisted_ms(report.ops)},
+        metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
+        units={name: one.unit for name, one in report.metrics.items() if one.value is not None},
+        findings=tuple(_found(one) for one in report.findings if one.category != "capture"),
+    )
+
+
+def hottest(
+    side_ops: Sequence[OpRow], rest_ms: Mapping[str, float], most: int
+) -> tuple[tuple[OpRow, ...], dict[str, float]]:
+    """The ops that take most time, and the time of all others by class."""
+    ordered = sorted(side_ops, key=lambda op: -op.ms)
+    rest = dict(rest_ms)
+    for op in ordered[most:]:
+        rest[class_of(op.kind)] = rest.get(class_of(op.kind), 0.0) + op.ms
+    return tuple(ordered[:most]), rest
+
+
+def error_of_median(values: Sequence[float]) -> float | None:
+    """Standard error of the median: 1.2533 s / √n with s from the median deviation. None for fewer than three."""
+    if len(values) < 3:
+        return None
+    middle = middle_of(values)
+    spread = 1.4826 * middle_of([abs(value - middle) for value in values])
+    return 1.2533 * spread / sqrt(len(values))
+
+
+def middle_of(values: Sequence[float]) -> float:
+    """The median; of an even number, the mean of the middle two."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _class_error(each: Sequence[StepInfo], name: str) -> float | None:
+    """Standard error of a class's mean time a step, ms."""
+    values = [step.duration_ms * step.breakdown.get(name, 0.0) for step in each]
+    if len(values) < 3:
+        return None
+    mean = sum(values) / len(values)
+    return sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+
+
+def _unlisted_ms(ops: Sequence[OpInfo]) -> float:
+    """Device work a step that the report's table leaves out: shares are of all device time."""
+    listed, share = sum(op.ms_per_step for op in ops), sum(op.share for op in ops)
+    return listed / share * max(1.0 - share, 0.0) if share > 0 and share < 1 - 1e-9 else 0.0
+
+
+def _row(op: OpInfo) -> OpRow:
+    return OpRow(
+        name=op.op or op.kernel,
+        kind=op.kind,
+        ms=op.ms_per_step,
+        count=op.count_per_step,
+        module=without_program_number(op.module) if op.module else None,
+        opcode=op.opcode,
+        flops=op.flops,
+        bytes=op.bytes,
+        file=op.file,
+        line=op.line,
+    )
+
+
+def _found(finding: Finding) -> Found:
+    place = ""
+    if finding.locations:
+        first = finding.locations[0]
+        place = f"{first.file}:{first.line}" if first.line is not None else first.file
+        place += f" in {first.op}" if first.op else ""
+    return Found(finding.rule_id, finding.category, finding.title, place)

@@ -1,0 +1,113 @@
+"""Sentences about a comparison, for the terminal and for Markdown."""
+
+from __future__ import annotations
+
+from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
+from tfadvisor.report.printable import one_line
+from tfadvisor.units import Unit, duration, in_words, percent
+
+_SHOWN = 12
+_WORTH_A_LINE = 0.002
+_OVERLAP = {
+    "compute": "ops of the step hide {} of each other",
+    "collective": "other work hides {} of the collectives",
+    "transfer": "other work hides {} of the copies",
+}
+
+
+def signed(milliseconds: float) -> str:
+    """`+1.25 ms`, `−310 µs`."""
+    return f"{'−' if milliseconds < 0 else '+'}{duration(abs(milliseconds))}"
+
+
+def signed_share(fraction: float) -> str:
+    """`+18 %`."""
+    return f"{'−' if fraction < 0 else '+'}{percent(abs(fraction))}"
+
+
+def head_words(head: Head) -> str:
+    """`40 steps of 2.25 ms, median 2.02 ms ± 24 µs`."""
+    error = f" ± {duration(head.error_ms)}" if head.error_ms is not None else ""
+    steps = f"{head.steps} steps" if head.steps != 1 else "1 step"
+    return f"{steps} of {duration(head.mean_ms)}, median {duration(head.median_ms)}{error}"
+
+
+def verdict_words(comparison: Comparison) -> str:
+    """`The step takes 410 µs (+18 %) more: compute +401 µs, launch +10 µs.`"""
+    change = comparison.change_ms
+    if comparison.same:
+        return "Both are the same trace."
+    if abs(comparison.change_fraction) < 0.0005:
+        return f"The step takes as long as before: {duration(comparison.new.mean_ms)}."
+    parts = [
+        f"{one.name} {signed(one.change_ms)}"
+        for one in sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
+        if abs(one.change_ms) >= 0.05 * abs(change)
+    ]
+    more = "more" if change > 0 else "less"
+    return f"The step takes {duration(abs(change))} ({signed_share(comparison.change_fraction)}) {more}: {', '.join(parts[:4])}."
+
+
+def shown_causes(comparison: Comparison) -> tuple[list[Cause], float]:
+    """The causes worth a line, and what the others add up to."""
+    enough = _WORTH_A_LINE * comparison.base.mean_ms
+    shown = [cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough]
+    shown = shown or list(comparison.causes[:1])
+    return shown, comparison.change_ms - sum(cause.change_ms for cause in shown)
+
+
+def cause_words(cause: Cause) -> str:
+    """What a cause is, without its class and number."""
+    if cause.kind == "class":
+        return f"{_span(cause.base_ms, cause.new_ms)} a step in which no device works"
+    if cause.kind == "overlap":
+        return f"overlap: {_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
+    op = cause.op
+    if op is None:
+        return "all other ops together"
+    name = one_line(op.name)
+    what = f"{op.number} ops like {name}" if op.number > 1 else name
+    if op.status != "changed":
+        times = duration(op.new_op_ms if op.status == "new" else op.base_op_ms)
+        count = op.new_count if op.status == "new" else op.base_count
+        words = f"{what}: {op.status}, {times} a step, {_times(count)}"
+    else:
+        renamed = f" (was {one_line(op.before)}, told by {op.by})" if op.before else ""
+        words = f"{what}{renamed}: {_span(op.base_op_ms, op.new_op_ms)} a step"
+        if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
+            words += f", {_times(op.base_count)} → {_times(op.new_count)}"
+    place = f"{one_line(op.file)}:{op.line}" if op.file and op.line else one_line(op.file or "")
+    return f"{words}, {place}" if place else words
+
+
+def metric_words(change: MetricChange) -> str:
+    """`kernels_per_step 25 → 37`."""
+    unit = Unit(change.unit)
+    return f"{change.metric} {in_words(change.base, unit)} → {in_words(change.new, unit)}"
+
+
+def finding_words(change: FindingChange) -> str:
+    """`new finding: …` or `no longer found: …`."""
+    place = f" ({one_line(change.place)})" if change.place else ""
+    return f"{'new finding' if change.appeared else 'no longer found'}: {one_line(change.title)}{place}"
+
+
+def speed_words(comparison: Comparison) -> str:
+    """About the machine's speed; empty when it is the same, or not known."""
+    speed = comparison.speed
+    if speed is None or abs(speed.factor - 1) < 0.03:
+        return ""
+    more = "longer" if speed.factor > 1 else "less time"
+    return (
+        f"{speed.ops} ops whose work did not change take {percent(abs(speed.factor - 1))} {more} throughout: that much may be "
+        "the machine rather than the program."
+    )
+
+
+def _times(count: float) -> str:
+    rounded = round(count, 2)
+    return f"{rounded:g} times"
+
+
+def _span(before: float | None, after: float | None) -> str:
+    return f"{duration(before or 0.0)} → {duration(after or 0.0)}"

@@ -1,0 +1,138 @@
+"""The flags that libraries accept, version by version, as benchmarks/record_flags.py recorded them.
+
+recorded.json is read when the first flag is asked about and not before: most reports print none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tfadvisor.flags.versions import order
+from tfadvisor.record import record
+
+_DEPRECATED = re.compile(r"\W{0,2}deprecated\b|the legacy flag\b", re.I)
+_FILE = Path(__file__).with_name("recorded.json")
+
+
+@record
+class Words:
+    """What a flag of text is limited to. prefix: may stand before each word. any_case: their case matters not.
+
+    several: a list joined by commas is accepted. loose: so are blanks and empty parts in it. signs: so are +word and
+    -word, which change the default, if all words have one. empty: so is "".
+    """
+
+    words: tuple[str, ...]
+    prefix: str
+    any_case: bool
+    several: bool
+    signs: bool
+    empty: bool
+    loose: bool
+
+
+@record
+class Flag:
+    """A flag as one version knows it. kind: bool, int32, int64, float or string. words: None where any text is accepted."""
+
+    name: str
+    kind: str
+    default: str
+    words: Words | None
+    about: str
+
+    @property
+    def deprecated(self) -> bool:
+        """Whether its own help says so."""
+        return _DEPRECATED.match(self.about) is not None
+
+
+@record
+class Table:
+    """The flags of one environment variable (XLA_FLAGS, TF_XLA_FLAGS) in the recorded versions of one library.
+
+    versions: oldest first. periods: flag -> [first version, last version, type, default, words, help], oldest first.
+    """
+
+    variable: str
+    library: str
+    versions: tuple[str, ...]
+    periods: Mapping[str, Sequence[Sequence[Any]]]
+
+    @property
+    def title(self) -> str:
+        """The library as people write it."""
+        return {"tensorflow": "TensorFlow"}.get(self.library, self.library)
+
+    def flag(self, name: str, version: str) -> Flag | None:
+        """A flag as a recorded version knows it, None when that refuses it."""
+        at, told = self.versions.index(version), ""
+        for first, last, kind, default, words, about in self.periods.get(name, ()):
+            told = told if about is None else about
+            if self.versions.index(first) <= at <= self.versions.index(last):
+                return Flag(name, kind, default, _words(words), told)
+        return None
+
+    def names(self, version: str) -> list[str]:
+        """All flags of a recorded version, sorted."""
+        return [name for name in self.periods if self.flag(name, version) is not None]
+
+    def first_and_last(self, name: str) -> tuple[str, str] | None:
+        """The oldest and the newest recorded version that accept a flag, None when none does."""
+        periods = self.periods.get(name)
+        return (periods[0][0], periods[-1][1]) if periods else None
+
+    def next_version(self, version: str) -> str | None:
+        """The recorded version after another."""
+        at = self.versions.index(version) + 1
+        return self.versions[at] if at < len(self.versions) else None
+
+
+@record
+class Recording:
+    """date: ISO, when the libraries were asked. machine: on what."""
+
+    date: str
+    machine: str
+    tables: tuple[Table, ...]
+
+    def table(self, variable: str, library: str) -> Table:
+        """One variable's flags in one library. Raises KeyError where there are none."""
+        for one in self.tables:
+            if (one.variable, one.library) == (variable, library):
+                return one
+        raise KeyError((variable, library))
+
+
+@cache
+def recording() -> Recording:
+    """The recording that is shipped with this package."""
+    data = json.loads(_FILE.read_text(encoding="utf-8"))
+    tables = tuple(
+        Table(one["variable"], one["library"], tuple(one["versions"]), one["flags"]) for one in data["tables"]
+    )
+    return Recording(data["recorded"], data["machine"], tables)
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Whether one version came after another."""
+    return (order(version) or ()) > (order(than) or ())
+
+
+def _words(data: Mapping[str, Any] | None) -> Words | None:
+    if data is None:
+        return None
+    return Words(
+        tuple(data["words"]),
+        data["prefix"],
+        data["any_case"],
+        data["list"],
+        data["signs"],
+        data["empty"],
+        data["loose"],
+    )

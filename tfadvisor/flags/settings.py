@@ -1,0 +1,136 @@
+"""What a user gives as one text: flags and variables, taken apart as a shell and then XLA would do.
+
+XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at white space, a value may stand in
+quotes, a backslash means nothing, and reading ends for good at the first word that does not begin with `-`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from tfadvisor.errors import UsageError
+from tfadvisor.record import record
+
+LONGEST = 128 << 10
+"""Bytes. Linux starts no process with a longer variable (MAX_ARG_STRLEN)."""
+FLAG_VARIABLES = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", re.S)
+_XLA_WORD = re.compile(
+    r"""\s*(?:(?P<flag>-[^\s=]*)(?:=(?:'(?P<single>[^']*)'?|"(?P<double>[^"]*)"?|(?P<bare>\S*)))?|(?P<other>\S+))"""
+)
+_OLD_VALUE = re.compile(r"\$\{?[A-Za-z_]\w*\}?\s*")
+_BEFORE_ASSIGNMENTS = ("export", "env", "set")
+
+
+@record
+class Setting:
+    """variable: the environment variable that holds it. name: of the flag without dashes, or of the variable itself.
+
+    value: None for a flag without `=`. written: as the user gave it.
+    """
+
+    variable: str
+    name: str
+    value: str | None
+    written: str
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is one flag of a variable that holds many."""
+        return self.name != self.variable
+
+
+@record
+class Unread:
+    """Words that nobody reads, and why. instead: what was probably meant. harmless: they are no setting, like a command."""
+
+    words: str
+    why: str
+    instead: str
+    harmless: bool
+
+
+@record
+class Given:
+    """A text taken apart."""
+
+    settings: tuple[Setting, ...]
+    unread: tuple[Unread, ...]
+
+
+def take_apart(text: str) -> Given:
+    """Raises UsageError for a text that no shell could make variables of."""
+    if len(text.encode("utf-8", "surrogatepass")) > LONGEST:
+        raise UsageError(f"the text is longer than {LONGEST:,} bytes, and no environment variable can be.")
+    settings: list[Setting] = []
+    unread: list[Unread] = []
+    for command in _commands(text):
+        _read_command(command, settings, unread)
+    return Given(tuple(settings), tuple(unread))
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The words of each command, split at `;`, `&` and line ends."""
+    lexer = shlex.shlex(text.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words: list[str] = []
+    try:
+        for word in lexer:
+            if word.strip(";&"):
+                words.append(word)
+            elif words:
+                yield words
+                words = []
+    except ValueError as error:
+        raise UsageError("a quote is not closed. Quote the text as a shell needs it.") from error
+    if words:
+        yield words
+
+
+def _read_command(words: list[str], settings: list[Setting], unread: list[Unread]) -> None:
+    while words and words[0] in _BEFORE_ASSIGNMENTS:
+        words = words[1:]
+    before = ""
+    for at, word in enumerate(words):
+        assigned = _ASSIGNMENT.fullmatch(word)
+        if assigned and assigned.group(1) in FLAG_VARIABLES:
+            _read_flags(assigned.group(1), assigned.group(2), settings, unread)
+        elif assigned:
+            settings.append(Setting(assigned.group(1), assigned.group(1), assigned.group(2), word))
+        elif word.startswith("-"):
+            settings.append(_flag("", word))
+            before = word
+        else:
+            rest = " ".join(words[at:])
+            unread.append(_after_flags(rest, before) if before else Unread(rest, "a command", "", True))
+            break
+
+
+def _read_flags(variable: str, text: str, settings: list[Setting], unread: list[Unread]) -> None:
+    """The flags inside the value of one variable."""
+    text = _OLD_VALUE.sub("", text) if text.lstrip().startswith("$") else text
+    if text.strip() and not text.lstrip().startswith("-"):
+        why = f"{variable} does not begin with `--`, so it is taken for the name of a file"
+        unread.append(Unread(text.strip(), why, "", False))
+        return
+    last = ""
+    for match in _XLA_WORD.finditer(text):
+        if match.group("other") is not None:
+            unread.append(_after_flags(text[match.start() :].strip(), last))
+            return
+        last = match.group().strip()
+        value = next((match.group(one) for one in ("single", "double", "bare") if match.group(one) is not None), None)
+        settings.append(Setting(variable, match.group("flag").lstrip("-"), value, last))
+
+
+def _after_flags(words: str, before: str) -> Unread:
+    """A value after a blank is the usual reason: the flag goes without it, and a bool is then true whatever follows."""
+    instead = "" if "=" in before else f"{before}={words.split(maxsplit=1)[0]}"
+    return Unread(words, f"XLA stops reading at the first word without `--`, here after {before}", instead, False)
+
+
+def _flag(variable: str, word: str) -> Setting:
+    name, equals, value = word.partition("=")
+    return Setting(variable, name.lstrip("-"), value if equals else None, word)

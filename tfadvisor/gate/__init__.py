@@ -1,0 +1,1 @@
+"""Budgets, baselines and the verdict. The gate sees reports, never a trace."""

@@ -1,0 +1,193 @@
+"""The gate's configuration, checked and resolved for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fnmatch import fnmatchcase
+
+from tfadvisor.record import record, replace
+
+LEVELS = ("off", "warn", "error")
+POLICIES = ("pass", "warn", "fail")
+DEFAULT_KEEP = 10
+
+
+@record
+class Budget:
+    """An absolute limit on a metric, in its unit. line: where it is written, 0 for a preset's."""
+
+    metric: str
+    at_most: float | None
+    at_least: float | None
+    level: str
+    line: int
+
+
+@record
+class Relative:
+    """A limit on the change of a metric against its baseline.
+
+    limit: as a share of the baseline, or change: in the metric's unit; one of the two. worse: up, down, both, or None for
+    what is usual for the metric. floor: the smallest spread between runs that is believed, as a share.
+    """
+
+    metric: str
+    limit: float | None
+    change: float | None
+    worse: str | None
+    floor: float | None
+    level: str
+    line: int
+
+
+@record
+class RuleLevel:
+    """The level of rules whose id matches a pattern."""
+
+    pattern: str
+    level: str
+    line: int
+
+
+@record
+class Ignore:
+    """A check that is known to fail: by metric or rule id (a pattern), with the reason, until a date."""
+
+    check: str
+    models: tuple[str, ...]
+    reason: str
+    expires: date
+    line: int
+
+
+@record
+class Layer:
+    """One layer of settings; later layers win, setting by setting. severity: level by severity of a finding."""
+
+    model: str | None = None
+    labels: Mapping[str, str] | None = None
+    baseline: str | None = None
+    keep: int | None = None
+    fewest_runs: int | None = None
+    false_alarm_rate: float | None = None
+    on_inconclusive: str | None = None
+    on_slower_machine: str | None = None
+    budgets: Mapping[str, Budget] | None = None
+    relative: Mapping[str, Relative] | None = None
+    severity: Mapping[str, str] | None = None
+    rules: tuple[RuleLevel, ...] = ()
+
+
+@record
+class Override:
+    """A layer for some runs: each given list must hold a pattern that fits. runs: run names."""
+
+    models: tuple[str, ...]
+    runs: tuple[str, ...]
+    hosts: tuple[str, ...]
+    devices: tuple[str, ...]
+    layer: Layer
+
+
+@record
+class Written:
+    """A configuration as read: the file's name, what it says for all runs, for some, and what it ignores."""
+
+    file: str
+    preset: Layer
+    layer: Layer
+    overrides: tuple[Override, ...]
+    ignores: tuple[Ignore, ...]
+
+
+@record
+class Identity:
+    """What overrides go by. devices: kinds and models, as `gpu NVIDIA H100`."""
+
+    model: str
+    run: str
+    hosts: tuple[str, ...]
+    devices: tuple[str, ...]
+
+
+@record
+class Config:
+    """Settings for one run. rules: the last pattern that fits decides, before severity."""
+
+    file: str
+    keep: int
+    fewest_runs: int
+    false_alarm_rate: float
+    on_inconclusive: str
+    on_slower_machine: str
+    budgets: tuple[Budget, ...]
+    relative: tuple[Relative, ...]
+    severity: Mapping[str, str]
+    rules: tuple[RuleLevel, ...]
+    ignores: tuple[Ignore, ...]
+
+    def rule_level(self, rule_id: str, severity: str) -> tuple[str, int]:
+        """The level at which a finding counts, and the line that says so."""
+        fitting = [one for one in self.rules if fnmatchcase(rule_id, one.pattern)]
+        return (fitting[-1].level, fitting[-1].line) if fitting else (self.severity.get(severity, "off"), 0)
+
+    def ignored(self, check: str, model: str, today: date) -> Ignore | None:
+        """The entry that covers a check today."""
+        fitting = (one for one in self.ignores if _covers(one, check, model) and today <= one.expires)
+        return next(fitting, None)
+
+    def expired(self, check: str, model: str, today: date) -> Ignore | None:
+        """The entry that covered a check until it expired."""
+        fitting = (one for one in self.ignores if _covers(one, check, model) and today > one.expires)
+        return next(fitting, None)
+
+
+def resolve(written: Written, identity: Identity) -> Config:
+    """Preset, file, then the overrides that fit, in their order."""
+    merged = _over(written.preset, written.layer)
+    for override in written.overrides:
+        if _fits(override, identity):
+            merged = _over(merged, override.layer)
+    return Config(
+        file=written.file,
+        keep=merged.keep or DEFAULT_KEEP,
+        fewest_runs=merged.fewest_runs or 5,
+        false_alarm_rate=merged.false_alarm_rate or 0.01,
+        on_inconclusive=merged.on_inconclusive or "fail",
+        on_slower_machine=merged.on_slower_machine or "inconclusive",
+        budgets=tuple(one for one in (merged.budgets or {}).values() if one.level != "off"),
+        relative=tuple(one for one in (merged.relative or {}).values() if one.level != "off"),
+        severity=merged.severity or {},
+        rules=merged.rules,
+        ignores=written.ignores,
+    )
+
+
+def _over(below: Layer, above: Layer) -> Layer:
+    given = {name: value for name, value in vars(above).items() if value is not None and name not in _MAPPINGS}
+    merged = replace(below, **{**given, "rules": (*below.rules, *above.rules)})
+    return replace(
+        merged, **{name: {**(getattr(below, name) or {}), **(getattr(above, name) or {})} for name in _MAPPINGS}
+    )
+
+
+_MAPPINGS = ("labels", "budgets", "relative", "severity")
+
+
+def _fits(override: Override, identity: Identity) -> bool:
+    asked = (
+        (override.models, (identity.model,)),
+        (override.runs, (identity.run,)),
+        (override.hosts, identity.hosts),
+        (override.devices, identity.devices),
+    )
+    return all(_any_fits(patterns, names) for patterns, names in asked if patterns)
+
+
+def _any_fits(patterns: Sequence[str], names: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _covers(ignore: Ignore, check: str, model: str) -> bool:
+    return fnmatchcase(check, ignore.check) and (not ignore.models or _any_fits(ignore.models, (model,)))

@@ -1,0 +1,1 @@
+"""The verdict in the forms that people and CI systems read."""

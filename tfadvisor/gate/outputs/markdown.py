@@ -1,0 +1,104 @@
+"""The verdict as Markdown, for job summaries and comments: at most 60 KiB, cut section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfadvisor.comparison.markdown import causes_table, escaped
+from tfadvisor.comparison.wording import verdict_words
+from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
+from tfadvisor.gate.verdict import Check, Outcome, Verdict
+from tfadvisor.units import Unit, in_words
+
+LARGEST = 60 * 1024
+_CUT = "_… cut: too long for one summary; `--format json` has everything._"
+_MARKS = {
+    Outcome.PASS: "✅",
+    Outcome.WARN: "⚠️",
+    Outcome.FAIL: "❌",
+    Outcome.CANNOT_TELL: "❔",
+    Outcome.BROKEN: "💥",
+}
+
+
+def as_markdown(verdict: Verdict) -> str:
+    """GitHub-flavoured; everything from traces and files is escaped."""
+    sections = [_head(verdict), _told(verdict), _explained(verdict), _table(verdict), _notes(verdict), _foot(verdict)]
+    text = ""
+    for section in sections:
+        if not section:
+            continue
+        whole = "\n".join(section) + "\n\n"
+        if _size(text + whole) <= LARGEST:
+            text += whole
+            continue
+        text = _with_what_fits(text, section)
+        break
+    return text.rstrip("\n") + "\n"
+
+
+def _with_what_fits(text: str, section: Sequence[str]) -> str:
+    for line in section:
+        if _size(f"{text}{line}\n\n{_CUT}\n") > LARGEST:
+            break
+        text += line + "\n"
+    return f"{text}\n{_CUT}\n"
+
+
+def _head(verdict: Verdict) -> list[str]:
+    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {escaped(subject(verdict))[:2000]}"]
+    if seen := could_have_seen(verdict):
+        lines += ["", f"Could have seen: {escaped(seen)}"]
+    return lines
+
+
+def _told(verdict: Verdict) -> list[str]:
+    return [f"- **{outcome.value}** {escaped(check.message)}" for outcome in SHOWN for check in verdict.of(outcome)]
+
+
+def _explained(verdict: Verdict) -> list[str]:
+    if verdict.comparison is None or verdict.outcome is Outcome.PASS:
+        return []
+    return [f"### {escaped(verdict_words(verdict.comparison))}", "", *causes_table(verdict.comparison)]
+
+
+def _table(verdict: Verdict) -> list[str]:
+    rows = [check for check in verdict.checks if check.value is not None]
+    if not rows:
+        return []
+    lines = [
+        "| metric | baseline | now | limit | expected of an unchanged program | p | |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
+    lines += [f"| {escaped(check.name)} | {' | '.join(_cells(check))} | {check.outcome.value} |" for check in rows]
+    for outcome in QUIET:
+        named = [check.name for check in verdict.of(outcome) if check.value is None]
+        if named:
+            lines += ["", f"{outcome.value}: {escaped(', '.join(named))}"]
+    return lines
+
+
+def _cells(check: Check) -> list[str]:
+    unit = Unit(check.unit)
+    ends = " … ".join(in_words(end, unit) for end in check.expected) if check.expected else ""
+    base = in_words(check.base, unit) if check.base is not None else ""
+    assert check.value is not None
+    limit = in_words(check.limit, unit) if check.limit is not None else ""
+    return [base, in_words(check.value, unit), limit, ends, f"{check.p:.2g}" if check.p is not None else ""]
+
+
+def _notes(verdict: Verdict) -> list[str]:
+    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences), *verdict.tighten]
+    return [f"- {escaped(one)}" for one in told]
+
+
+def _foot(verdict: Verdict) -> list[str]:
+    rate = f"{verdict.false_alarm_rate * 100:g} %"
+    lines = [f"<sub>tfadvisor, rate of false alarms over all metrics {rate}.</sub>"]
+    if verdict.outcome is Outcome.FAIL and verdict.runs:
+        lines.insert(0, 'If the change is meant: `tfadvisor baseline accept --reason "…"`\n')
+    return lines
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

@@ -1,0 +1,88 @@
+"""The verdict as SARIF 2.1.0, for code scanning. GitHub wants a location and a stable fingerprint for every result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+from urllib.parse import quote
+
+from tfadvisor.gate.outputs.wording import location, why
+from tfadvisor.gate.verdict import Check, Outcome, Verdict
+from tfadvisor.report.printable import one_line
+from tfadvisor.version import VERSION
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {
+    Outcome.FAIL: "error",
+    Outcome.BROKEN: "error",
+    Outcome.WARN: "warning",
+    Outcome.CANNOT_TELL: "note",
+    Outcome.IGNORED: "warning",
+}
+_ASKS = {
+    "budget": "A metric must stay within its budget.",
+    "relative": "A metric must not get worse than in earlier runs by more than its limit.",
+    "rule": "The advisor must not find this.",
+}
+
+
+def as_sarif(verdict: Verdict) -> str:
+    """Results for everything that is no pass; what is ignored is suppressed with its reason."""
+    told = [check for check in verdict.checks if check.outcome in _LEVELS]
+    rules = list({check.id: _rule(check) for check in told}.values())
+    numbers = {rule["id"]: at for at, rule in enumerate(rules)}
+    log = {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "tfadvisor", "version": VERSION, "rules": rules}},
+                "automationDetails": {"id": f"tfadvisor/{one_line(verdict.gated.model)}/"},
+                "results": [_result(verdict, check, numbers[check.id]) for check in told],
+            }
+        ],
+    }
+    return json.dumps(log, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _rule(check: Check) -> dict[str, Any]:
+    return {
+        "id": check.id,
+        "name": check.name,
+        "shortDescription": {"text": f"{check.name}: {_ASKS[check.kind]}"},
+        "defaultConfiguration": {"level": "error" if check.level == "error" else "warning"},
+        "properties": {"tags": ["performance", check.kind]},
+    }
+
+
+def _result(verdict: Verdict, check: Check, at: int) -> dict[str, Any]:
+    file, line = location(verdict, check)
+    words = one_line(check.message)
+    if check.outcome is Outcome.FAIL and check.kind == "relative" and (cause := why(verdict)):
+        words = f"{words} {one_line(cause)}"
+    result: dict[str, Any] = {
+        "ruleId": check.id,
+        "ruleIndex": at,
+        "level": _LEVELS[check.outcome],
+        "message": {"text": words},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(file.replace("\\", "/"))},
+                    "region": {"startLine": line},
+                }
+            }
+        ],
+        "partialFingerprints": {"tfadvisorCheck/v1": fingerprint(verdict, check)},
+    }
+    if check.outcome is Outcome.IGNORED:
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": words}]
+    return result
+
+
+def fingerprint(verdict: Verdict, check: Check) -> str:
+    """The same for the same check of the same model, whatever its numbers."""
+    gated = verdict.gated
+    parts = (gated.model, gated.framework, gated.devices, str(gated.hosts), check.id, check.file)
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,72 @@
+"""Sentences about a verdict that several forms share."""
+
+from __future__ import annotations
+
+from tfadvisor.comparison.wording import verdict_words
+from tfadvisor.gate.verdict import Check, Outcome, Verdict
+from tfadvisor.gate.words import change_words
+from tfadvisor.report.printable import one_line
+from tfadvisor.units import Unit
+
+NAMES = {
+    Outcome.PASS: "PASS",
+    Outcome.WARN: "PASS, with warnings",
+    Outcome.FAIL: "FAIL",
+    Outcome.CANNOT_TELL: "CANNOT TELL",
+    Outcome.BROKEN: "BROKEN",
+}
+_FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch-xla": "PyTorch/XLA"}
+SHOWN = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN, Outcome.IGNORED)
+"""Outcomes that get a line each, in this order."""
+QUIET = (Outcome.PASS, Outcome.NOT_APPLICABLE)
+"""Outcomes that are counted."""
+
+
+def subject(verdict: Verdict) -> str:
+    """`resnet50 · JAX · 8 gpu NVIDIA H100 · 1 run against 10`."""
+    gated = verdict.gated
+    runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
+    against = f" against {verdict.runs}" if verdict.runs else ""
+    hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
+    parts = (gated.model, _FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
+    return " · ".join(one_line(part) for part in parts if part)
+
+
+def could_have_seen(verdict: Verdict) -> str:
+    """The smallest changes that could have been seen, noisiest metric first; empty without a baseline."""
+    known = [check for check in verdict.checks if check.detectable is not None and check.base is not None]
+    known.sort(key=lambda check: -_relative(check))
+    return ", ".join(f"{check.name} {_change(check)}" for check in known)
+
+
+def why(verdict: Verdict) -> str:
+    """One sentence about what changed, for a message without a table; empty without a baseline."""
+    return verdict_words(verdict.comparison) if verdict.comparison else ""
+
+
+def location(verdict: Verdict, check: Check) -> tuple[str, int]:
+    """The line of the program that a check is about, else the line of the configuration that asks for it."""
+    if check.file:
+        return one_line(check.file), check.file_line or 1
+    return verdict.config, max(check.line, 1)
+
+
+def blocks(verdict: Verdict, check: Check) -> bool:
+    """Whether the check is what makes the exit code what it is."""
+    if check.outcome is Outcome.FAIL or check.outcome is Outcome.BROKEN:
+        return True
+    return check.outcome is Outcome.CANNOT_TELL and check.level == "error" and verdict.exit_code == 4
+
+
+def _change(check: Check) -> str:
+    assert check.base is not None and check.detectable is not None
+    words = change_words(check.base, check.detectable, Unit(check.unit))
+    words = words if words == "any" else {"up": "+", "down": "−", "both": "±"}[check.worse] + words
+    if check.detectable_outside is None or check.detectable_outside >= check.detectable:
+        return words
+    return f"{words} ({change_words(check.base, check.detectable_outside, Unit(check.unit))} outside of unchanged ops)"
+
+
+def _relative(check: Check) -> float:
+    assert check.base is not None and check.detectable is not None
+    return check.detectable / abs(check.base) if check.base else 0.0
