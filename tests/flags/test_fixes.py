@@ -9,7 +9,7 @@ import pytest
 
 import tfadvisor
 import tfadvisor.metrics  # registers every metric
-from tfadvisor.engine.catalogue import checked
+from tfadvisor.engine.catalogue import built_in_rules, checked
 from tfadvisor.engine.fit_flags import fit_flags
 from tfadvisor.engine.run_rules import judge
 from tfadvisor.engine.yaml_marks import load
@@ -153,3 +153,11 @@ def test_jax_writes_its_version_into_a_trace() -> None:
     fixture = Path(__file__).parents[2] / "fixtures" / "jax-loader"
 
     assert tfadvisor.analyze(fixture).run.framework_version == "0.10.2"
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "0.12.0.1"])
+def test_every_flag_that_a_rule_prints_is_accepted(version: str) -> None:
+    """benchmarks/check_flags.py starts a real jaxlib with each."""
+    texts = [text for rule in built_in_rules() for fix in rule.fixes for text in (fix.snippet, *fix.env.values())]
+
+    assert {one.refused for one in (fitted(text, "jax", version) for text in texts)} == {""}

@@ -25,6 +25,10 @@ def parts(text: str) -> list[tuple[str, str, str | None]]:
         ("XLA_FLAGS=\"--a='b c' --d=''\"", [("XLA_FLAGS", "a", "b c"), ("XLA_FLAGS", "d", "")]),
         ('XLA_FLAGS="$XLA_FLAGS --a=1"', [("XLA_FLAGS", "a", "1")]),
         ("XLA_FLAGS+=' --a=1'", [("XLA_FLAGS", "a", "1")]),
+        ("XLA_FLAGS='--a=1\n  --b'\nX=2", [("XLA_FLAGS", "a", "1"), ("XLA_FLAGS", "b", None), ("X", "X", "2")]),
+        ('XLA_FLAGS=--a; XLA_FLAGS="${XLA_FLAGS:-} --b"', [("XLA_FLAGS", "a", None), ("XLA_FLAGS", "b", None)]),
+        ("XLA_FLAGS='--a $XLA_FLAGS'", [("XLA_FLAGS", "a", None)]),
+        ("--a=1\n--b\n", [("", "a", "1"), ("", "b", None)]),
         ("--a=1 X=2", [("", "a", "1"), ("X", "X", "2")]),
         ("--a=b=c", [("", "a", "b=c")]),
     ],
@@ -57,6 +61,15 @@ def test_without_dashes_xla_takes_the_text_for_a_file() -> None:
 
     assert given.settings == ()
     assert "name of a file" in given.unread[0].why
+
+
+def test_a_second_assignment_replaces_the_first() -> None:
+    given = take_apart("XLA_FLAGS=--a X=1 XLA_FLAGS=--b")
+
+    assert [one.name for one in given.settings] == ["X", "b"]
+    (unread,) = given.unread
+    assert (unread.words, unread.harmless) == ("--a", False)
+    assert "set again" in unread.why
 
 
 def test_the_longest_variable_that_linux_passes_on() -> None:

@@ -74,3 +74,46 @@ def test_driver_allocations_are_counted_apart() -> None:
 
 def test_a_cpu_run_makes_no_driver_allocations() -> None:
     assert trace().step(0, 10).measure()["memory_calls_per_step"].reason == "this run used no accelerator"
+
+
+def test_time_in_the_drivers_allocation_while_nothing_runs() -> None:
+    """cudaMalloc from 40 to 70 beside a kernel until 50, cudaFree 80 to 90: 30 of 100 µs. Asynchronous ones do not wait."""
+    builder = trace()
+    for at in (0, 100, 200):
+        builder.step(at, at + 100).busy("GPU:0", (at, at + 50)).call("cudaMalloc", at + 40, at + 70)
+        builder.call("cudaFree", at + 80, at + 90).call("cuMemAllocAsync", at + 90, at + 100)
+    metrics = builder.measure()
+
+    assert metrics.value("memory_call_fraction") == pytest.approx(0.3)
+    assert metrics.value("memory_calls_per_step") == 2
+
+
+def test_without_such_calls_it_is_nothing() -> None:
+    assert two_steps().measure().value("memory_call_fraction") == 0
+
+
+def test_the_pool_against_the_gpus_memory() -> None:
+    """12 of 16 GiB, as JAX takes by default."""
+    builder = allocated(two_steps(), 10, 9 * GIB, 3 * GIB).plane_stat("/device:GPU:0", memory_size=16 * GIB)
+
+    assert builder.measure().value("memory_pool_fraction") == pytest.approx(0.75)
+    assert allocated(two_steps(), 10, GIB, GIB).measure().value("memory_pool_fraction") is None
+
+
+@pytest.mark.parametrize(("held", "factor"), [(1, "14"), (3, "4"), (6, "2"), (9, "1.5"), (10, None), (15, None)])
+def test_how_much_larger_the_batch_could_be(held: int, factor: str | None) -> None:
+    """0.9 · 16 GiB over the peak: 14.4, 4.8, 2.4, 1.6 and 1.44 times."""
+    assert allocated(two_steps(), 10, held * GIB, (16 - held) * GIB).measure().fact("batch_factor") == factor
+
+
+def test_a_verdict_of_memory() -> None:
+    """Half of the step allocates; it shows as launch or Python, and is neither."""
+    builder = trace()
+    for at in (0, 100, 200, 300):
+        builder.step(at, at + 100).call("PjitFunction(f)", at, at + 60).call("cudaMalloc", at + 2, at + 58)
+        builder.busy("GPU:0", (at + 60, at + 100))
+    report = builder.report()
+
+    assert report.verdict.bottleneck == "memory"
+    assert report.verdict.fraction == pytest.approx(0.56)
+    assert [one.rule_id for one in report.findings if one.category != "capture"][0] == "allocation-in-steps"

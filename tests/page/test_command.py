@@ -48,7 +48,7 @@ def test_findings_decide_the_exit_code_as_for_every_format(tmp_path: Path) -> No
     assert (tmp_path / "report.html").exists()
 
 
-def test_the_text_report_loads_nothing_of_the_page() -> None:
+def test_the_text_report_loads_nothing_of_the_page(tmp_path: Path) -> None:
     code = (
         "import sys; from tfadvisor.cli.main import guarded_main; "
         f"guarded_main(['analyze', {str(FIXTURES / 'jax-logging')!r}, '--format', 'json']); "
@@ -56,7 +56,7 @@ def test_the_text_report_loads_nothing_of_the_page() -> None:
         "sys.stderr.write(str([name for name in names if 'page' in name or 'picture' in name]))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert done.stderr == "[]"
 

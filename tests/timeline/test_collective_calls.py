@@ -184,3 +184,9 @@ def test_a_device_without_collectives_has_an_empty_table() -> None:
 
     assert len(found) == 0
     assert found.labels == ()
+
+
+def test_the_type_is_told_by_the_name_where_there_is_no_hlo() -> None:
+    found = calls(trace().step(0, 1000).collective("GPU:0", 0, 10, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"))
+
+    assert found.dtypes == ("bf16",)

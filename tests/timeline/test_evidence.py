@@ -6,6 +6,7 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.timeline.capture import _dropped
+from tfadvisor.timeline.memory import blocks_on_memory
 
 PS = 1_000_000
 
@@ -99,3 +100,35 @@ def test_the_framework_is_told_by_its_events() -> None:
     assert trace().call("anything", 0, 1).timeline().capture.framework == "unknown"
     versioned = trace().call("anything", 0, 1).plane_stat("/host:metadata", jax_version="0.10.2").timeline().capture
     assert (versioned.framework, versioned.framework_version) == ("jax", "0.10.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks"),
+    [
+        ("cudaMalloc", True),
+        ("cuMemFree_v2", True),
+        ("hipFree", True),
+        ("cudaMallocAsync", False),
+        ("cuMemcpyHtoD", False),
+    ],
+)
+def test_calls_that_wait_for_the_device_to_take_memory(name: str, blocks: bool) -> None:
+    assert blocks_on_memory(name) is blocks
+
+
+def test_calls_that_hold_a_step_up_are_counted_in_counted_steps_only() -> None:
+    """Two steps with a wait and a synchronisation each; what comes after the last step does not count."""
+    builder = trace()
+    for at in (0, 100):
+        builder.step(at, at + 100).busy("GPU:0", (at, at + 90)).call("BlockUntilReady", at + 10, at + 90)
+        builder.call("cuStreamSynchronize", at + 20, at + 30).call("cudaFree", at + 92, at + 95)
+    timeline = builder.call("cuStreamSynchronize", 300, 310).timeline()
+
+    assert (timeline.calls.waits, timeline.calls.synchronises, timeline.calls.synchronise_ps) == (2, 2, 20 * PS)
+    assert timeline.allocating.starts.tolist() == [92 * PS, 192 * PS]
+
+
+def test_names_of_loss_scaling_in_frames_are_none() -> None:
+    builder = trace().step(0, 100).busy("GPU:0", (0, 90)).call("$loss_scale.py:3 update", 10, 20)
+
+    assert builder.call("a/LossScale/cond:If", 30, 40).timeline().calls.loss_scaling == 1

@@ -90,8 +90,8 @@ def write_pages(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"--out {arguments.out}: {error.strerror or error}.") from error
     sys.stdout.write(f"{len(catalogue.rules)} pages and index.md in {printable(str(arguments.out))}\n")
-    for error in catalogue.broken:
-        sys.stderr.write(f"tfadvisor: {printable(str(error))}\n")
+    for one in catalogue.broken:
+        sys.stderr.write(f"tfadvisor: {printable(str(one))}\n")
     return 5 if catalogue.broken else 0
 
 

@@ -41,7 +41,7 @@ def causes_table(comparison: Comparison) -> list[str]:
     shown, others = shown_causes(comparison)
     lines = ["| change | class | cause |", "|---:|---|---|"]
     lines += [f"| {signed(cause.change_ms)} | {cause.class_name} | {escaped(cause_words(cause))} |" for cause in shown]
-    if len(shown) < len(comparison.causes):
+    if abs(others) > 1e-3 * abs(comparison.change_ms):
         lines.append(f"| {signed(others)} | | everything else |")
     lines += [f"| **{signed(comparison.change_ms)}** | | **in all, mean step time** |", ""]
     named = {cause.class_name for cause in shown}

@@ -44,7 +44,7 @@ def causes(page: Page, comparison: Comparison) -> None:
     for cause in shown:
         style = RED if cause.change_ms > 0 else GREEN
         page.hanging(signed(cause.change_ms), f"{cause.class_name:<11}{cause_words(cause)}", _COLUMN, style)
-    if len(shown) < len(comparison.causes):
+    if abs(others) > 1e-3 * abs(comparison.change_ms):
         page.hanging(signed(others), "everything else", _COLUMN, DIM)
     page.hanging(signed(comparison.change_ms), "in all, mean step time", _COLUMN, BOLD)
     page.line()

@@ -16,11 +16,12 @@ from tfadvisor.record import record
 LONGEST = 128 << 10
 """Bytes. Linux starts no process with a longer variable (MAX_ARG_STRLEN)."""
 FLAG_VARIABLES = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", re.S)
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+)?=(.*)", re.S)
 _XLA_WORD = re.compile(
     r"""\s*(?:(?P<flag>-[^\s=]*)(?:=(?:'(?P<single>[^']*)'?|"(?P<double>[^"]*)"?|(?P<bare>\S*)))?|(?P<other>\S+))"""
 )
-_OLD_VALUE = re.compile(r"\$\{?[A-Za-z_]\w*\}?\s*")
+_KEPT = {name: re.compile(rf"\$(?:{name}\b|\{{{name}\b[^}}]*\}})") for name in FLAG_VARIABLES}
+"""How a shell puts in what the variable held before."""
 _BEFORE_ASSIGNMENTS = ("export", "env", "set")
 
 
@@ -73,12 +74,12 @@ def take_apart(text: str) -> Given:
 
 def _commands(text: str) -> Iterator[list[str]]:
     """The words of each command, split at `;`, `&` and line ends."""
-    lexer = shlex.shlex(text.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&")
-    lexer.whitespace_split, lexer.commenters = True, ""
+    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=";&\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     words: list[str] = []
     try:
         for word in lexer:
-            if word.strip(";&"):
+            if word.strip(";&\n"):
                 words.append(word)
             elif words:
                 yield words
@@ -96,9 +97,9 @@ def _read_command(words: list[str], settings: list[Setting], unread: list[Unread
     for at, word in enumerate(words):
         assigned = _ASSIGNMENT.fullmatch(word)
         if assigned and assigned.group(1) in FLAG_VARIABLES:
-            _read_flags(assigned.group(1), assigned.group(2), settings, unread)
+            _read_flags(assigned.group(1), assigned.group(3), bool(assigned.group(2)), settings, unread)
         elif assigned:
-            settings.append(Setting(assigned.group(1), assigned.group(1), assigned.group(2), word))
+            settings.append(Setting(assigned.group(1), assigned.group(1), assigned.group(3), word))
         elif word.startswith("-"):
             settings.append(_flag("", word))
             before = word
@@ -108,9 +109,12 @@ def _read_command(words: list[str], settings: list[Setting], unread: list[Unread
             break
 
 
-def _read_flags(variable: str, text: str, settings: list[Setting], unread: list[Unread]) -> None:
-    """The flags inside the value of one variable."""
-    text = _OLD_VALUE.sub("", text) if text.lstrip().startswith("$") else text
+def _read_flags(variable: str, text: str, adds: bool, settings: list[Setting], unread: list[Unread]) -> None:
+    """The flags inside the value of one variable. adds: whether it is given by `+=`."""
+    kept = _KEPT[variable].sub(" ", text)
+    if kept == text and not adds:
+        _replace(variable, settings, unread)
+    text = kept
     if text.strip() and not text.lstrip().startswith("-"):
         why = f"{variable} does not begin with `--`, so it is taken for the name of a file"
         unread.append(Unread(text.strip(), why, "", False))
@@ -123,6 +127,15 @@ def _read_flags(variable: str, text: str, settings: list[Setting], unread: list[
         last = match.group().strip()
         value = next((match.group(one) for one in ("single", "double", "bare") if match.group(one) is not None), None)
         settings.append(Setting(variable, match.group("flag").lstrip("-"), value, last))
+
+
+def _replace(variable: str, settings: list[Setting], unread: list[Unread]) -> None:
+    """A second assignment takes the place of the first."""
+    before = [one for one in settings if one.variable == variable]
+    if before:
+        words = " ".join(one.written for one in before)
+        unread.append(Unread(words, f"{variable} is set again further on, which replaces it", "", False))
+        settings[:] = [one for one in settings if one.variable != variable]
 
 
 def _after_flags(words: str, before: str) -> Unread:

@@ -1,0 +1,130 @@
+"""Exposed communication by what it is for, and the settings that the run's own messages suggest."""
+
+from __future__ import annotations
+
+import pytest
+from support import hlo_builder as hlo
+from support.trace_builder import TraceBuilder, trace
+
+approx = pytest.approx
+SQUARE = "f32[64,64]"
+"""16,384 bytes."""
+TWO = hlo.replica_groups([0, 1])
+DOT = hlo.dot_numbers([1], [0])
+
+
+def two_gpus(*calls: tuple[str, str, float, float], program: bytes | None = None, compute: float = 0) -> TraceBuilder:
+    """Two GPUs, four steps of 100 µs: computation up to `compute`, collectives (kernel, op, from, to) behind or beside."""
+    builder = trace()
+    if program is not None:
+        builder.program("jit_step", program)
+    for index in range(4):
+        at = index * 100
+        builder.step(at, at + 100)
+        for device in ("GPU:0", "GPU:1"):
+            if compute:
+                builder.busy(device, (at, at + compute), name="loop_add_fusion")
+            for kernel, op, start, end in calls:
+                stats: dict[str, object] = {"hlo_op": op, "hlo_module": "jit_step", "program_id": 7} if op else {}
+                builder.collective(device, at + start, at + end, kernel, **stats)
+    return builder
+
+
+def test_each_kind_has_its_part_of_what_is_exposed() -> None:
+    """AllReduce 20, all-gather 10 and send 10 of 100 µs; one all-gather a step is no loop over layers."""
+    metrics = two_gpus(
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", 0, 20),
+        ("ncclDevKernel_AllGather_RING_LL", "", 30, 40),
+        ("ncclDevKernel_SendRecv", "", 50, 60),
+    ).measure()
+
+    assert metrics.value("exposed_transfer_fraction") == approx(0.4)
+    assert metrics.value("exposed_all_reduce_fraction") == approx(0.2)
+    assert metrics.value("exposed_weight_gather_fraction") == 0
+    assert metrics.value("exposed_permute_fraction") == approx(0.1)
+    assert metrics.value("exposed_rest_fraction") == approx(0.3)
+
+
+def layers() -> bytes:
+    return hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", SQUARE),
+            hlo.op(2, "all-gather", "f32[128,64]", 1, name="all-gather.1", extra=TWO),
+            hlo.op(3, "reduce-scatter", SQUARE, 2, name="reduce-scatter.1", extra=TWO),
+        )
+    )
+
+
+def test_an_all_gather_that_runs_twice_a_step_gathers_layers_weights() -> None:
+    """10 µs each, and a reduce-scatter that runs once: 20 of 100 µs are the layers'."""
+    gather = "ncclDevKernel_AllGather_RING_LL", "all-gather.1"
+    builder = two_gpus(
+        (*gather, 0, 10),
+        (*gather, 30, 40),
+        ("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL", "reduce-scatter.1", 60, 65),
+        program=layers(),
+    )
+    metrics = builder.measure()
+
+    assert metrics.value("exposed_weight_gather_fraction") == approx(0.2)
+    assert metrics.value("exposed_rest_fraction") == approx(0.05)
+    assert metrics.value("collective_repeats_per_step") == 2
+    assert metrics.fact("combine_all_gather_bytes") == "32768"
+    assert metrics.fact("combine_reduce_scatter_bytes") == "16384"
+    assert metrics.fact("collective_dtype") == "f32"
+
+
+def test_a_collective_between_two_products_is_tensor_parallelism() -> None:
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", SQUARE),
+            hlo.op(2, "dot", SQUARE, 1, 1, extra=DOT),
+            hlo.op(3, "all-reduce", SQUARE, 2, name="all-reduce.3", extra=TWO),
+            hlo.op(4, "dot", SQUARE, 3, 1, name="dot.4", extra=DOT),
+            hlo.op(5, "all-reduce", SQUARE, 4, name="all-reduce.5", extra=TWO),
+        )
+    )
+    kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+    builder = two_gpus((kernel, "all-reduce.3", 20, 50), (kernel, "all-reduce.5", 60, 70), program=program)
+    for index in range(4):
+        at = index * 100
+        stats = {"hlo_op": "dot.4", "hlo_module": "jit_step", "program_id": 7}
+        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "sm80_gemm", at, at + 20, **stats)
+    metrics = builder.measure()
+
+    assert metrics.value("exposed_between_products_fraction") == approx(0.3)
+    assert metrics.value("exposed_rest_fraction") == approx(0.1)
+    assert metrics.value("exposed_all_reduce_fraction") == approx(0.4)
+
+
+def test_kernels_of_one_name_are_not_one_collective() -> None:
+    metrics = two_gpus(*[("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", at, at + 5) for at in (0, 10, 20)]).measure()
+
+    assert metrics.value("collective_repeats_per_step") is None
+    assert metrics.fact("combine_all_gather_bytes") is None
+
+
+def test_communication_counts_beside_computation_too() -> None:
+    """60 µs of communication, of which computation covers 20: to hide all, the batch must be three times as large."""
+    metrics = two_gpus(("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "", 10, 70), compute=30).measure()
+
+    assert metrics.value("communication_fraction") == approx(0.6)
+    assert metrics.value("exposed_rest_fraction") == approx(0.4)
+    assert metrics.fact("batch_factor_to_hide") == "2"
+    assert metrics.fact("collective_dtype") == "bf16"
+
+
+def test_where_computation_takes_longer_no_larger_batch_is_needed() -> None:
+    metrics = two_gpus(("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "", 50, 70), compute=60).measure()
+
+    assert metrics.fact("batch_factor_to_hide") is None
+
+
+def test_a_single_device_communicates_nothing() -> None:
+    metrics = trace().steps(3, period=100).busy("GPU:0", (0, 300)).measure()
+
+    for name in ("exposed_rest_fraction", "exposed_permute_fraction", "communication_fraction"):
+        assert metrics.value(name) is None
+        assert metrics[name].reason
