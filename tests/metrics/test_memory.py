@@ -116,4 +116,4 @@ def test_a_verdict_of_memory() -> None:
 
     assert report.verdict.bottleneck == "memory"
     assert report.verdict.fraction == pytest.approx(0.56)
-    assert [one.rule_id for one in report.findings if one.category != "capture"][0] == "allocation-in-steps"
+    assert next(one.rule_id for one in report.findings if one.category != "capture") == "allocation-in-steps"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tfadvisor.comparison.op_speed import op_speed
 from tfadvisor.comparison.result import Comparison, FindingChange, Head, MetricChange
 from tfadvisor.comparison.side import Found, Side
 from tfadvisor.comparison.split import split
@@ -43,7 +42,7 @@ _WORTH_TELLING = 0.02
 
 def compare_sides(base: Side, new: Side, *, differences: Sequence[str] = (), same: bool = False) -> Comparison:
     """The change of the mean step time and its causes."""
-    classes, causes, pairs = split(base, new)
+    classes, causes, pairs, speed = split(base, new)
     return Comparison(
         base=_head(base),
         new=_head(new),
@@ -52,7 +51,7 @@ def compare_sides(base: Side, new: Side, *, differences: Sequence[str] = (), sam
         causes=causes,
         metrics=tuple(_metrics(base, new)),
         findings=tuple(_findings(base, new)),
-        speed=op_speed(pairs),
+        speed=speed,
         matched=dict(Counter(pair.by or ("gone" if pair.base else "new") for pair in pairs)),
         differences=tuple(differences),
         same=same,

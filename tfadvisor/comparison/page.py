@@ -31,7 +31,9 @@ class Page:
 
     def hanging(self, label: str, text: str, width: int, style: str = "") -> None:
         """A label in a column of this width, and a paragraph beside it."""
-        pieces = textwrap.wrap(text, max(self._width - width - 2, 30), break_on_hyphens=False) or [""]
+        pieces = textwrap.wrap(
+            text, max(self._width - width - 2, 30), break_on_hyphens=False, break_long_words=False
+        ) or [""]
         self._lines.append(f"  {self.styled(label, style)}{' ' * max(width - len(label), 1)}{pieces[0]}".rstrip())
         self._lines += [" " * (width + 2) + piece for piece in pieces[1:]]
 

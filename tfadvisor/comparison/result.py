@@ -36,9 +36,10 @@ class OpChange:
 
 @record
 class Cause:
-    """A part of the change, in ms of step time. kind: class, op, other ops or overlap. The causes add up to the change.
+    """A part of the change, in ms of step time. The causes add up to the change.
 
-    overlap: the ops of the class hide more or less of each other, or other work hides more or less of them.
+    kind: class (time in which no device works) · op · other ops (too small to name) · unchanged ops (together; their work
+    is what it was, so this is rather the machine) · overlap (other work hides more or less of collectives or copies).
     """
 
     class_name: str
@@ -107,7 +108,7 @@ class Speed:
 class Comparison:
     """A comparison. Times in ms of mean step time.
 
-    causes: largest first; they add up to change_ms. differences: why the runs are not quite alike. same: one trace twice.
+    causes: largest first, unchanged ops last unless nothing else comes near them; they add up to change_ms. differences: why the runs are not quite alike. same: one trace twice.
     """
 
     base: Head

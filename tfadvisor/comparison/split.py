@@ -1,33 +1,39 @@
 """The change of the step time, split over causes that add up to it.
 
 The breakdown gives every instant of a step to one class, so the changes of the classes add up to the change of the mean
-step time by construction. Ops run at the same time, so their times do not add up to their class. With S the sum of the
-ops' times, C the time of the class and r = C / S, and S' the side with more work, the change is split without remainder:
+step time by construction. Ops run at the same time, so their times do not add up to their class: with S the sum of the
+ops' times and C the time of the class, an op of t ms takes t · C / S of the step.
 
-    C' - C  =  r' · (S' - S)  +  S · (r' - r)
-
-The first term goes to the ops by how much each changed; the second, about the work that both sides have, is named for
-what it is: overlap.
+- Compute is split so, op by op. Ops whose work did not change are told together: what slows them all alike is the
+  machine rather than the program. One that stands out from them is told by itself.
+- Collectives and copies hide behind compute, and how much they do is a cause of its own. With r = C / S, and S' the side
+  with more work, C' - C = r' · (S' - S) + S · (r' - r): the first term goes to the ops, the second is named overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp, log
 
-from tfadvisor.comparison.match_ops import Pair, match_ops
+from tfadvisor.comparison.match_ops import Pair, match_ops, same_work
 from tfadvisor.comparison.op_names import stem
-from tfadvisor.comparison.result import Cause, ClassChange, OpChange
+from tfadvisor.comparison.op_speed import op_speed, weighted_median
+from tfadvisor.comparison.result import Cause, ClassChange, OpChange, Speed
 from tfadvisor.comparison.side import TIME_CLASSES, Side, class_of
 
-_DEVICE_CLASSES = ("compute", "collective", "transfer")
+_HIDING = ("collective", "transfer")
 _NAMED_ABOVE = 0.005
 """An op is named when it changes the step by this share of the base; the rest of its class is summed up."""
 _MOST_NAMED = 20
+_STANDS_OUT = 4.0
+_STANDS_OUT_AT_LEAST = 0.05
+_WORTH_LEADING = 0.25
 
 
-def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, ...], list[Pair]]:
-    """Changes of the classes, causes with the largest first, and the ops of both sides in pairs."""
+def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, ...], list[Pair], Speed | None]:
+    """Changes of the classes, causes with the largest first, the ops of both sides in pairs, the machine's speed."""
     pairs = match_ops(base.ops, new.ops)
+    speed = op_speed(pairs)
     classes = tuple(
         ClassChange(
             name,
@@ -40,38 +46,94 @@ def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, 
     )
     causes: list[Cause] = []
     for one in classes:
-        if one.name in _DEVICE_CLASSES:
-            causes += _within(one, base, new, [pair for pair in pairs if _class(pair) == one.name])
+        of_class = [pair for pair in pairs if _class(pair) == one.name]
+        if one.name == "compute":
+            causes += _computing(one, base, new, of_class, speed)
+        elif one.name in _HIDING:
+            causes += _hiding(one, base, new, of_class)
         elif one.change_ms:
             causes.append(Cause(one.name, "class", one.name, one.change_ms, one.base_ms, one.new_ms, None))
-    return classes, tuple(sorted(causes, key=lambda cause: -abs(cause.change_ms))), pairs
+    return classes, _ordered(causes), pairs, speed
 
 
-def _within(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair]) -> list[Cause]:
-    """The causes of one class of device work; they add up to its change."""
-    rest = new.rest_ms.get(one.name, 0.0) - base.rest_ms.get(one.name, 0.0)
-    before = sum(pair.base.ms for pair in pairs if pair.base) + base.rest_ms.get(one.name, 0.0)
-    after = sum(pair.new.ms for pair in pairs if pair.new) + new.rest_ms.get(one.name, 0.0)
-    rate_before, rate_after = _rates(one.base_ms, before, one.new_ms, after)
-    rate = rate_after if after >= before else rate_before
-    named, others = _named(_alike(pairs), rate, _NAMED_ABOVE * base.mean_ms)
-    causes = [_of_ops(one.name, group, rate) for group in named]
-    unnamed = rate * (sum(_change(group) for group in others) + rest)
-    overlap = min(before, after) * (rate_after - rate_before)
-    unexplained = one.change_ms - sum(cause.change_ms for cause in causes) - unnamed - overlap
-    if unnamed:
-        causes.append(Cause(one.name, "other ops", "other ops", unnamed, None, None, None))
-    if abs(overlap + unexplained) > 0:
-        causes.append(Cause(one.name, "overlap", "overlap", overlap + unexplained, None, None, None))
+def _ordered(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """The largest first; the unchanged ops last, unless nothing else comes near them."""
+    ordered = sorted(causes, key=lambda cause: -abs(cause.change_ms))
+    unchanged = [cause for cause in ordered if cause.kind == "unchanged ops"]
+    others = [cause for cause in ordered if cause.kind != "unchanged ops"]
+    largest = max((abs(cause.change_ms) for cause in others), default=0.0)
+    lead = unchanged and largest < _WORTH_LEADING * abs(unchanged[0].change_ms)
+    return tuple([*unchanged, *others] if lead else [*others, *unchanged])
+
+
+def _computing(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], speed: Speed | None) -> list[Cause]:
+    """The causes of the compute class: ops, each for what it takes of the step on its side."""
+    before, after = _work(one.name, base, new, pairs)
+    rates = (one.base_ms / before if before > 0 else 0.0, one.new_ms / after if after > 0 else 0.0)
+    unchanged = [pair for pair in pairs if same_work(pair)] if speed else []
+    ordinary = {id(pair) for pair in unchanged} - {id(pair) for pair in _standing_out(unchanged, speed, rates, base)}
+    rest = [pair for pair in pairs if id(pair) not in ordinary]
+    named, others = _named(_alike(rest), rates, _NAMED_ABOVE * base.mean_ms)
+    causes = [_of_ops(one.name, group, rates) for group in named]
+    together = _change([pair for pair in unchanged if id(pair) in ordinary], rates)
+    if ordinary and together:
+        causes.append(Cause(one.name, "unchanged ops", "unchanged ops", together, None, None, None))
+    left = one.change_ms - sum(cause.change_ms for cause in causes)
+    if (
+        others
+        or base.rest_ms.get(one.name)
+        or new.rest_ms.get(one.name)
+        or abs(left) > 1e-9 * max(one.base_ms, one.new_ms)
+    ):
+        causes.append(Cause(one.name, "other ops", "other ops", left, None, None, None))
     return causes
 
 
-def _rates(base_ms: float, before: float, new_ms: float, after: float) -> tuple[float, float]:
-    """Time of the class over time of its ops, on both sides; where one side has no ops, as on the other."""
-    first = base_ms / before if before > 0 else None
-    second = new_ms / after if after > 0 else None
-    first, second = first if first is not None else second, second if second is not None else first
-    return (first, second) if first is not None and second is not None else (0.0, 0.0)
+def _standing_out(unchanged: Sequence[Pair], speed: Speed | None, rates: tuple[float, float], base: Side) -> list[Pair]:
+    """Unchanged ops that became slower or faster by more than the others scatter, and enough to matter."""
+    ratios = [
+        (pair, log(pair.new.ms / pair.base.ms), (pair.base.ms * pair.new.ms) ** 0.25)
+        for pair in unchanged
+        if pair.base and pair.new and pair.base.ms > 0 and pair.new.ms > 0
+    ]
+    if speed is None or not ratios:
+        return []
+    middle = log(speed.factor)
+    scatter = 1.4826 * weighted_median([(abs(ratio - middle), weight) for _, ratio, weight in ratios])
+    far = max(_STANDS_OUT * scatter, _STANDS_OUT_AT_LEAST)
+    return [
+        pair
+        for pair, ratio, _ in ratios
+        if abs(ratio - middle) > far
+        and pair.base
+        and abs(exp(ratio) - speed.factor) * pair.base.ms * max(rates) > _NAMED_ABOVE * base.mean_ms
+    ]
+
+
+def _hiding(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair]) -> list[Cause]:
+    """The causes of collectives or copies: ops, and how much of them is hidden."""
+    before, after = _work(one.name, base, new, pairs)
+    first = one.base_ms / before if before > 0 else None
+    second = one.new_ms / after if after > 0 else None
+    first, second = first if first is not None else second or 0.0, second if second is not None else first or 0.0
+    rate = second if after >= before else first
+    named, others = _named(_alike(pairs), (rate, rate), _NAMED_ABOVE * base.mean_ms)
+    causes = [_of_ops(one.name, group, (rate, rate)) for group in named]
+    rest = new.rest_ms.get(one.name, 0.0) - base.rest_ms.get(one.name, 0.0)
+    unnamed = sum(_change(group, (rate, rate)) for group in others) + rate * rest
+    if unnamed:
+        causes.append(Cause(one.name, "other ops", "other ops", unnamed, None, None, None))
+    overlap = one.change_ms - sum(cause.change_ms for cause in causes)
+    if abs(overlap) > 1e-9 * max(one.base_ms, one.new_ms):
+        causes.append(Cause(one.name, "overlap", "overlap", overlap, None, None, None))
+    return causes
+
+
+def _work(name: str, base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[float, float]:
+    """The ops' times of a class, those beyond the table included."""
+    before = sum(pair.base.ms for pair in pairs if pair.base) + base.rest_ms.get(name, 0.0)
+    after = sum(pair.new.ms for pair in pairs if pair.new) + new.rest_ms.get(name, 0.0)
+    return before, after
 
 
 def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -84,15 +146,17 @@ def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
     return list(groups.values())
 
 
-def _named(groups: Sequence[list[Pair]], rate: float, enough_ms: float) -> tuple[list[list[Pair]], list[list[Pair]]]:
-    ordered = sorted(groups, key=lambda group: -abs(_change(group)))
-    number = sum(abs(rate * _change(group)) >= enough_ms for group in ordered[:_MOST_NAMED])
+def _named(
+    groups: Sequence[list[Pair]], rates: tuple[float, float], enough_ms: float
+) -> tuple[list[list[Pair]], list[list[Pair]]]:
+    ordered = sorted(groups, key=lambda group: -abs(_change(group, rates)))
+    number = sum(abs(_change(group, rates)) >= enough_ms for group in ordered[:_MOST_NAMED])
     return ordered[:number], ordered[number:]
 
 
-def _of_ops(class_name: str, group: Sequence[Pair], rate: float) -> Cause:
+def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float]) -> Cause:
     """The cause that an op is, or several of one kind that only one side has."""
-    hottest = max(group, key=lambda pair: abs(_change([pair])))
+    hottest = max(group, key=lambda pair: abs(_change([pair], rates)))
     op = hottest.new or hottest.base
     assert op is not None
     change = OpChange(
@@ -110,12 +174,15 @@ def _of_ops(class_name: str, group: Sequence[Pair], rate: float) -> Cause:
         file=op.file,
         line=op.line,
     )
-    before, after = rate * change.base_op_ms, rate * change.new_op_ms
+    before, after = rates[0] * change.base_op_ms, rates[1] * change.new_op_ms
     return Cause(class_name, "op", change.name, after - before, before, after, change)
 
 
-def _change(group: Sequence[Pair]) -> float:
-    return sum((pair.new.ms if pair.new else 0.0) - (pair.base.ms if pair.base else 0.0) for pair in group)
+def _change(group: Sequence[Pair], rates: tuple[float, float]) -> float:
+    """What the ops take of the step more than before, ms."""
+    before = sum(pair.base.ms for pair in group if pair.base)
+    after = sum(pair.new.ms for pair in group if pair.new)
+    return rates[1] * after - rates[0] * before
 
 
 def _class(pair: Pair) -> str:

@@ -9,7 +9,6 @@ from tfadvisor.units import Unit, duration, in_words, percent
 _SHOWN = 12
 _WORTH_A_LINE = 0.002
 _OVERLAP = {
-    "compute": "ops of the step hide {} of each other",
     "collective": "other work hides {} of the collectives",
     "transfer": "other work hides {} of the copies",
 }
@@ -62,6 +61,8 @@ def cause_words(cause: Cause) -> str:
         return f"{_span(cause.base_ms, cause.new_ms)} a step in which no device works"
     if cause.kind == "overlap":
         return f"overlap: {_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
+    if cause.kind == "unchanged ops":
+        return "ops whose work did not change, all together: rather the machine than the program"
     op = cause.op
     if op is None:
         return "all other ops together"
