@@ -346,6 +346,14 @@ def test_on_github_there_are_annotations_and_a_summary(store: Path) -> None:
     assert summary.read_text().startswith("before\n## ❌ FAIL")
 
 
+def test_an_annotation_points_to_the_line_that_asks(tmp_path: Path) -> None:
+    (tmp_path / "tfadvisor.toml").write_text("[budgets]\ninput_bound_fraction = 0.05\n")
+
+    done = tfadvisor("gate", LOADER, cwd=tmp_path, env={"GITHUB_ACTIONS": "true"})
+
+    assert "::error file=tfadvisor.toml,line=2,title=tfadvisor%3A input_bound_fraction::" in done.stderr
+
+
 def test_the_gate_writes_nothing_into_what_it_judges(store: Path) -> None:
     run = built(busy=90, period=130).write(store.parent / "new")
     before = sorted((path, path.stat().st_mtime_ns) for path in run.rglob("*"))

@@ -53,6 +53,36 @@ def test_ops_side_by_side_count_for_what_they_take_of_the_step() -> None:
     assert causes(side(40.0, ops=OPS), side(50.0, ops=slower)) == [("compute", "dot.0", 10.0)]
 
 
+def test_ops_that_a_slower_machine_slows_alike_are_one_cause_and_lead_only_alone() -> None:
+    """All eight ops take 20 % longer, and the host works 30 ms more."""
+    slower = [op(one.name, one.ms * 1.2, opcode="dot", flops=one.flops) for one in OPS]
+
+    assert causes(side(80.0, ops=OPS), side(96.0, ops=slower)) == [("compute", "unchanged ops", 16.0)]
+    both = side(126.0, ops=slower, classes={"compute": 96.0, "host": 30.0})
+    assert causes(side(80.0, ops=OPS), both) == [("host", "host", 30.0), ("compute", "unchanged ops", 16.0)]
+
+
+def test_an_op_that_stands_out_from_a_slower_machine_is_told_by_itself() -> None:
+    """Seven ops 20 % slower, one three times: 2 ms each, and 20 ms."""
+    slower = [
+        op(one.name, one.ms * (3.0 if at == 4 else 1.2), opcode="dot", flops=one.flops) for at, one in enumerate(OPS)
+    ]
+
+    assert causes(side(80.0, ops=OPS), side(114.0, ops=slower)) == [
+        ("compute", "dot.4", 20.0),
+        ("compute", "unchanged ops", 14.0),
+    ]
+
+
+def test_a_new_op_is_told_beside_the_unchanged_ones() -> None:
+    more = [op(one.name, one.ms * 1.1, opcode="dot", flops=one.flops) for one in OPS] + [op("sort", 12.0)]
+
+    assert causes(side(80.0, ops=OPS), side(100.0, ops=more)) == [
+        ("compute", "sort", 12.0),
+        ("compute", "unchanged ops", 8.0),
+    ]
+
+
 def test_collectives_that_nothing_hides_any_more() -> None:
     """The same 40 ms of all-reduces; 10 of them were exposed, 30 are now."""
     ops = [*OPS, op("all-reduce.1", 40.0, kind="collective")]

@@ -56,7 +56,12 @@ def command(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = "import sys; from tfadvisor.cli.main import guarded_main; sys.exit(guarded_main(sys.argv[1:]))"
     environment = {**os.environ, "PYTHONPATH": str(place)}
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, env=environment, cwd=ROOT
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=place,
     )
 
 

@@ -40,7 +40,9 @@ def test_a_module_moves_with_the_ops_at_its_ends() -> None:
 def test_events_before_and_after_all_ops_move_with_the_nearest() -> None:
     """All ops are 5 µs later on the chip, and so is what lies outside of them."""
     builder = op(trace(), (100, 110), (105, 115))
-    builder.on_line("/device:TPU:0", "XLA Modules", "jit_other(2)", 0, 10).on_line("/device:TPU:0", "XLA Modules", "z", 500, 510)
+    builder.on_line("/device:TPU:0", "XLA Modules", "jit_other(2)", 0, 10).on_line(
+        "/device:TPU:0", "XLA Modules", "z", 500, 510
+    )
 
     columns = on_chip_clock(builder.decode())
 

@@ -28,7 +28,9 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
     shown.set_defaults(call=show_rule)
     shown.add_argument("id", metavar="ID", help="as `tfadvisor rules list` prints it")
     pages = below.add_parser(
-        "docs", help="a page a rule", description="Writes one Markdown page a rule, with its cases, and an index of them."
+        "docs",
+        help="a page a rule",
+        description="Writes one Markdown page a rule, with its cases, and an index of them.",
     )
     pages.set_defaults(call=write_pages)
     pages.add_argument("--out", type=Path, default=Path("rule-pages"), metavar="DIR", help="where to (rule-pages)")

@@ -108,7 +108,8 @@ class Speed:
 class Comparison:
     """A comparison. Times in ms of mean step time.
 
-    causes: largest first, unchanged ops last unless nothing else comes near them; they add up to change_ms. differences: why the runs are not quite alike. same: one trace twice.
+    causes: largest first, unchanged ops last unless nothing else comes near them; they add up to change_ms. differences:
+    why the runs are not quite alike. same: one trace twice.
     """
 
     base: Head

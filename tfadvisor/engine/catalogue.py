@@ -83,7 +83,9 @@ def built_in_rules() -> list[Rule]:
 
     root = Path(import_module("tfadvisor.rules").__path__[0])  # a folder of data, mapped into the package by the build
     compiled = read_compiled(root)
-    return compiled if compiled is not None else [checked(load(text, file)) for file, text in rule_files(root)]
+    return (
+        compiled if compiled is not None else [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
+    )
 
 
 def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:

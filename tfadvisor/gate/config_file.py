@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -63,9 +64,9 @@ def find_config(start: Path) -> ConfigFile:
     for folder in (start, *start.parents):
         own, project = folder / NAME, folder / "pyproject.toml"
         if own.is_file():
-            return read_config(own)
+            return read_config(own, _shown(own))
         if project.is_file():
-            found = read_config(project)
+            found = read_config(project, _shown(project))
             if found.values:
                 return found
         if (folder / ".git").exists():
@@ -73,27 +74,33 @@ def find_config(start: Path) -> ConfigFile:
     return NO_FILE
 
 
-def read_config(path: Path) -> ConfigFile:
-    """Raises ConfigError for what is no TOML, UsageError for what cannot be read."""
+def read_config(path: Path, shown: str = "") -> ConfigFile:
+    """Raises ConfigError for what is no TOML, UsageError for what cannot be read. shown: how the file is called."""
+    shown = shown or str(path)
     try:
         if path.stat().st_size > _LARGEST:
-            raise UsageError(f"{path}: a configuration of more than 1 MiB is none. Check the path.")
+            raise UsageError(f"{shown}: a configuration of more than 1 MiB is none. Check the path.")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}.") from error
+        raise UsageError(f"{shown}: cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is no text in UTF-8 (byte {error.start:,}).") from error
+        raise UsageError(f"{shown}: is no text in UTF-8 (byte {error.start:,}).") from error
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(str(path), _line_in(str(error), text), "", f"is no TOML: {error}.") from error
+        raise ConfigError(shown, _line_in(str(error), text), "", f"is no TOML: {error}.") from error
     if path.name != "pyproject.toml":
-        return ConfigFile(str(path), text, values, ())
+        return ConfigFile(shown, text, values, ())
     tools = values.get("tool", {})
     own = tools.get("tfadvisor", {}) if isinstance(tools, dict) else {}
     if not isinstance(own, dict):
-        raise ConfigError(str(path), line_of(text, _IN_PROJECT), "tool.tfadvisor", "is no table.")
-    return ConfigFile(str(path), text, own, _IN_PROJECT)
+        raise ConfigError(shown, line_of(text, _IN_PROJECT), "tool.tfadvisor", "is no table.")
+    return ConfigFile(shown, text, own, _IN_PROJECT)
+
+
+def _shown(file: Path) -> str:
+    """From the working directory, as a repository's tools want it."""
+    return os.path.relpath(file)
 
 
 def _line_in(message: str, text: str) -> int:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 from tfadvisor.gate.config import LEVELS, POLICIES, Budget, Ignore, Layer, Override, Relative, RuleLevel, Written
-from tfadvisor.gate.config_file import NAME, ConfigError, ConfigFile
+from tfadvisor.gate.config_file import NAME, ConfigFile
+from tfadvisor.gate.config_values import Values, meant
 from tfadvisor.gate.presets import PRESETS
 from tfadvisor.gate.toml_lines import Path
 from tfadvisor.record import record
 
-_PERCENT = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*%\s*$")
-_HUGE = 1e300
 _DIRECTIONS = ("up", "down", "both")
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
 _SLOWER = ("inconclusive", "fail")
@@ -66,11 +62,11 @@ def _preset(name: str, known: Known) -> Layer:
     return _Reader(ConfigFile(NAME, "", values, ()), known).layer(values, ())
 
 
-class _Reader:
-    """Values by the type that they must have. Every method takes the path of what it reads, for its error."""
+class _Reader(Values):
+    """The parts of a configuration. Every method takes the path of what it reads, for its error."""
 
     def __init__(self, file: ConfigFile, known: Known) -> None:
-        self._file = file
+        super().__init__(file)
         self._known = known
 
     def layer(self, values: Mapping[str, Any], at: Path) -> Layer:
@@ -115,7 +111,7 @@ class _Reader:
             raise self._file.error((*at, "reason"), "is missing: why this may be ignored.")
         names = (*self._known.metrics, *self._known.rules)
         if not any(fnmatchcase(name, check) for name in names):
-            raise self._file.error((*at, "check"), f"no metric or rule is called {check}{_meant(check, names)}.")
+            raise self._file.error((*at, "check"), f"no metric or rule is called {check}{meant(check, names)}.")
         return Ignore(
             check=check,
             models=self.texts(values, (*at, "models")),
@@ -127,7 +123,8 @@ class _Reader:
     def budget(self, metric: str, value: Any, at: Path) -> Budget:
         values = value if isinstance(value, dict) else {"max": value}
         self.table(values, at, ("max", "min", "level"))
-        most, least = self.amount(values, (*at, "max"), metric), self.amount(values, (*at, "min"), metric)
+        unit = self._known.metrics[metric]
+        most, least = self.amount(values, (*at, "max"), unit), self.amount(values, (*at, "min"), unit)
         level = self.choice(values, (*at, "level"), LEVELS) or "error"
         if most is None and least is None and level != "off":
             raise self._file.error(at, "needs a max or a min.")
@@ -138,7 +135,10 @@ class _Reader:
     def relative(self, metric: str, value: Any, at: Path) -> Relative:
         values = value if isinstance(value, dict) else {"limit": value}
         self.table(values, at, ("limit", "change", "worse", "floor", "level"))
-        limit, change = self.share(values, (*at, "limit")), self.amount(values, (*at, "change"), metric)
+        limit, change = (
+            self.share(values, (*at, "limit")),
+            self.amount(values, (*at, "change"), self._known.metrics[metric]),
+        )
         level = self.choice(values, (*at, "level"), LEVELS) or "error"
         if (limit is None) == (change is None) and level != "off":
             raise self._file.error(at, 'needs either a limit ("5 %" of the baseline) or a change (in its own unit).')
@@ -160,14 +160,14 @@ class _Reader:
     def metrics(self, values: Mapping[str, Any], at: Path) -> Iterable[tuple[str, Any, Path]]:
         for name, value in self.table(values.get(str(at[-1]), {}), at, None).items():
             if name not in self._known.metrics:
-                raise self._file.error((*at, name), f"no metric is called so{_meant(name, self._known.metrics)}.")
+                raise self._file.error((*at, name), f"no metric is called so{meant(name, self._known.metrics)}.")
             yield name, value, (*at, name)
 
     def rules(self, values: Mapping[str, Any], at: Path) -> tuple[RuleLevel, ...]:
         found = []
         for pattern, level in self.table(values.get("rules", {}), at, None).items():
             if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
-                raise self._file.error((*at, pattern), f"no rule is called so{_meant(pattern, self._known.rules)}.")
+                raise self._file.error((*at, pattern), f"no rule is called so{meant(pattern, self._known.rules)}.")
             found.append(
                 RuleLevel(pattern, self.one_of(level, (*at, pattern), LEVELS), self.written_at((*at, pattern)))
             )
@@ -184,108 +184,3 @@ class _Reader:
                 raise self._file.error((*at, name), "is no text or number.")
             found[name] = str(value)
         return found
-
-    def written_at(self, at: Path) -> int:
-        """The line of a key; 0 in a preset."""
-        return self._file.line(at) if self._file.text else 0
-
-    def table(self, value: Any, at: Path, allowed: Sequence[str] | None) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise self._file.error(at, "is no table.")
-        for key in value:
-            if allowed is not None and key not in allowed:
-                raise self._file.error((*at, key), f"is not known here{_meant(key, allowed)}.")
-        return value
-
-    def tables(self, values: Mapping[str, Any], name: str) -> Iterable[tuple[int, Any]]:
-        found = values.get(name, [])
-        if not isinstance(found, list):
-            raise self._file.error((name,), f"must be written [[{name}]], since there can be several.")
-        return enumerate(found)
-
-    def text(self, values: Mapping[str, Any], at: Path) -> str | None:
-        value = values.get(str(at[-1]))
-        if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise self._file.error(at, "is no text, or an empty one.")
-        return value
-
-    def texts(self, values: Mapping[str, Any], at: Path) -> tuple[str, ...]:
-        value = values.get(str(at[-1]), [])
-        value = [value] if isinstance(value, str) else value
-        if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
-            raise self._file.error(at, "is no list of patterns.")
-        return tuple(value)
-
-    def whole(self, values: Mapping[str, Any], at: Path, least: int, most: int) -> int | None:
-        value = values.get(str(at[-1]))
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self._file.error(at, f"is no whole number from {least} to {most:,}.")
-        return value
-
-    def choice(self, values: Mapping[str, Any], at: Path, allowed: Sequence[str]) -> str | None:
-        value = values.get(str(at[-1]))
-        return None if value is None else self.one_of(value, at, allowed)
-
-    def one_of(self, value: Any, at: Path, allowed: Sequence[str]) -> str:
-        if not isinstance(value, str) or value not in allowed:
-            raise self._file.error(at, f"is {_shown(value)}, and must be one of {', '.join(allowed)}.")
-        return value
-
-    def rate(self, values: Mapping[str, Any], at: Path) -> float | None:
-        rate = self.share(values, at)
-        if rate is not None and not 1e-6 <= rate <= 0.2:
-            raise self._file.error(at, "must lie between 0.0001 % and 20 %.")
-        return rate
-
-    def share(self, values: Mapping[str, Any], at: Path) -> float | None:
-        """`"5 %"` or `0.05`."""
-        number = self._number(values, at)
-        if number is not None and number < 0:
-            raise self._file.error(at, "is below 0.")
-        if number is not None and number > 10 and not isinstance(values[str(at[-1])], str):
-            raise self._file.error(at, f'is {number:g} times; did you mean "{number:g} %"?')
-        return number
-
-    def amount(self, values: Mapping[str, Any], at: Path, metric: str) -> float | None:
-        """A number in the metric's unit; per cent for fractions only."""
-        value = values.get(str(at[-1]))
-        if isinstance(value, str) and self._known.metrics.get(metric) != "fraction":
-            raise self._file.error(at, f"is no number of {self._known.metrics.get(metric)}.")
-        return self._number(values, at)
-
-    def _number(self, values: Mapping[str, Any], at: Path) -> float | None:
-        value = values.get(str(at[-1]))
-        if value is None:
-            return None
-        if isinstance(value, str) and (match := _PERCENT.match(value)):
-            return float(match.group(1)) / 100
-        if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
-            raise self._file.error(at, f'is {_shown(value)}, and must be a number or a share such as "5 %".')
-        return float(value)
-
-    def day(self, values: Mapping[str, Any], at: Path) -> date:
-        value = values.get(str(at[-1]))
-        if value is None:
-            raise self._file.error(at, "is missing: the day until which this is ignored, as 2026-12-31.")
-        if isinstance(value, datetime):
-            return value.date()
-        if isinstance(value, date):
-            return value
-        try:
-            return date.fromisoformat(value)
-        except (TypeError, ValueError):
-            raise self._file.error(at, f"is {_shown(value)}, and must be a day, as 2026-12-31.") from None
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), 1, 0.6)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _shown(value: Any) -> str:
-    return f"{value!r:.60}"
-
-
-__all__ = ["ConfigError", "Known", "read"]

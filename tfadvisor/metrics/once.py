@@ -7,17 +7,18 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
-from tfadvisor.metrics.registry import MetricAbsent, Question
+from tfadvisor.metrics.registry import MetricAbsent
 
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 
-def once(function: Callable[[Question], T]) -> Callable[[Question], T]:
-    """Remembers the answer, or why there is none, to the question asked last: one is put to all metrics of a report."""
-    held: list[tuple[weakref.ref[Question], T | None, str | None]] = []
+def once(function: Callable[[Q], T]) -> Callable[[Q], T]:
+    """Remembers the answer, or why there is none, to the question (or run) asked about last: a report asks about one."""
+    held: list[tuple[weakref.ref[Q], T | None, str | None]] = []
 
     @wraps(function)
-    def answer(question: Question) -> T:
+    def answer(question: Q) -> T:
         if not held or held[0][0]() is not question:
             found, absent = None, None
             try:

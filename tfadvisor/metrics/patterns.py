@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfadvisor.metrics.kernels import Kind, hottest_ops, kind_of, name_of, of_step_time, place_of
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import accelerators, gpus, needs_device, share
 from tfadvisor.timeline.hot_ops import HotOp, HotOps
 from tfadvisor.timeline.model import TimeClass
-from tfadvisor.timeline.program_patterns import ProgramPatterns
 from tfadvisor.units import Unit
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.program_patterns import ProgramPatterns
 
 
 def patterns_of(question: Question) -> ProgramPatterns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import DeviceSummary
@@ -32,6 +33,7 @@ def periods_ms(run: RunTimeline) -> np.ndarray:
     return together
 
 
+@once
 def class_shares(run: RunTimeline) -> dict[TimeClass, float]:
     """Share of step time per class over all counted steps and the devices that take part in them; sums to 1."""
     totals = np.zeros(len(TimeClass), np.int64)

@@ -21,10 +21,10 @@ from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, differenc
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.placement import HostOps
-from tfadvisor.timeline.program_patterns import ProgramPatterns, program_patterns
 from tfadvisor.timeline.step_windows import in_counted_steps
 
 if TYPE_CHECKING:
+    from tfadvisor.timeline.program_patterns import ProgramPatterns
     from tfadvisor.timeline.step_picture import StepPicture
 
 
@@ -110,7 +110,11 @@ def summarize(host: HostTimeline) -> HostSummary:
 
 
 def _patterns(devices: tuple[DeviceSummary, ...], host: HostTimeline) -> ProgramPatterns | None:
-    return program_patterns(devices[0].ops, host.programs) if devices and devices[0].kind != "cpu" else None
+    if not devices or devices[0].kind == "cpu" or not host.programs.keys:
+        return None
+    from tfadvisor.timeline.program_patterns import program_patterns  # noqa: PLC0415  (most small traces need none)
+
+    return program_patterns(devices[0].ops, host.programs)
 
 
 def _inner_boundaries(steps: Steps) -> Int64Array:
