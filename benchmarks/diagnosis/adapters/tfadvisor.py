@@ -1,0 +1,158 @@
+"""tfadvisor's findings as causes. Each rule needs a cause; one without makes the benchmark fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from answers import Answer, Diagnosis, UnmappedError
+
+import tfadvisor
+from tfadvisor.engine.catalogue import built_in_rules
+from tfadvisor.report_model import Finding, Report, Severity
+from tfadvisor.version import VERSION
+
+NAME = "tfadvisor"
+HOW = (
+    "the findings in their order, the rule standing for a cause; a finding of severity `low` or `info` counts as one that "
+    "it is not sure of. A verdict that is not healthy and whose class no finding has counts as a last answer."
+)
+
+CAUSES = {
+    "input-sequential-map": "input/sequential-map",
+    "input-per-element-map": "input/per-element-map",
+    "input-parallel-map-saturated": "input/heavy-map",
+    "input-python-function": "input/python-function",
+    "input-generator": "input/generator",
+    "input-not-prefetched": "input/no-prefetch",
+    "input-slow-source": "input/slow-source",
+    "input-loader-in-step": "input/loader-in-loop",
+    "input-bound-steps": "input",
+    "host-work-in-loop": "host/work-in-loop",
+    "value-read-every-step": "host/value-read",
+    "eager-execution": "launch/op-by-op",
+    "many-tiny-ops": "launch/tiny-ops",
+    "launch-gaps-between-kernels": "launch/many-dispatches",
+    "late-kernel-starts": "launch/late-starts",
+    "host-thread-contention": "launch/thread-contention",
+    "recompilation-in-steps": "compile/recompilation",
+    "small-collectives": "collective/many-small",
+    "exposed-collectives": "collective/exposed",
+    "uneven-devices": "imbalance/devices",
+    "late-host": "imbalance/host",
+    "synchronised-every-step": "host/synchronisation",
+    "loss-scaling-on-host": "launch",
+    "all-reduce-below-bandwidth": "collective/slow-links",
+    "all-reduce-below-nvlink-speed": "collective/slow-links",
+    "slow-links-on-one-host": "collective/slow-links",
+    "layer-weights-exposed": "collective/exposed",
+    "partly-hidden-collectives": "collective/exposed",
+    "pipeline-permutes-exposed": "collective/exposed",
+    "products-wait-for-collectives": "collective/exposed",
+    "gathered-parts-copied": "transfer/device-to-device",
+    "packing-around-collectives": "transfer/device-to-device",
+    "slices-copied-in-loop": "transfer/device-to-device",
+    "exposed-copies": "transfer",  # see cause_of
+    "many-small-copies": "transfer",
+    "devices-take-turns": "imbalance",
+    "input-parallelism-fixed": "input/fixed-parallelism",
+    "cumulative-ops": "compute/scan-kernel",
+    "general-gathers": "compute/slow-kernel",
+    "layout-conversions": "compute/layout",
+    "products-as-loops": "compute/slow-kernel",
+    "products-of-one-operand": "compute/unfused",
+    "scatter-loop": "compute/row-by-row",
+    "unfused-attention": "compute/unfused",
+    "unfused-elementwise": "compute/unfused",
+    "untuned-convolutions": "compute/slow-kernel",
+    "staggered-launches": "launch/late-starts",
+    "allocation-in-steps": "memory/allocations",
+    "memory-at-its-limit": "memory/pressure",
+    "much-memory-free": "memory",
+    "small-memory-pool": "memory/pressure",
+    "ops-on-host": "compute/on-host",
+    "crooked-products": "compute/odd-dimensions",
+    "fallback-kernels": "compute/odd-dimensions",
+    "fp32-matrix-kernels": "compute/precision",
+}
+COPIES = {
+    "h2d_ms_per_step": "transfer/host-to-device",
+    "d2h_ms_per_step": "transfer/device-to-host",
+    "d2d_ms_per_step": "transfer/device-to-device",
+}
+# For rules that are not named above: the category and a part of the id.
+BY_CATEGORY = (
+    ("input", r"small-?files", "input/small-files"),
+    ("input", r"shuffle", "input/shuffle-buffer"),
+    ("input", r"cache", "input/uncached"),
+    ("host", r"checkpoint|file|write", "host/file-writes"),
+    ("host", r"callback|python-in-step", "host/python-in-step"),
+    ("host", r"sync|wait|block", "host/synchronisation"),
+    ("precision", r"", "compute/precision"),
+    ("kernel", r"dimension|odd|align|pad|tensor-core", "compute/odd-dimensions"),
+    ("kernel", r"layout|transpose", "compute/layout"),
+    ("kernel", r"unfused|fus|elementwise|attention", "compute/unfused"),
+    ("kernel", r"scan|cumsum|cumulative", "compute/scan-kernel"),
+    ("kernel", r"row|loop", "compute/row-by-row"),
+    ("kernel", r"scatter|slow|gather|hot|gemm|conv", "compute/slow-kernel"),
+    ("placement", r"", "compute/on-host"),
+    ("memory", r"alloc|free|retr|fragment", "memory/allocations"),
+    ("memory", r"pressure|limit|full|peak", "memory/pressure"),
+)
+NO_BOTTLENECK = {"compute", "none", "unknown"}
+"""Verdicts that name no class of lost time."""
+NO_CAUSE = {"capture"}
+"""Categories that are about the trace and not about the program."""
+
+
+def version() -> str:
+    return VERSION
+
+
+def unmapped() -> list[str]:
+    """Rules that have no cause here."""
+    return [
+        rule.id
+        for rule in built_in_rules()
+        if rule.category not in NO_CAUSE and not known_cause(rule.id, rule.category)
+    ]
+
+
+def diagnose(traces: Sequence[Path]) -> Diagnosis:
+    report = tfadvisor.analyze(traces[0].parent)
+    answers = [answer(finding, report) for finding in report.findings if finding.category not in NO_CAUSE]
+    verdict = report.verdict
+    said = {cause.split("/")[0] for one in answers for cause in one.causes}
+    if not verdict.healthy and verdict.bottleneck not in {*said, *NO_BOTTLENECK}:
+        answers.append(Answer((verdict.bottleneck,), True, f"Verdict: {verdict.summary}"))
+    measured = report.steps.time_ms if report.steps.source != "whole-trace" else None
+    return Diagnosis(tuple(answers), measured.mean if measured else None)
+
+
+def answer(finding: Finding, report: Report) -> Answer:
+    place = finding.locations[0] if finding.locations else None
+    where = f" ({place.file}{'' if place.line is None else f':{place.line}'} in {place.op})" if place else ""
+    return Answer(
+        causes=(cause_of(finding, report),),
+        sure=finding.severity.rank > Severity.LOW.rank,
+        text=f"{finding.rule_id}, {finding.severity.value}{where}",
+    )
+
+
+def cause_of(finding: Finding, report: Report) -> str:
+    if finding.rule_id == "exposed-copies":
+        copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
+        return COPIES[max(copies, key=lambda name: copies[name])]
+    if cause := known_cause(finding.rule_id, finding.category):
+        return cause
+    raise UnmappedError(
+        f"tfadvisor's rule {finding.rule_id} (category {finding.category}) has no cause in adapters/tfadvisor.py"
+    )
+
+
+def known_cause(rule_id: str, category: str) -> str | None:
+    if rule_id in CAUSES:
+        return CAUSES[rule_id]
+    fitting = (cause for one, part, cause in BY_CATEGORY if one == category and re.search(part, rule_id))
+    return next(fitting, None)

@@ -1,0 +1,54 @@
+"""JAX: a small network on data that is on the device already."""
+
+import inject
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+STEPS = 40
+
+
+def loss_fn(params, x, y):
+    for w in params[:-1]:
+        x = jax.nn.relu(x @ w)
+    return jnp.mean((x @ params[-1] - y) ** 2)
+
+
+@jax.jit
+def train_step(params, x, y):
+    if inject.KIND == "copy":
+        x = jax.lax.optimization_barrier(jnp.flip(x, 0))
+    loss, gradients = jax.value_and_grad(loss_fn)(params, x, y)
+    if inject.KIND == "op":
+        loss = loss + 1e-9 * jnp.sum(x @ jnp.tanh(x.T @ x))
+    return [p - 0.01 * g for p, g in zip(params, gradients, strict=True)], loss
+
+
+params = [jnp.ones((384, 384)) * 0.01, *[jnp.ones((384, 384)) * 0.01 for _ in range(2)], jnp.ones((384, 8)) * 0.01]
+x = jnp.asarray(np.random.rand(512, 384), jnp.float32)
+y = jnp.asarray(np.random.rand(512, 8), jnp.float32)
+tiny = jnp.ones(4)
+
+
+def train(params, steps):
+    pace = inject.Pace()
+    for number in range(steps):
+        with jax.profiler.StepTraceAnnotation("train", step_num=number):
+            inject.load_data(pace.took)
+            with pace:
+                params, loss = train_step(params, x, y)
+                if inject.KIND == "recompile":
+                    jax.jit(lambda a, n=number: a + n)(tiny)
+                if inject.KIND == "launches":
+                    value = tiny
+                    for _ in range(40):
+                        value = value + 1
+                    value.block_until_ready()
+                loss.block_until_ready()
+            inject.log_extra(pace.took)
+    return params
+
+
+params = train(params, 5)
+with jax.profiler.trace(inject.LOGDIR):
+    train(params, STEPS)

@@ -1,0 +1,237 @@
+"""Writes docs/gate-study.md and its picture from recorded runs: false alarms, power, and whether causes are named.
+
+    python benchmarks/gate_study/study.py            write the page
+    python benchmarks/gate_study/study.py --check    exit 1 when the page differs
+
+The runs lie in benchmarks/gate_study/data; record.py records them anew. Half a minute on one core.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from pairs import (
+    KEPT,
+    STEP,
+    Pair,
+    Run,
+    changed,
+    config,
+    following,
+    in_turns,
+    judged,
+    load,
+    middle,
+    outcome,
+    programs,
+    slower,
+    step_change,
+    unchanged,
+)
+from picture import curves
+
+from tfadvisor.comparison.compare_sides import compare_sides
+from tfadvisor.gate.verdict import Check, Outcome
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "gate-study.md"
+PICTURE = ROOT / "docs" / "gate-study.svg"
+SETTINGS = config()
+SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+KINDS = {
+    "slower-5": "Python work, 5 % of the step",
+    "slower-10": "Python work, 10 % of the step",
+    "slower-20": "Python work, 20 % of the step",
+    "recompile": "one compilation in every step",
+    "copy": "one copy in every step",
+}
+EXPECTED = {
+    "host": "host",
+    "input": "input",
+    "op": "compute",
+    "launches": "launch",
+    "recompile": "compile",
+    "slower-20": "host",
+}
+CAUSES = {
+    "host": "logging between steps, half a step long",
+    "input": "loading before steps, half a step long",
+    "op": "one matrix product more",
+    "launches": "40 tiny ops dispatched one by one",
+    "recompile": "one compilation in every step",
+}
+
+
+def main(check: bool) -> int:
+    """0 when the page is written, or with --check already is what it should be."""
+    about, runs = load(HERE / "data" / "runs.jsonl.gz")
+    lines = {name: curve(runs, pairs) for name, pairs in SERIES.items()}
+    texts = {PAGE: page(about, runs, lines), PICTURE: curves(SHARES, lines)}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if check:
+            print(f"{path.name} is not what the recorded runs say", file=sys.stderr)
+        else:
+            path.write_text(texts[path], encoding="utf-8")
+    return 1 if check and stale else 0
+
+
+def page(about: dict, runs: Sequence[Run], lines: dict[str, list[float]]) -> str:
+    """The whole page."""
+    text = (HERE / "page.md").read_text(encoding="utf-8")
+    tables: dict[str, Callable[[], str]] = {
+        "RECORDING": lambda: recording(about, runs),
+        "SPREAD": lambda: spread(runs),
+        "ALARMS": lambda: alarms(runs),
+        "POWER": lambda: power(runs),
+        "CURVES": lambda: curve_table(lines),
+        "CAUSES": lambda: causes(runs),
+    }
+    for name, table in tables.items():
+        text = text.replace(f"{{{{{name}}}}}", table())
+    return text
+
+
+def recording(about: dict, runs: Sequence[Run]) -> str:
+    loads = sorted(run.load for run in runs)
+    number = len(runs)
+    same = sum(run.kind == "none" for run in runs)
+    return (
+        f"{number} runs in {about['seconds'] / 60:.0f} minutes on {about['machine']}, {same} of them unchanged. The load "
+        f"before a run was {loads[0]:g} to {loads[-1]:g}, in the middle {loads[number // 2]:g}: other work kept the cores busy."
+    )
+
+
+def spread(runs: Sequence[Run]) -> str:
+    """How much unchanged runs differ, as measured and at equal speed."""
+    rows = [
+        "| program | unchanged runs | step | spread of step times | smallest change seen: anywhere | outside of unchanged ops |"
+    ]
+    rows.append("|---|---:|---:|---:|---:|---:|")
+    for program in programs(runs):
+        ours = unchanged(runs, program)
+        times = [run.snapshot.side.median_ms for run in ours]
+        centre = middle(times)
+        scatter = 1.4826 * middle([abs(time / centre - 1) for time in times])
+        checks = [step_check(judged(pair, SETTINGS)) for pair in following(runs) if pair.new[0].key.model == program]
+        anywhere = middle([check.detectable / check.base for check in checks])
+        outside = middle([(check.detectable_outside or check.detectable) / check.base for check in checks])
+        rows.append(f"| {program} | {len(ours)} | {centre:.1f} ms | {scatter:.0%} | {anywhere:+.0%} | {outside:+.0%} |")
+    return "\n".join(rows)
+
+
+def step_check(checks: Iterable[Check]) -> Check:
+    return next(check for check in checks if check.name == STEP)
+
+
+def alarms(runs: Sequence[Run]) -> str:
+    """Unchanged against unchanged."""
+    rows = [
+        "| pairs | number | gate: fail | gate: cannot tell | gate: pass | plain 5 % | plain 10 % |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    sets = {
+        "a run against the ten before it": list(following(runs)),
+        "of 11 in turns, one against ten": list(in_turns(runs, 1)),
+        "of 15 in turns, five against ten": list(in_turns(runs, 5)),
+    }
+    for name, pairs in sets.items():
+        found = Counter(outcome(judged(pair, SETTINGS)) for pair in pairs)
+        number = len(pairs)
+        plain = [sum(step_change(pair) > limit for pair in pairs) / number for limit in (0.05, 0.10)]
+        rows.append(
+            f"| {name} | {number} | {found[Outcome.FAIL]} ({found[Outcome.FAIL] / number:.1%}) | {found[Outcome.CANNOT_TELL]} | "
+            f"{found[Outcome.PASS]} | {plain[0]:.0%} | {plain[1]:.0%} |"
+        )
+    return "\n".join(rows)
+
+
+def power(runs: Sequence[Run]) -> str:
+    """Runs with something planted, judged alone against the ten unchanged runs before them."""
+    rows = [
+        "| planted | runs | fail | told, but no failure | cannot tell | pass | plain 5 % | plain 10 % |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for kind, words in KINDS.items():
+        pairs = [pair for _, pair in changed(runs, kind)]
+        checks = [judged(pair, SETTINGS) for pair in pairs]
+        found = Counter(outcome(one) for one in checks)
+        told = sum(
+            outcome(one) is Outcome.CANNOT_TELL and "faster machine" in step_check(one).message for one in checks
+        )
+        plain = [sum(step_change(pair) > limit for pair in pairs) for limit in (0.05, 0.10)]
+        untold = found[Outcome.CANNOT_TELL] - told
+        rows.append(
+            f"| {words} | {len(pairs)} | {found[Outcome.FAIL]} | {told} | {untold} | {found[Outcome.PASS]} | "
+            f"{plain[0]} | {plain[1]} |"
+        )
+    return "\n".join(rows)
+
+
+def _one_after_ten(runs: Sequence[Run]) -> list[Pair]:
+    return list(following(runs))
+
+
+SERIES: dict[str, Callable[[Sequence[Run]], list[Pair]]] = {
+    "one run, after ten": _one_after_ten,
+    "three runs, in turns with ten": lambda runs: list(in_turns(runs, 3)),
+    "five runs, in turns with ten": lambda runs: list(in_turns(runs, 5)),
+}
+
+
+def curve(runs: Sequence[Run], pairs_of: Callable[[Sequence[Run]], list[Pair]]) -> list[float]:
+    """The share of pairs that fail, by how much the new runs are slowed in their snapshots."""
+    found = []
+    for share in SHARES:
+        pairs = [Pair(tuple(slower(one, share) for one in pair.new), pair.base) for pair in pairs_of(runs)]
+        failed = sum(outcome(judged(pair, SETTINGS)) is Outcome.FAIL for pair in pairs)
+        found.append(failed / len(pairs))
+    return found
+
+
+def curve_table(lines: dict[str, list[float]]) -> str:
+    head = "| slower by | " + " | ".join(f"{share:.0%}" for share in SHARES) + " |"
+    rows = [head, "|---|" + "---:|" * len(SHARES)]
+    rows += [f"| {name} | " + " | ".join(f"{value:.0%}" for value in values) + " |" for name, values in lines.items()]
+    return "\n".join(rows)
+
+
+def causes(runs: Sequence[Run]) -> str:
+    """Whether the comparison's first cause is what was planted."""
+    rows = [
+        "| planted | expected | runs | first in the comparison | among the first two | largest error of the sum |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    totals = [0, 0, 0]
+    for kind, words in CAUSES.items():
+        first = second = number = 0
+        error = 0.0
+        for run, pair in changed(runs, kind):
+            base = middle_run(pair)
+            comparison = compare_sides(base.side, run.snapshot.side)
+            named = [
+                one.class_name if one.kind != "unchanged ops" else "unchanged ops" for one in comparison.causes[:2]
+            ]
+            first += named[:1] == [EXPECTED[kind]]
+            second += EXPECTED[kind] in named
+            number += 1
+            error = max(error, abs(comparison.residual_ms) / comparison.base.mean_ms)
+        totals = [totals[0] + first, totals[1] + second, totals[2] + number]
+        rows.append(f"| {words} | {EXPECTED[kind]} | {number} | {first} | {second} | {error:.0e} |")
+    rows.append(
+        f"| **all** | | {totals[2]} | {totals[0]} ({totals[0] / totals[2]:.0%}) | {totals[1]} ({totals[1] / totals[2]:.0%}) | |"
+    )
+    return "\n".join(rows)
+
+
+def middle_run(pair: Pair):
+    """The baseline's run with the middle step time, as the gate explains its failures with."""
+    return sorted(pair.base, key=lambda one: one.side.median_ms)[KEPT // 2]
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))
