@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 48
-COLOURS = ("#0b6e4f", "#c1440e", "#1f4e9c", "#7a5195")
+COLOURS = ("#0b6e4f", "#c1440e", "#1f4e9c", "#888888", "#aaaaaa")
 
 
 def curves(shares: Sequence[float], lines: Mapping[str, Sequence[float]]) -> str:
@@ -28,8 +28,11 @@ def curves(shares: Sequence[float], lines: Mapping[str, Sequence[float]]) -> str
     for number, (name, values) in enumerate(lines.items()):
         colour = COLOURS[number % len(COLOURS)]
         points = " ".join(f"{_x(at, shares):.1f},{_y(value):.1f}" for at, value in enumerate(values))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{LEFT + 12}" y="{TOP + 16 + 16 * number}" fill="{colour}">{name}</text>')
+        dashes = ' stroke-dasharray="6 4"' if name.startswith("plain") else ""
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
+        parts.append(
+            f'<text x="{WIDTH - RIGHT - 220}" y="{HEIGHT - BOTTOM - 84 + 16 * number}" fill="{colour}">{name}</text>'
+        )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

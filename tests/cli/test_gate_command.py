@@ -141,6 +141,7 @@ def test_1_a_rule_at_error_fails(tmp_path: Path) -> None:
         ["gate", HEALTHY, "--junit", HEALTHY / "gate.xml"],
         ["gate", HEALTHY, "--junit", "no/such/folder/gate.xml"],
         ["gate", HEALTHY, "--run", "nowhere"],
+        ["gate", HEALTHY, "--baseline", HEALTHY / "program.py"],
         ["gate", HEALTHY, "--candidates"],
         ["baseline"],
         ["baseline", "add"],

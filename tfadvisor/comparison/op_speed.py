@@ -38,6 +38,17 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
     return Speed(exp(weighted_median(ratios)), len(ratios), covered / total)
 
 
+def scatter_of(pairs: Sequence[Pair], speed: Speed) -> float:
+    """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826 median deviations of logarithms."""
+    middle = log(speed.factor)
+    found = [
+        (abs(log(pair.new.ms / pair.base.ms) - middle), (pair.base.ms * pair.new.ms) ** 0.25)
+        for pair in pairs
+        if pair.base and pair.new and pair.base.ms > 0 and pair.new.ms > 0
+    ]
+    return 1.4826 * weighted_median(found) if found else 0.0
+
+
 def weighted_median(values: Sequence[tuple[float, float]]) -> float:
     """Of (value, weight): where half of the weight lies on either side, between values by straight lines."""
     ordered = sorted(values)

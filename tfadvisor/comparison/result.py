@@ -40,12 +40,14 @@ class Cause:
 
     kind: class (time in which no device works) · op · other ops (too small to name) · unchanged ops (together; their work
     is what it was, so this is rather the machine) · overlap (other work hides more or less of collectives or copies).
+    sure_ms: how much of it, whatever its sign, neither the scatter of the steps nor the machine explains.
     """
 
     class_name: str
     kind: str
     name: str
     change_ms: float
+    sure_ms: float
     base_ms: float | None
     new_ms: float | None
     op: OpChange | None
@@ -108,7 +110,7 @@ class Speed:
 class Comparison:
     """A comparison. Times in ms of mean step time.
 
-    causes: largest first, unchanged ops last unless nothing else comes near them; they add up to change_ms. differences:
+    causes: the surest first, unchanged ops last unless nothing else comes near them; they add up to change_ms. differences:
     why the runs are not quite alike. same: one trace twice.
     """
 

@@ -6,6 +6,8 @@ ops' times and C the time of the class, an op of t ms takes t · C / S of the st
 
 - Compute is split so, op by op. Ops whose work did not change are told together: what slows them all alike is the
   machine rather than the program. One that stands out from them is told by itself.
+- Causes are ordered by what is surely theirs: less what the steps' own scatter, the machine's speed and the scatter of the
+  unchanged ops could have made of an unchanged program.
 - Collectives and copies hide behind compute, and how much they do is a cause of its own. With r = C / S, and S' the side
   with more work, C' - C = r' · (S' - S) + S · (r' - r): the first term goes to the ops, the second is named overlap.
 """
@@ -13,13 +15,14 @@ ops' times and C the time of the class, an op of t ms takes t · C / S of the st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
+from math import log
 
 from tfadvisor.comparison.match_ops import Pair, match_ops, same_work
 from tfadvisor.comparison.op_names import stem
-from tfadvisor.comparison.op_speed import op_speed, weighted_median
+from tfadvisor.comparison.op_speed import op_speed, scatter_of
 from tfadvisor.comparison.result import Cause, ClassChange, OpChange, Speed
 from tfadvisor.comparison.side import TIME_CLASSES, Side, class_of
+from tfadvisor.record import record
 
 _HIDING = ("collective", "transfer")
 _NAMED_ABOVE = 0.005
@@ -27,7 +30,7 @@ _NAMED_ABOVE = 0.005
 _MOST_NAMED = 20
 _STANDS_OUT = 4.0
 _STANDS_OUT_AT_LEAST = 0.05
-_WORTH_LEADING = 0.25
+_WORTH_LEADING = 0.05
 
 
 def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, ...], list[Pair], Speed | None]:
@@ -44,21 +47,40 @@ def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, 
         )
         for name in TIME_CLASSES
     )
+    machine = _Machine(speed, scatter_of([pair for pair in pairs if same_work(pair)], speed) if speed else 0.0)
     causes: list[Cause] = []
     for one in classes:
         of_class = [pair for pair in pairs if _class(pair) == one.name]
         if one.name == "compute":
-            causes += _computing(one, base, new, of_class, speed)
+            causes += _computing(one, base, new, of_class, machine)
         elif one.name in _HIDING:
-            causes += _hiding(one, base, new, of_class)
+            causes += _hiding(one, base, new, of_class, machine)
         elif one.change_ms:
-            causes.append(Cause(one.name, "class", one.name, one.change_ms, one.base_ms, one.new_ms, None))
+            sure = _sure(one.change_ms, machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0))
+            causes.append(Cause(one.name, "class", one.name, one.change_ms, sure, one.base_ms, one.new_ms, None))
     return classes, _ordered(causes), pairs, speed
 
 
+@record
+class _Machine:
+    """What the machine does to unchanged work: its speed, None when not known, and how ops scatter around it (log)."""
+
+    speed: Speed | None
+    scatter: float
+
+    def drift(self, ms: float) -> float:
+        """By how much work of so many ms changes when the program does not."""
+        return abs((self.speed.factor if self.speed else 1.0) - 1) * ms
+
+
+def _sure(change: float, doubt: float) -> float:
+    """What is left of a change, whatever its sign, when as much as is in doubt is taken off."""
+    return max(abs(change) - doubt, 0.0)
+
+
 def _ordered(causes: Sequence[Cause]) -> tuple[Cause, ...]:
-    """The largest first; the unchanged ops last, unless nothing else comes near them."""
-    ordered = sorted(causes, key=lambda cause: -abs(cause.change_ms))
+    """The surest first; the unchanged ops last, unless nothing else comes near them."""
+    ordered = sorted(causes, key=lambda cause: (-cause.sure_ms, -abs(cause.change_ms)))
     unchanged = [cause for cause in ordered if cause.kind == "unchanged ops"]
     others = [cause for cause in ordered if cause.kind != "unchanged ops"]
     largest = max((abs(cause.change_ms) for cause in others), default=0.0)
@@ -66,18 +88,18 @@ def _ordered(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     return tuple([*unchanged, *others] if lead else [*others, *unchanged])
 
 
-def _computing(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], speed: Speed | None) -> list[Cause]:
+def _computing(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], machine: _Machine) -> list[Cause]:
     """The causes of the compute class: ops, each for what it takes of the step on its side."""
     before, after = _work(one.name, base, new, pairs)
     rates = (one.base_ms / before if before > 0 else 0.0, one.new_ms / after if after > 0 else 0.0)
-    unchanged = [pair for pair in pairs if same_work(pair)] if speed else []
-    ordinary = {id(pair) for pair in unchanged} - {id(pair) for pair in _standing_out(unchanged, speed, rates, base)}
+    unchanged = [pair for pair in pairs if same_work(pair)] if machine.speed else []
+    ordinary = {id(pair) for pair in unchanged} - {id(pair) for pair in _standing_out(unchanged, machine, rates, base)}
     rest = [pair for pair in pairs if id(pair) not in ordinary]
     named, others = _named(_alike(rest), rates, _NAMED_ABOVE * base.mean_ms)
-    causes = [_of_ops(one.name, group, rates) for group in named]
+    causes = [_of_ops(one.name, group, rates, machine) for group in named]
     together = _change([pair for pair in unchanged if id(pair) in ordinary], rates)
     if ordinary and together:
-        causes.append(Cause(one.name, "unchanged ops", "unchanged ops", together, None, None, None))
+        causes.append(Cause(one.name, "unchanged ops", "unchanged ops", together, 0.0, None, None, None))
     left = one.change_ms - sum(cause.change_ms for cause in causes)
     if (
         others
@@ -85,32 +107,24 @@ def _computing(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], s
         or new.rest_ms.get(one.name)
         or abs(left) > 1e-9 * max(one.base_ms, one.new_ms)
     ):
-        causes.append(Cause(one.name, "other ops", "other ops", left, None, None, None))
+        causes.append(Cause(one.name, "other ops", "other ops", left, 0.0, None, None, None))
     return causes
 
 
-def _standing_out(unchanged: Sequence[Pair], speed: Speed | None, rates: tuple[float, float], base: Side) -> list[Pair]:
+def _standing_out(unchanged: Sequence[Pair], machine: _Machine, rates: tuple[float, float], base: Side) -> list[Pair]:
     """Unchanged ops that became slower or faster by more than the others scatter, and enough to matter."""
-    ratios = [
-        (pair, log(pair.new.ms / pair.base.ms), (pair.base.ms * pair.new.ms) ** 0.25)
-        for pair in unchanged
-        if pair.base and pair.new and pair.base.ms > 0 and pair.new.ms > 0
-    ]
-    if speed is None or not ratios:
-        return []
-    middle = log(speed.factor)
-    scatter = 1.4826 * weighted_median([(abs(ratio - middle), weight) for _, ratio, weight in ratios])
-    far = max(_STANDS_OUT * scatter, _STANDS_OUT_AT_LEAST)
-    return [
-        pair
-        for pair, ratio, _ in ratios
-        if abs(ratio - middle) > far
-        and pair.base
-        and abs(exp(ratio) - speed.factor) * pair.base.ms * max(rates) > _NAMED_ABOVE * base.mean_ms
-    ]
+    found = []
+    for pair in unchanged:
+        if not (pair.base and pair.new and machine.speed and pair.base.ms > 0 and pair.new.ms > 0):
+            continue
+        ratio, factor = pair.new.ms / pair.base.ms, machine.speed.factor
+        far = abs(log(ratio / factor)) > max(_STANDS_OUT * machine.scatter, _STANDS_OUT_AT_LEAST)
+        if far and abs(ratio - factor) * pair.base.ms * max(rates) > _NAMED_ABOVE * base.mean_ms:
+            found.append(pair)
+    return found
 
 
-def _hiding(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair]) -> list[Cause]:
+def _hiding(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], machine: _Machine) -> list[Cause]:
     """The causes of collectives or copies: ops, and how much of them is hidden."""
     before, after = _work(one.name, base, new, pairs)
     first = one.base_ms / before if before > 0 else None
@@ -118,14 +132,15 @@ def _hiding(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair]) -> l
     first, second = first if first is not None else second or 0.0, second if second is not None else first or 0.0
     rate = second if after >= before else first
     named, others = _named(_alike(pairs), (rate, rate), _NAMED_ABOVE * base.mean_ms)
-    causes = [_of_ops(one.name, group, (rate, rate)) for group in named]
+    causes = [_of_ops(one.name, group, (rate, rate), machine) for group in named]
     rest = new.rest_ms.get(one.name, 0.0) - base.rest_ms.get(one.name, 0.0)
     unnamed = sum(_change(group, (rate, rate)) for group in others) + rate * rest
     if unnamed:
-        causes.append(Cause(one.name, "other ops", "other ops", unnamed, None, None, None))
+        causes.append(Cause(one.name, "other ops", "other ops", unnamed, 0.0, None, None, None))
     overlap = one.change_ms - sum(cause.change_ms for cause in causes)
     if abs(overlap) > 1e-9 * max(one.base_ms, one.new_ms):
-        causes.append(Cause(one.name, "overlap", "overlap", overlap, None, None, None))
+        sure = _sure(overlap, 2 * (one.error_ms or 0.0))
+        causes.append(Cause(one.name, "overlap", "overlap", overlap, sure, None, None, None))
     return causes
 
 
@@ -154,7 +169,7 @@ def _named(
     return ordered[:number], ordered[number:]
 
 
-def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float]) -> Cause:
+def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float], machine: _Machine) -> Cause:
     """The cause that an op is, or several of one kind that only one side has."""
     hottest = max(group, key=lambda pair: abs(_change([pair], rates)))
     op = hottest.new or hottest.base
@@ -175,7 +190,10 @@ def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float]) 
         line=op.line,
     )
     before, after = rates[0] * change.base_op_ms, rates[1] * change.new_op_ms
-    return Cause(class_name, "op", change.name, after - before, before, after, change)
+    doubt = machine.drift(before)
+    if hottest.base and hottest.new:
+        doubt += (_STANDS_OUT if same_work(hottest) else 1.0) * machine.scatter * max(before, after)
+    return Cause(class_name, "op", change.name, after - before, _sure(after - before, doubt), before, after, change)
 
 
 def _change(group: Sequence[Pair], rates: tuple[float, float]) -> float:

@@ -7,7 +7,7 @@ from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit, duration, in_words, percent
 
 _SHOWN = 12
-_WORTH_A_LINE = 0.002
+_WORTH_A_LINE = 0.005
 _OVERLAP = {
     "collective": "other work hides {} of the collectives",
     "transfer": "other work hides {} of the copies",
