@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 POLES, TIME = 24, 120
-UPDATES = 32
+UPDATES = 10
 STEPS = 20
 
 

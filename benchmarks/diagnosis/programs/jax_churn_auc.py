@@ -30,7 +30,7 @@ def area_under_curve(scores, left):
 
 
 def best_threshold(scores, left):
-    thresholds = np.quantile(scores, np.linspace(0.02, 0.98, 100))
+    thresholds = np.quantile(scores, np.linspace(0.02, 0.98, 200))
     return max((float(np.mean((scores > one) == (left > 0))), float(one)) for one in thresholds)
 
 

@@ -57,7 +57,9 @@ def write_norms(file, number, params, loss):
     line = {"step": number, "loss": float(loss)}
     for path, weights in jax.tree_util.tree_leaves_with_path(params):
         values = np.asarray(weights)
-        line[jax.tree_util.keystr(path)] = [float(np.linalg.norm(values)), *np.percentile(values, [1, 50, 99]).tolist()]
+        counts, _ = np.histogram(values, 40)
+        shape = np.percentile(values, [1, 50, 99]).tolist()
+        line[jax.tree_util.keystr(path)] = [float(np.linalg.norm(values)), *shape, *counts.tolist()]
     file.write(json.dumps(line) + "\n")
     file.flush()
 

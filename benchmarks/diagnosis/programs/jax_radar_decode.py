@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-BATCH, SIDE = 24, 64
+BATCH, STORED, SIDE = 24, 96, 64
 STEPS = 15
 
 
@@ -34,14 +34,14 @@ def train_step(params, images, labels):
 
 def stored_images(count):
     random = np.random.default_rng(0)
-    images = random.poisson(3.0, (count, SIDE, SIDE, 4)).astype(np.float32)
+    images = random.poisson(3.0, (count, STORED, STORED, 4)).astype(np.float32)
     return [zlib.compress(image.tobytes(), 1) for image in images], random.integers(0, 6, count)
 
 
 def decode(stored, labels, number):
     chosen = [(number * BATCH + one) % len(stored) for one in range(BATCH)]
-    images = [np.frombuffer(zlib.decompress(stored[one]), np.float32).reshape(SIDE, SIDE, 4) for one in chosen]
-    images = np.stack(images)
+    images = [np.frombuffer(zlib.decompress(stored[one]), np.float32).reshape(STORED, STORED, 4) for one in chosen]
+    images = np.stack(images)[:, 16 : 16 + SIDE, 16 : 16 + SIDE]
     return (images - images.mean()) / images.std(), labels[chosen]
 
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-ROWS, COLUMNS = 512, 12
+ROWS, COLUMNS = 512, 48
 FEATURES = 2048
 STEPS = 24
 

@@ -19,7 +19,8 @@ class WeightHistograms(tf.keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         if batch % self.every == 0:
-            self.kept.append([np.histogram(weights, 100) for weights in self.model.get_weights()])
+            for weights in self.model.get_weights():
+                self.kept.append((np.histogram(weights, 100), np.percentile(weights, [5, 50, 95])))
 
 
 def main(logdir, faulty):

@@ -18,8 +18,13 @@ def area_under_curve(scores, labels):
     return (ranks[labels > 0].sum() - frauds * (frauds + 1) / 2) / (frauds * (len(labels) - frauds))
 
 
-def by_segment(scores, labels, segments=48):
-    return [area_under_curve(scores[part::segments], labels[part::segments]) for part in range(segments)]
+def resampled(scores, labels, random, times=10):
+    """How far the area is certain."""
+    areas = []
+    for _ in range(times):
+        chosen = random.integers(0, len(scores), len(scores))
+        areas.append(area_under_curve(scores[chosen], labels[chosen]))
+    return np.std(areas)
 
 
 def main(logdir, faulty):
@@ -47,10 +52,8 @@ def main(logdir, faulty):
     def step(features, labels):
         scores = train_step(features, labels)
         if faulty:
-            areas.append(
-                [area_under_curve(scores.numpy(), labels.numpy()), *by_segment(scores.numpy(), labels.numpy())]
-            )
-            areas.append(np.quantile(scores.numpy(), np.linspace(0, 1, 50)))
+            scores, labels = scores.numpy(), labels.numpy()
+            areas.append((area_under_curve(scores, labels), resampled(scores, labels, random)))
 
     batches = iter(dataset)
     for _ in range(8):

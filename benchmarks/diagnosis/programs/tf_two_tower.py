@@ -14,7 +14,7 @@ def tower(name, count):
     numbers = tf.keras.Input([], dtype="int64", name=name)
     vectors = tf.keras.layers.Embedding(count, 48)(numbers)
     for _ in range(2):
-        vectors = tf.keras.layers.Dense(384, activation="relu")(vectors)
+        vectors = tf.keras.layers.Dense(640, activation="relu")(vectors)
     return numbers, tf.keras.layers.Dense(64)(vectors)
 
 
