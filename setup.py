@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent
 
 
 class BuildWithCompiledRules(build_py):
-    """Puts `catalogue.json` beside the rules; a checkout installed for editing goes without and reads its YAML."""
+    """Puts `catalogue.py` beside the rules; a checkout installed for editing goes without and reads its YAML."""
 
     def run(self) -> None:
         """Runs after the sources are copied."""

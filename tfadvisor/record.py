@@ -42,10 +42,12 @@ def replace(one: T, **changes: Any) -> T:
 
 def _init(self: Any, *values: Any, **named: Any) -> None:
     names = self.__record_fields__
-    given = dict(zip(names, values, strict=False))
-    if len(values) > len(names) or given.keys() & named.keys():
-        raise TypeError(f"{type(self).__name__} takes its {len(names)} fields once each")
-    given.update(named)
+    given = named
+    if values:
+        given = dict(zip(names, values, strict=False))
+        if len(values) > len(names) or given.keys() & named.keys():
+            raise TypeError(f"{type(self).__name__} takes its {len(names)} fields once each")
+        given.update(named)
     if len(given) != len(names):
         given = {**self.__record_defaults__, **given}
     if given.keys() != set(names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from typing import NoReturn
 
@@ -11,18 +12,29 @@ from tfadvisor.errors import UsageError
 _COUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKmMbBgGtT]?)$")
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 
+_WIDTH = 80
+
 
 class Parser(argparse.ArgumentParser):
     """Raises UsageError where argparse would print its usage and end the process."""
 
     def __init__(self, **settings: object) -> None:
         """Texts of help keep their lines; options are never abbreviated, so that new ones break no script."""
-        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        settings.setdefault("formatter_class", _formatter)
         super().__init__(allow_abbrev=False, **settings)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
         """One line on stderr, exit code 2."""
         raise UsageError(f"{message}. Try '{self.prog} --help'.")
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """As wide as the terminal. argparse asks `shutil` for it each time an option is added, which imports 3 ms of libraries."""
+    try:
+        width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(1).columns
+    except (ValueError, OSError):
+        width = _WIDTH
+    return argparse.RawDescriptionHelpFormatter(prog, width=(width or _WIDTH) - 2)
 
 
 def parameter_count(text: str) -> int:

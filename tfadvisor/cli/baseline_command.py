@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +91,8 @@ def list_runs(arguments: argparse.Namespace) -> int:
     contents = read_store(store)
     runs = [kept for kept in contents.runs if arguments.model in (None, kept.snapshot.key.model)]
     if arguments.format == "json":
+        import json  # noqa: PLC0415
+
         sys.stdout.write(json.dumps([_entry(kept) for kept in runs], indent=2) + "\n")
     else:
         sys.stdout.write("".join(f"{_line(kept)}\n" for kept in runs))

@@ -14,6 +14,9 @@ def run() -> None:
     it ends without the interpreter's clean-up, after everything is flushed.
     """
     gc.disable()
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # no matrix is multiplied here, so NumPy need not start threads for it
     from tfadvisor.cli.main import guarded_main  # noqa: PLC0415  (after the collector is off)
 
     code = guarded_main(sys.argv[1:])

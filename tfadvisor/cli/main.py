@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
-from tfadvisor.cli import (
-    analyze_command,
-    baseline_command,
-    compare_command,
-    flags_command,
-    gate_command,
-    rules_command,
-)
 from tfadvisor.cli.arguments import Parser
 from tfadvisor.errors import AdvisorError, TraceError
 from tfadvisor.report.printable import printable
 from tfadvisor.version import VERSION
+
+# In the order of --help. Each is a module `<name>_command` of this package, imported when it is asked for.
+_COMMANDS = ("analyze", "compare", "gate", "baseline", "rules", "flags")
 
 EXIT_INTERNAL = 5
 EXIT_INTERRUPTED = 130
@@ -28,8 +24,8 @@ _EXIT_CODES = (
 )
 
 
-def parser() -> Parser:
-    """All commands and options."""
+def parser(only: str | None = None) -> Parser:
+    """All commands and options. only: a command that is known to be the one, to build its options alone."""
     top = Parser(prog="tfadvisor", description=_ABOUT, epilog=_EXIT_CODES)
     top.add_argument("--version", action="version", version=f"tfadvisor {VERSION}")
     commands = top.add_subparsers(
@@ -39,12 +35,8 @@ def parser() -> Parser:
         parser_class=Parser,
         prog="tfadvisor",  # else argparse formats a usage line to find it, which imports three compression libraries
     )
-    analyze_command.add_command(commands)
-    compare_command.add_command(commands)
-    gate_command.add_command(commands)
-    baseline_command.add_command(commands)
-    rules_command.add_command(commands)
-    flags_command.add_command(commands)
+    for name in _COMMANDS if only is None else (only,):
+        importlib.import_module(f"tfadvisor.cli.{name}_command").add_command(commands)
     completion = commands.add_parser(
         "completion", help="shell completion", description="Print completion for a shell, to be sourced by it."
     )
@@ -57,7 +49,8 @@ def guarded_main(arguments: list[str]) -> int:
     """Runs the command and returns its exit code; never lets an exception or traceback out."""
     try:
         try:
-            chosen = parser().parse_args(arguments)
+            first = arguments[0] if arguments else None
+            chosen = parser(first if first in _COMMANDS else None).parse_args(arguments)
             code = int(chosen.call(chosen))
         except SystemExit as exit_:  # --help and --version
             code = exit_.code if isinstance(exit_.code, int) else 0

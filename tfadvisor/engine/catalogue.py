@@ -14,6 +14,8 @@ from tfadvisor.engine.yaml_marks import Marked, load
 from tfadvisor.errors import RuleError, UsageError
 from tfadvisor.record import record
 
+_PACKAGE = "tfadvisor.rules"
+
 
 @record
 class Catalogue:
@@ -81,11 +83,11 @@ def built_in_rules() -> list[Rule]:
     """The rules of the package: compiled when it was built, else read from their YAML, as in a development checkout."""
     from importlib import import_module  # noqa: PLC0415
 
-    root = Path(import_module("tfadvisor.rules").__path__[0])  # a folder of data, mapped into the package by the build
-    compiled = read_compiled(root)
-    return (
-        compiled if compiled is not None else [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
-    )
+    compiled = read_compiled(_PACKAGE)
+    if compiled is not None:
+        return compiled
+    root = Path(import_module(_PACKAGE).__path__[0])  # a folder of data, mapped into the package by the build
+    return [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
 
 
 def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:

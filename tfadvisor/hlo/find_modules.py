@@ -7,11 +7,14 @@ stat `Hlo Proto` (openxla/xla: kHloProto in xla/tsl/profiler/utils/xplane_schema
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.module import Module
 from tfadvisor.record import record
 from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    from tfadvisor.hlo.module import Module
 
 _PLANE = "/host:metadata"
 _NAMED = re.compile(r"^(.+)\((\d{1,20})\)$")
@@ -93,6 +96,8 @@ class Modules:
         return ModuleKey(self._trace.names.name[row], int(self._trace.names.id[row]) % _UNSIGNED, row)
 
     def _read(self, key: ModuleKey) -> Module | TraceError:
+        from tfadvisor.hlo.module import Module  # noqa: PLC0415  (most small traces hold none)
+
         stats = self._trace.details.metadata_stats(key.row)
         data = next((stats[name] for name in _STATS if isinstance(stats.get(name), bytes)), None)
         if not isinstance(data, bytes):

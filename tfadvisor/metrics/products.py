@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from tfadvisor.hlo.dots import DotSize
+from typing import TYPE_CHECKING
+
 from tfadvisor.metrics.kernels import hottest_ops, name_of, of_step_time, place_of
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.hot_ops import HotOp
 from tfadvisor.units import Unit
+
+if TYPE_CHECKING:
+    from tfadvisor.hlo.dots import DotSize
 
 _MULTIPLE = {
     **dict.fromkeys(("bf16", "f16"), 8),

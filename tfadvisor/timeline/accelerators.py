@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import fields_of
@@ -16,6 +16,9 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _DEVICE_PLANE = re.compile(r"^/device:(?P<kind>GPU|TPU):(?P<number>\d+)$")
 _DERIVED_LINE_IDS = (-559038737, -559038700)

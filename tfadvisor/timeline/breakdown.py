@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.timeline.driver import host_classes_of_time
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
 from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def break_down(devices: Sequence[Device], activity: HostActivity, steps: Steps) -> npt.NDArray[np.int64]:

@@ -7,9 +7,9 @@ not starts, align clocks (Kineto's and Meta's trace tools do the same).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import median, ranks
 from tfadvisor.record import record
@@ -17,6 +17,9 @@ from tfadvisor.timeline.collective_calls import CollectiveCalls
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import StepSource
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _FEWEST_SHARED = 2
 _MOST_ALIKE = 1 << 32

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.lean_numpy import distinct, is_in
@@ -13,6 +14,9 @@ from tfadvisor.timeline.collective_names import CollectiveKind, collective_of
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.program_collectives import collectives_by_name
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _OPCODES = {
     "all-reduce": CollectiveKind.ALL_REDUCE,

@@ -141,6 +141,8 @@ def collective_of(name: str) -> Collective | None:
 def tensorflow_collective(name: str) -> Collective | None:
     """The same of TensorFlow's `name:Type`, as `sgd/CollectiveReduceV2:CollectiveReduceV2`."""
     _, _, kind = name.rpartition(":")
+    if not kind.startswith(("Collective", "Nccl")):
+        return None
     found = next((kind_of for start, kind_of in _TENSORFLOW if kind.startswith(start)), None)
     return None if found is None else Collective(found)
 

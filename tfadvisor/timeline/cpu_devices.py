@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.lean_numpy import distinct, is_in
@@ -18,6 +19,9 @@ from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.program_collectives import collectives_by_name
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _ORDINALS_PER_PROCESS = 2048
 """XLA numbers the CPU devices of process n from 2,048 n on."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.lean_numpy import ranks
@@ -17,6 +17,9 @@ from tfadvisor.timeline.launches import Launches, launches_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.order_statistics import kept
 from tfadvisor.timeline.step_windows import step_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SMALL_KERNEL_PS = 10_000_000
 """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""

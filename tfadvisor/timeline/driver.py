@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.timeline.calls import dispatches
@@ -26,6 +26,9 @@ from tfadvisor.timeline.model import HostActivity, Steps
 from tfadvisor.timeline.nesting import innermost
 from tfadvisor.timeline.threads import Thread, Threads
 from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _EAGER_PAUSE_PS = 1_000_000_000
 """Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.record import record
 from tfadvisor.timeline.intervals import Int64Array
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _PIXELS = 4096
 """What begins within this part of the step cannot be told apart on a screen."""

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.frame_names import frame_class, sounds_like_loading
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 """TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
@@ -142,6 +146,7 @@ def host_class(name: str) -> HostClass:
     return _pipeline_class(name) or _runtime_class(name) or _op_or_annotation(name)
 
 
+@lru_cache(maxsize=1 << 16)  # several questions are asked of each name
 def op_type(name: str) -> str | None:
     """`dense/MatMul:MatMul` -> `MatMul`; None for a name that is no TensorFlow op."""
     match = _OP.match(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
@@ -24,6 +23,8 @@ from tfadvisor.timeline.placement import HostOps
 from tfadvisor.timeline.step_windows import in_counted_steps
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tfadvisor.timeline.program_patterns import ProgramPatterns
     from tfadvisor.timeline.step_picture import StepPicture
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.hlo.find_modules import Modules
 from tfadvisor.record import record
@@ -20,6 +19,8 @@ from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.placement import HostOps
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tfadvisor.timeline.step_picture import StepPicture
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.cost import Costs
-from tfadvisor.hlo.dots import DotSize
-from tfadvisor.hlo.find_instruction import find_instruction
-from tfadvisor.hlo.find_modules import Modules
-from tfadvisor.hlo.flow import effect, inside, running_computations
-from tfadvisor.hlo.instruction import Instruction
-from tfadvisor.hlo.module import Module
-from tfadvisor.hlo.parameters import parameter_summary
-from tfadvisor.hlo.products import products
-from tfadvisor.hlo.source_location import location_of
 from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import OpTable
+
+if TYPE_CHECKING:
+    from tfadvisor.hlo.dots import DotSize
+    from tfadvisor.hlo.find_modules import Modules
+    from tfadvisor.hlo.module import Module
+    from tfadvisor.timeline.op_in_program import OpsOfProgram
 
 _MOST = 100
 _ENOUGH = 0.95
@@ -96,7 +94,7 @@ def hot_ops(table: OpTable, programs: Modules) -> HotOps:
     np.minimum.at(first, group, place)
     order = np.argsort(-time, kind="stable")[:_MOST]
     before, total = np.cumsum(time[order]) - time[order], int(time.sum())
-    asked: dict[int, _Asked] = {}
+    asked: dict[int, OpsOfProgram] = {}
     found = [
         _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs, asked)
         for one in order[before < _ENOUGH * total].tolist()
@@ -104,60 +102,23 @@ def hot_ops(table: OpTable, programs: Modules) -> HotOps:
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 
 
-class _Asked:
-    """What several ops of one program need of it."""
-
-    def __init__(self, program: Module) -> None:
-        self.costs, self.running = Costs(program), running_computations(program)
-
-
-def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules, asked: dict[int, _Asked]) -> HotOp:
+def _hot_op(
+    table: OpTable, row: int, total_ps: int, count: int, programs: Modules, asked: dict[int, OpsOfProgram]
+) -> HotOp:
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
+    nothing = HotOp(op, kernel, module, total_ps, count, None)
     try:
         program = _program(table, row, programs)
-        instruction = find_instruction(program, op or kernel) if program is not None else None
-        if program is None or instruction is None:
-            return HotOp(op, kernel, module, total_ps, count, None)
-        if id(program) not in asked:
-            asked[id(program)] = _Asked(program)
-        known = _in_program(instruction, asked[id(program)])
+        if program is None:
+            return nothing
+        from tfadvisor.timeline.op_in_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
+
+        name, known = asked.setdefault(id(program), OpsOfProgram(program)).find(op or kernel)
     except TraceError:
-        return HotOp(op, kernel, module, total_ps, count, None)
-    return HotOp(instruction.name, kernel, module or program.name, total_ps, count, known)
-
-
-def _in_program(one: Instruction, asked: _Asked) -> InProgram:
-    cost, place = asked.costs.of(one), location_of(one)
-    return InProgram(
-        opcode=one.opcode,
-        flops=None if cost.unknown else cost.flops,
-        matrix_flops=None if cost.unknown else cost.matrix_flops,
-        bytes=cost.bytes,
-        file=place.file.rpartition("/")[2] if place else "",
-        line=place.line if place else 0,
-        op_name=place.op_name if place else "",
-        effect=effect(one),
-        products=products(one),
-        in_loop=asked.running.get(one.computation.id, False),
-        scatters=any(_scatters(part) for part in inside(one)),
-        tuned=_tuned(one),
-    )
-
-
-def _scatters(one: Instruction) -> bool:
-    """A scatter that became a loop is one dynamic-update-slice after the other, which keep its name."""
-    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
-
-
-def _tuned(one: Instruction) -> bool | None:
-    """XLA's algorithm picker notes what it chose in the convolution's config."""
-    if not one.custom_call_target.startswith("__cudnn$conv"):
-        return None
-    config = one.config()
-    inner = config.get("cudnn_conv_backend_config", config)
-    return isinstance(inner, dict) and "algorithm" in inner
+        return nothing
+    return nothing if known is None else HotOp(name, kernel, module or program.name, total_ps, count, known)
 
 
 def _program(table: OpTable, row: int, programs: Modules) -> Module | None:
@@ -194,6 +155,8 @@ def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[in
         program = _hottest(table, rows, programs)
         if program is None:
             return None, "the trace carries no HLO of the step's program"
+        from tfadvisor.hlo.parameters import parameter_summary  # noqa: PLC0415  (only with HLO in the trace)
+
         found = parameter_summary(program)
     except TraceError as error:
         return None, error.cause.rstrip(".")

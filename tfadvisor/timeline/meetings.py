@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import ranks
 from tfadvisor.record import record
@@ -15,6 +15,9 @@ from tfadvisor.timeline.collective_calls import CollectiveCalls
 from tfadvisor.timeline.collective_names import CollectiveKind
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.intervals import Int64Array
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _MOST_ALIKE = 1 << 32
 

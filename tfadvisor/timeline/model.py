@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class TimeClass(IntEnum):

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.collectives import Collective, collectives
-from tfadvisor.hlo.find_modules import Modules
+
+if TYPE_CHECKING:
+    from tfadvisor.hlo.collectives import Collective
+    from tfadvisor.hlo.find_modules import Modules
 
 
 def collectives_by_name(programs: Modules, module: str) -> Mapping[str, Collective]:
     """Of all programs of one name; empty where the trace does not hold their HLO, or holds it damaged."""
+    if not programs.keys:
+        return {}
+    from tfadvisor.hlo.collectives import collectives  # noqa: PLC0415  (only with HLO in the trace)
+
     try:
         return {one.name: one for program in programs.named(module) for one in collectives(program)}
     except TraceError:

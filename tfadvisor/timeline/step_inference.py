@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import distinct, median
 from tfadvisor.record import record
@@ -17,6 +17,9 @@ from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.periodicity import find_period
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _LEAST_CYCLES = 3
 _LARGEST_SPREAD = 0.35

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import record
@@ -17,6 +17,9 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
 from tfadvisor.timeline.nesting import parents
 from tfadvisor.timeline.threads import Thread, Threads
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 WAIT = len(TimeClass)
 """What a lane's event does beyond the classes of time: it blocks until something else is done."""

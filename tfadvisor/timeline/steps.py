@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.errors import UsageError
 from tfadvisor.lean_numpy import median
@@ -18,6 +18,9 @@ from tfadvisor.timeline.step_inference import inferred_steps
 from tfadvisor.timeline.step_markers import marked_steps
 from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _SMALL_GAP = 0.02
 _COMPILING_SHARE = 0.2

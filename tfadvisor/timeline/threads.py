@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.host_names import host_classes
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, StatColumn
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _HOST_PLANES = re.compile(r"^/host:(?:CPU|CUPTI|ROCTRACER|python-tracer|TPU-runtime)")
 _PIPELINE_THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")

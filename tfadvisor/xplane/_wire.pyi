@@ -1,9 +1,13 @@
 """Types of the compiled module; what each function does is said in _wire.pyx."""
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, TypeAlias
 
-Int64Array = npt.NDArray[np.int64]
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Int64Array: TypeAlias = "npt.NDArray[np.int64]"
 
 class WireError(Exception):
     position: int

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.lean_numpy import distinct
 from tfadvisor.record import record
 
-Int64Array = npt.NDArray[np.int64]
-Int32Array = npt.NDArray[np.int32]
-UInt8Array = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Int64Array: TypeAlias = "npt.NDArray[np.int64]"
+Int32Array: TypeAlias = "npt.NDArray[np.int32]"
+UInt8Array: TypeAlias = "npt.NDArray[np.uint8]"
 Value = int | float | str | bytes | None
 
 NUM_OCCURRENCES = "num_occurrences"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.record import record
 from tfadvisor.xplane import _wire
@@ -34,6 +33,9 @@ from tfadvisor.xplane.columns import (
 )
 from tfadvisor.xplane.source import Progress, Source, damaged
 from tfadvisor.xplane.texts import inflated_text, text_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _EVENTS_A_CHUNK = 1 << 16
 _DENSE_LIMIT = 1 << 22
