@@ -90,9 +90,9 @@ ALL = pytest.mark.parametrize("verdict", [FULL, NASTY, EMPTY], ids=["full", "nas
 
 @ALL
 def test_sarif_follows_its_schema(verdict: Verdict) -> None:
-    schema = json.loads((SCHEMAS / "sarif-2.1.0-part.json").read_text())
+    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
 
-    jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker()).validate(
+    jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker()).validate(
         json.loads(as_sarif(verdict))
     )
 
@@ -109,12 +109,12 @@ def test_sarif_follows_its_schema(verdict: Verdict) -> None:
     ],
 )
 def test_the_sarif_schema_tells_right_from_wrong(damage) -> None:
-    schema = json.loads((SCHEMAS / "sarif-2.1.0-part.json").read_text())
+    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     log = json.loads(as_sarif(FULL))
     damage(log)
 
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft4Validator(schema).validate(log)
+        jsonschema.Draft202012Validator(schema).validate(log)
 
 
 def test_sarif_says_what_failed_where_and_why() -> None:
