@@ -22,6 +22,7 @@ from tfadvisor.gate.outputs.sarif import as_sarif
 from tfadvisor.gate.outputs.text import as_text, print_verdict
 from tfadvisor.gate.verdict import Check, Gated, Outcome, Verdict
 from tfadvisor.record import replace
+from tfadvisor.report_model import Fix
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd " + "é" * 20
@@ -138,6 +139,17 @@ def test_sarif_says_what_failed_where_and_why() -> None:
     assert results["budget/retraces_in_steady_state"]["suppressions"][0]["kind"] == "external"
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_sarif_carries_the_edit_as_help() -> None:
+    fix = Fix("code", "Load ahead.", "ds = ds.prefetch(2)\x1b[31m", {}, "any TensorFlow 2", "Takes memory.")
+    found = check(Outcome.WARN, "input-loader-in-step", "rule", level="warn", fixes=(fix,))
+
+    (rule,) = json.loads(as_sarif(judged(found)))["runs"][0]["tool"]["driver"]["rules"]
+
+    assert rule["help"]["text"] == "Load ahead.\nds = ds.prefetch(2)\\x1b[31m"
+    assert "```python\nds = ds.prefetch(2)" in rule["help"]["markdown"]
+    assert "Side effect: Takes memory." in rule["help"]["markdown"]
 
 
 def test_fingerprints_stay_when_numbers_change() -> None:

@@ -29,4 +29,5 @@ def _check(finding: Finding, level: str, line: int) -> Check:
         file=place.file if place else "",
         file_line=place.line if place else None,
         line=line,
+        fixes=finding.fixes,
     )

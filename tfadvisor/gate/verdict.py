@@ -8,6 +8,7 @@ from typing import Any
 
 from tfadvisor.comparison.result import Comparison
 from tfadvisor.record import fields_of, record
+from tfadvisor.report_model import Fix
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"
@@ -34,7 +35,7 @@ class Check:
     values an unchanged program's run lies, at the level asked for. detectable: the smallest change from the base that
     could have been seen, in the metric's unit; detectable_outside: of changes outside of the ops whose work did not change,
     where those are told apart. p: how probable such a run of an unchanged program is. place: `file:line`
-    of the user's program, or None. line: of the configuration, 0 for a preset's.
+    of the user's program, or None. line: of the configuration, 0 for a preset's. fixes: a finding's edits.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class Check:
     file: str = ""
     file_line: int | None = None
     line: int = 0
+    fixes: tuple[Fix, ...] = ()
 
     @property
     def id(self) -> str:

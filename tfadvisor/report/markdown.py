@@ -69,13 +69,14 @@ def _finding(number: int, finding: Finding) -> list[str]:
     if finding.evidence:
         lines.append("")
     for fix in finding.fixes:
-        lines += _fix(fix)
+        lines += fix_lines(fix)
     if finding.source:
         lines += ["Source: " + ", ".join(f"[{one.doc} {one.section}]({one.url})" for one in finding.source), ""]
     return lines
 
 
-def _fix(fix: Fix) -> list[str]:
+def fix_lines(fix: Fix) -> list[str]:
+    """One edit: what, the snippet, for which versions, its side effect."""
     lines = [f"**Fix** ({fix.kind}): {_escaped(fix.do)}", ""]
     if fix.snippet:
         snippet = printable(fix.snippet).rstrip("\n")

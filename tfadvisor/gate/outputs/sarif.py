@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from tfadvisor.gate.outputs.wording import location, why
 from tfadvisor.gate.verdict import Check, Outcome, Verdict
-from tfadvisor.report.printable import one_line
+from tfadvisor.report.markdown import fix_lines
+from tfadvisor.report.printable import one_line, printable
 from tfadvisor.version import VERSION
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -25,6 +26,10 @@ _ASKS = {
     "relative": "A metric must not get worse than in earlier runs by more than its limit.",
     "rule": "The advisor must not find this.",
 }
+_IF_MEANT = (
+    "If the change is meant, `tfadvisor baseline accept` takes the new level; a limit is changed in tfadvisor.toml, and an "
+    "[[ignore]] entry there waits until a day, with a reason."
+)
 
 
 def as_sarif(verdict: Verdict) -> str:
@@ -51,9 +56,20 @@ def _rule(check: Check) -> dict[str, Any]:
         "id": check.id,
         "name": check.name,
         "shortDescription": {"text": f"{check.name}: {_ASKS[check.kind]}"},
+        "fullDescription": {"text": f"{_ASKS[check.kind]} {_IF_MEANT}"},
+        "help": _help(check),
         "defaultConfiguration": {"level": "error" if check.level == "error" else "warning"},
         "properties": {"tags": ["performance", check.kind]},
     }
+
+
+def _help(check: Check) -> dict[str, str]:
+    """The edits of a finding; else what can be done about a limit."""
+    if not check.fixes:
+        return {"text": _IF_MEANT, "markdown": _IF_MEANT}
+    lines = [line for fix in check.fixes for line in fix_lines(fix)]
+    words = [f"{one_line(fix.do)}\n{printable(fix.snippet)}".strip() for fix in check.fixes]
+    return {"text": "\n\n".join(words), "markdown": "\n".join(lines).strip()}
 
 
 def _result(verdict: Verdict, check: Check, at: int) -> dict[str, Any]:
