@@ -19,22 +19,28 @@ class FittedFixes:
 
 
 def fit_flags(fixes: Sequence[Fix], metrics: Metrics) -> FittedFixes:
-    """A flag that the version does not know would end the user's process, so a fix that needs one is left out."""
-    kept, refused = [], []
+    """A flag that the version does not know would end the user's process, so a fix that needs one is left out.
+
+    A fix whose flags are what the version does anyway comes last: it helps only a user who had turned them off.
+    """
+    kept: list[Fix] = []
+    anyway: list[Fix] = []
+    refused: list[str] = []
     for fix in fixes:
-        one, reasons = _fit(fix, metrics)
+        one, reasons, changes_nothing = _fit(fix, metrics)
         if reasons:
             refused += reasons
         else:
-            kept.append(one)
+            (anyway if changes_nothing else kept).append(one)
+    kept += anyway
     left_out = f"What would help needs another version: {'; '.join(dict.fromkeys(refused))}."
     return FittedFixes(tuple(kept), "" if kept or not refused else left_out)
 
 
-def _fit(fix: Fix, metrics: Metrics) -> tuple[Fix, list[str]]:
+def _fit(fix: Fix, metrics: Metrics) -> tuple[Fix, list[str], bool]:
     texts = [fix.do, fix.snippet, *fix.env.values()]
     if not any("--" in text for text in texts):
-        return fix, []
+        return fix, [], False
     framework, version = _known(metrics, "framework"), _known(metrics, "framework_version")
     do, snippet, *env = (fitted(text, framework, version) for text in texts)
     notes = dict.fromkeys(one.note for one in (do, snippet, *env) if one.note)
@@ -45,7 +51,8 @@ def _fit(fix: Fix, metrics: Metrics) -> tuple[Fix, list[str]]:
         env={name: one.text for name, one in zip(fix.env, env, strict=True)},
         valid_for="; ".join([fix.valid_for, *notes]),
     )
-    return changed, _refused([snippet, *env])
+    parts = [one for one in (snippet, *env) if "--" in one.text]
+    return changed, _refused([snippet, *env]), bool(parts) and all(one.changes_nothing for one in parts)
 
 
 def _refused(texts: list[Fitted]) -> list[str]:

@@ -14,12 +14,14 @@ _LIBRARIES = {"jax": "jaxlib", "tensorflow": "tensorflow"}
 class Fitted:
     """text: with the names that the version uses. refused: why a flag cannot be given at all, "" when all can.
 
-    note: by what it was judged, "" when that is the very version, or when there is no flag.
+    note: by what it was judged, "" when that is the very version, or when there is no flag. changes_nothing: whether that
+    version sets every one of the flags so by default.
     """
 
     text: str
     refused: str
     note: str
+    changes_nothing: bool = False
 
 
 def fitted(text: str, framework: str | None, version: str | None) -> Fitted:
@@ -31,6 +33,7 @@ def fitted(text: str, framework: str | None, version: str | None) -> Fitted:
 
     refused: list[str] = []
     notes: list[str] = []
+    changes: list[bool] = []
 
     def write(match: re.Match[str]) -> str:
         flag = match.group()
@@ -39,6 +42,7 @@ def fitted(text: str, framework: str | None, version: str | None) -> Fitted:
         if known.accepted is False and known.name == name:
             refused.append(f"--{name} ({known.note})")
             return flag
+        changes.append(not known.is_default)
         if known.is_default:
             notes.append(f"--{name} is set so by default in that version")
         if known.name != name:
@@ -47,4 +51,5 @@ def fitted(text: str, framework: str | None, version: str | None) -> Fitted:
             notes.append(f"flags {known.note}")
         return flag
 
-    return Fitted(_FLAG.sub(write, text), "; ".join(dict.fromkeys(refused)), "; ".join(dict.fromkeys(notes)))
+    written = _FLAG.sub(write, text)
+    return Fitted(written, "; ".join(dict.fromkeys(refused)), "; ".join(dict.fromkeys(notes)), not any(changes))
