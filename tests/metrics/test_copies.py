@@ -69,3 +69,30 @@ def test_copies_are_a_mean_over_devices_and_hosts() -> None:
 
     assert picoseconds(metrics, "h2d_ms_per_step") == us(20)
     assert metrics.value("h2d_bytes_per_step") == 2000
+
+
+def test_copies_in_are_hidden_only_as_far_as_computation_lasts() -> None:
+    """Of 100: computes 0 to 11, copies in 20 to 60 and back 70 to 80: 11 of the 40 can hide, the 10 back can be left out."""
+    builder = trace().steps(2, period=100)
+    for at in (0, 100):
+        builder.busy("GPU:0", (at, at + 11))
+        builder.copy("GPU:0", "H2D", at + 20, at + 60, size=4000).copy("GPU:0", "D2H", at + 70, at + 80, size=1000)
+
+    metrics = builder.measure()
+
+    assert metrics.value("transfer_fraction") == pytest.approx(0.5, abs=1e-12)
+    assert metrics.value("hideable_copy_fraction") == pytest.approx(0.21, abs=1e-12)
+    assert metrics.value("unhideable_copy_fraction") == pytest.approx(0.29, abs=1e-12)
+    assert metrics.fact("hideable_copies") == "in"
+
+
+def test_copies_that_fit_beside_the_computation_can_all_be_hidden() -> None:
+    """Of 100: computes 50, copies in 20 after it."""
+    metrics = trace().step(0, 100).busy("GPU:0", (0, 50)).copy("GPU:0", "H2D", 60, 80, size=10).measure()
+
+    assert metrics.value("hideable_copy_fraction") == pytest.approx(0.2, abs=1e-12)
+    assert metrics.value("unhideable_copy_fraction") == 0
+
+
+def test_a_cpu_has_no_copies_to_hide() -> None:
+    assert trace().step(0, 100).measure().value("hideable_copy_fraction") is None

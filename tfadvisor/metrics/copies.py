@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, metric
-from tfadvisor.metrics.steady import accelerators, covered_per_step, device_steps, gpus, needs_steps
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import accelerators, covered_per_step, device_steps, gpus, needs_steps, share
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import CopyTotals
+from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, Unit
 
 
@@ -125,3 +126,52 @@ def pageable_copy_share(question: Question) -> float:
     if not known:
         raise MetricAbsent("no copy of a counted step says what kind of host memory it touches")
     return sum(one.pageable for one in totals) / known
+
+
+def _only_copying(question: Question) -> dict[str, float]:
+    """The share of step time in which devices only copy, by direction: in proportion to their copies' time, hidden or not."""
+    only_copying = share(question, TimeClass.TRANSFER)
+    time = {
+        "in": _milliseconds(question, DeviceClass.H2D),
+        "out": _milliseconds(question, DeviceClass.D2H),
+        "within": _milliseconds(question, DeviceClass.D2D) + _milliseconds(question, DeviceClass.P2P),
+    }
+    every = sum(time.values())
+    if not every:
+        return dict.fromkeys(time, 0.0)
+    return {way: only_copying * one / every for way, one in time.items()}
+
+
+def _hideable(question: Question) -> dict[str, float]:
+    found = _only_copying(question)
+    return {**found, "in": min(found["in"], share(question, TimeClass.COMPUTE))}
+
+
+@metric(
+    "hideable_copy_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which a device only copies and need not: copies to the device as far as there is computation "
+    "to hide them behind, and all others, which can be left out.",
+)
+def hideable_copy_fraction(question: Question) -> float:
+    """Shared out between the directions by their copies' time, hidden or not."""
+    return sum(_hideable(question).values())
+
+
+@fact("hideable_copies", about="Where most of the copying time goes that can be hidden or left out.")
+def hideable_copies(question: Question) -> str:
+    """in (host to device), out (device to host) or within (on the device and between devices)."""
+    found = _hideable(question)
+    if not any(found.values()):
+        raise MetricAbsent("no device only copies")
+    return max(found, key=lambda way: found[way])
+
+
+@metric(
+    "unhideable_copy_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which a device only copies from the host and would still if its computation ran meanwhile.",
+)
+def unhideable_copy_fraction(question: Question) -> float:
+    """What hideable_copy_fraction leaves of transfer_fraction."""
+    return max(_only_copying(question)["in"] - share(question, TimeClass.COMPUTE), 0.0)
