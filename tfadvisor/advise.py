@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assemble import assemble
-from tfadvisor.engine.catalogue import load_catalogue
+from tfadvisor.engine.catalogue import Catalogue, load_catalogue
 from tfadvisor.engine.run_rules import run_rules
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.read_hosts import Progress, read_hosts
 from tfadvisor.record import record
 from tfadvisor.report_model import Report
+from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.run_timeline import RunTimeline, merge
 from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
 
@@ -56,7 +57,14 @@ def _reported(run: Run, options: Options, progress: Progress | None, *, detail: 
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
     hosts = read_hosts(files, options.steps, options.processes, progress, detail=detail)
-    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates])
+    return judged(run, options, catalogue, hosts, [file.name for file in duplicates])
+
+
+def judged(
+    run: Run, options: Options, catalogue: Catalogue, hosts: Sequence[HostSummary], duplicates: Sequence[str]
+) -> tuple[Report, RunTimeline]:
+    """What the hosts of a run amount to. duplicates: files that were left out."""
+    timeline = merge(run.name, str(run.path), hosts, duplicates)
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken), timeline
 

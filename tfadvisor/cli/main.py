@@ -12,7 +12,7 @@ from tfadvisor.report.printable import printable
 from tfadvisor.version import VERSION
 
 # In the order of --help. Each is a module `<name>_command` of this package, imported when it is asked for.
-_COMMANDS = ("analyze", "compare", "gate", "baseline", "rules", "flags")
+_COMMANDS = ("analyze", "compare", "gate", "baseline", "export", "rules", "flags")
 
 EXIT_INTERNAL = 5
 EXIT_INTERRUPTED = 130

@@ -1,0 +1,97 @@
+"""`tfadvisor export`: options, paths, where it is written."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfadvisor.cli.arguments import Parser
+from tfadvisor.cli.reading_options import add_reading_options
+from tfadvisor.errors import UsageError
+
+if TYPE_CHECKING:
+    from tfadvisor.advise import Options
+    from tfadvisor.report_model import Report
+    from tfadvisor.xplane.runs import Run
+
+_DESCRIPTION = """\
+Write a run for other tools: a timeline with the findings marked.
+
+perfetto: every event of every host thread and device stream, arrows from launches to kernels, and above them the
+steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
+which reads it inside the browser and sends it nowhere, or with the Python package perfetto."""
+_EXAMPLES = """\
+Examples:
+  tfadvisor export logdir/ --to perfetto -o run.pftrace
+  tfadvisor export logdir/ --to perfetto -o run.pftrace.gz          a sixth of the size
+  tfadvisor export logdir/ --run 2026_01_31_12_00_00 --host worker3 --to perfetto -o worker3.pftrace
+
+Exit codes: 0 fine, 2 usage, 3 nothing to export, 5 a rule or metric broke."""
+
+
+def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Adds `export` with its options."""
+    parser = commands.add_parser(
+        "export",
+        help="a timeline for Perfetto with the findings marked",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+    )
+    parser.set_defaults(call=export)
+    parser.add_argument(
+        "path",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run",
+    )
+    parser.add_argument("--to", choices=["perfetto"], required=True, help="what to write")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the file, packed if it ends in .gz",
+    )
+    add_reading_options(parser)
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Runs the command and returns its exit code."""
+    from tfadvisor.advise import Options  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import check_outside, note  # noqa: PLC0415
+    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+
+    check_outside(arguments.output, arguments.path, "--output")
+    options = Options(
+        run=arguments.run,
+        host=arguments.host,
+        rules=tuple(arguments.rules),
+        parameters=arguments.params,
+        bandwidth_gb_s=arguments.bandwidth,
+        steps=arguments.steps,
+    )
+    chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
+    if number > 1 and arguments.run is None:
+        note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
+    try:
+        report = _to_perfetto(chosen, options, arguments.output)
+    except OSError as error:
+        raise UsageError(f"--output {arguments.output}: cannot be written: {error.strerror or error}.") from error
+    for broken in report.broken:
+        note(f"{broken.name}: {broken.error}")
+    return 5 if report.broken else 0
+
+
+def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
+    from tfadvisor.export.each_host import export_run  # noqa: PLC0415
+    from tfadvisor.export.perfetto import PerfettoSink  # noqa: PLC0415
+    from tfadvisor.export.place import new_file  # noqa: PLC0415
+    from tfadvisor.timeline.build import SELECTION  # noqa: PLC0415
+
+    if output.is_dir():
+        raise UsageError(f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}")
+    with new_file(output) as file:
+        return export_run(run, options, SELECTION, PerfettoSink(file.write, several=len(run.files) > 1))

@@ -1,0 +1,1 @@
+"""A run's trace for other tools: every event, beside what was concluded from it."""

@@ -1,0 +1,34 @@
+"""A finding in the words that stand beside its slices: evidence, where, fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfadvisor.export.packets import Texts, text_argument
+from tfadvisor.report.wording import evidence_words, saving_words
+from tfadvisor.report_model import Finding
+
+
+def finding_arguments(finding: Finding, texts: Texts) -> bytes:
+    """Arguments of a slice."""
+    return b"".join(text_argument(texts, name, words) for name, words in _words(finding) if words)
+
+
+def _words(finding: Finding) -> Iterator[tuple[str, str]]:
+    yield "rule", finding.rule_id
+    yield "severity", finding.severity.value
+    yield "summary", finding.summary
+    yield "saving", saving_words(finding.saving)
+    yield "caveat", finding.caveat
+    for place, one in enumerate(finding.locations):
+        at = one.file if one.line is None else f"{one.file}:{one.line}"
+        yield f"where[{place}]", f"{at} in {one.op}" if one.op else at
+    for place, evidence in enumerate(finding.evidence):
+        yield f"evidence[{place}]", evidence_words(evidence)
+    for place, fix in enumerate(finding.fixes):
+        yield f"fix[{place}].do", fix.do
+        yield f"fix[{place}].snippet", fix.snippet.rstrip("\n")
+        yield f"fix[{place}].env", " ".join(f"{name}={value}" for name, value in fix.env.items())
+        yield f"fix[{place}].valid_for", fix.valid_for
+    for place, source in enumerate(finding.source):
+        yield f"source[{place}]", source.url or f"{source.doc} {source.section}"
