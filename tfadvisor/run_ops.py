@@ -8,7 +8,7 @@ from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report_model import OpInfo
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import OpTable
-from tfadvisor.timeline.hot_ops import InProgram
+from tfadvisor.timeline.in_program import InProgram
 from tfadvisor.timeline.kernel_names import kernel_kind
 from tfadvisor.timeline.run_timeline import RunTimeline
 from tfadvisor.units import PS_PER_MS

@@ -8,7 +8,8 @@ from support.gpu_step import gpu_steps
 from support.trace_builder import trace
 
 from tfadvisor.metrics.kernels import Kind, kind_of
-from tfadvisor.timeline.hot_ops import HotOp, InProgram
+from tfadvisor.timeline.hot_ops import HotOp
+from tfadvisor.timeline.in_program import InProgram
 
 approx = pytest.approx
 

@@ -13,37 +13,13 @@ from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import OpTable
 
 if TYPE_CHECKING:
-    from tfadvisor.hlo.dots import DotSize
     from tfadvisor.hlo.find_modules import Modules
     from tfadvisor.hlo.module import Module
-    from tfadvisor.timeline.op_in_program import OpsOfProgram
+    from tfadvisor.timeline.ask_program import OpsOfProgram
+    from tfadvisor.timeline.in_program import InProgram
 
 _MOST = 100
 _ENOUGH = 0.95
-
-
-@record
-class InProgram:
-    """What the HLO says of an op. flops, matrix_flops: of one execution, None where part of it cannot be counted.
-
-    bytes: read and written by one execution. file, line: of the user's program, "" and 0 when not known. op_name: the
-    framework's path to it. effect: the opcode that makes its result. products: the matrix products in it. in_loop:
-    whether a while loop runs it. scatters: whether it puts elements where an index says. tuned: False for a library's
-    convolution whose algorithm nobody chose, None for others.
-    """
-
-    opcode: str
-    flops: int | None
-    matrix_flops: int | None
-    bytes: int
-    file: str
-    line: int
-    op_name: str
-    effect: str = ""
-    products: tuple[DotSize, ...] = ()
-    in_loop: bool = False
-    scatters: bool = False
-    tuned: bool | None = None
 
 
 @record
@@ -113,7 +89,7 @@ def _hot_op(
         program = _program(table, row, programs)
         if program is None:
             return nothing
-        from tfadvisor.timeline.op_in_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
+        from tfadvisor.timeline.ask_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
 
         name, known = asked.setdefault(id(program), OpsOfProgram(program)).find(op or kernel)
     except TraceError:

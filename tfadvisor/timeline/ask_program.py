@@ -1,4 +1,4 @@
-"""What a compiled program says of one of its ops: cost, place in the user's code, products, and what surrounds it."""
+"""Asks a compiled program about its ops: cost, place in the user's code, products, and what surrounds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
 from tfadvisor.hlo.products import products
 from tfadvisor.hlo.source_location import location_of
-from tfadvisor.timeline.hot_ops import InProgram
+from tfadvisor.timeline.in_program import InProgram
 
 
 class OpsOfProgram:

@@ -1,0 +1,34 @@
+"""What a compiled program says of one of its ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfadvisor.record import record
+
+if TYPE_CHECKING:
+    from tfadvisor.hlo.dots import DotSize
+
+
+@record
+class InProgram:
+    """What the HLO says of an op. flops, matrix_flops: of one execution, None where part of it cannot be counted.
+
+    bytes: read and written by one execution. file, line: of the user's program, "" and 0 when not known. op_name: the
+    framework's path to it. effect: the opcode that makes its result. products: the matrix products in it. in_loop:
+    whether a while loop runs it. scatters: whether it puts elements where an index says. tuned: False for a library's
+    convolution whose algorithm nobody chose, None for others.
+    """
+
+    opcode: str
+    flops: int | None
+    matrix_flops: int | None
+    bytes: int
+    file: str
+    line: int
+    op_name: str
+    effect: str = ""
+    products: tuple[DotSize, ...] = ()
+    in_loop: bool = False
+    scatters: bool = False
+    tuned: bool | None = None
