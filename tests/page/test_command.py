@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+from support.trace_builder import trace
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -71,3 +75,42 @@ def test_a_pipe_named_as_the_file_stays_a_pipe(tmp_path: Path) -> None:
     assert command.returncode == 0
     assert text.startswith("<!doctype html>")
     assert pipe.is_fifo()
+
+
+def compare(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, "compare", *map(str, arguments), "--format", "html"], capture_output=True, text=True, check=False
+    )
+
+
+def test_two_runs_are_compared_on_a_page(tmp_path: Path) -> None:
+    target = tmp_path / "change.html"
+
+    done = compare(FIXTURES / "jax-loader", FIXTURES / "jax-healthy", "-o", target)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    data = target.read_text(encoding="utf-8").partition('<script id="data" type="application/json">')[2]
+    page = json.loads(data.partition("</script>")[0])
+    assert [run["report"]["run"]["name"] for run in page["runs"]] == ["jax-healthy", "jax-loader"]
+    assert [(one["new"], one["base"]) for one in page["comparisons"]] == [(0, 1), (1, 0)]
+    for one in page["comparisons"]:
+        assert sum(cause["change_ms"] for cause in one["causes"]) == pytest.approx(one["change_ms"], rel=1e-3)
+
+
+def test_a_snapshot_cannot_be_drawn(tmp_path: Path) -> None:
+    subprocess.run([COMMAND, "baseline", "add", FIXTURES / "jax-loader", "--store", tmp_path], check=True)
+    (snapshot,) = tmp_path.rglob("*T*.json")
+
+    done = compare(snapshot, FIXTURES / "jax-healthy")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "snapshot" in done.stderr
+
+
+def test_a_page_of_runs_without_steps_is_not_made(tmp_path: Path) -> None:
+    trace().call("nothing", 0, 0).write(tmp_path / "run")
+
+    done = compare(FIXTURES / "jax-loader", tmp_path / "run", "-o", tmp_path / "change.html")
+
+    assert done.returncode == 4
+    assert not (tmp_path / "change.html").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from tfadvisor.report.html import as_html
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 
+COMMAND = Path(sys.executable).parent / "tfadvisor"
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -75,6 +78,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages = {
         "late": as_html([late]),
         "two": as_html([late, balanced]),
+        "changed": changed(),
         "map": as_html([page_of_folder(FIXTURES / "tf-python-map")], "https://xprof.example/?run={run}&host={host}"),
         "hostile": as_html([page_of(hostile())]),
         "large": as_html([enlarged(page_of_folder(FIXTURES / "tf-tiny-ops"), steps=5_000, ops=20_000)]),
@@ -82,6 +86,17 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in pages.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return folder
+
+
+def changed() -> str:
+    """What `tfadvisor compare --format html` writes."""
+    done = subprocess.run(
+        [COMMAND, "compare", FIXTURES / "jax-loader", FIXTURES / "jax-healthy", "--format", "html"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
 
 
 def hostile() -> Any:
@@ -101,7 +116,7 @@ def test_the_verdict_and_where_a_step_goes(opened: Any, reports: Path) -> None:
     assert page.locator("#verdict .bar").get_attribute("aria-label").startswith("compute 20 %")
 
 
-@pytest.mark.parametrize("name", ["late", "two", "map", "hostile", "large"])
+@pytest.mark.parametrize("name", ["late", "two", "changed", "map", "hostile", "large"])
 @pytest.mark.parametrize("viewport", [DESKTOP, TABLET, PHONE], ids=["desktop", "tablet", "phone"])
 def test_no_error_no_request_no_sideways_scrolling(
     opened: Any, reports: Path, name: str, viewport: dict[str, int]
@@ -213,6 +228,23 @@ def test_two_runs_stand_side_by_side(opened: Any, reports: Path) -> None:
     assert one.errors == []
 
 
+def test_the_causes_of_a_change_add_up_to_it_in_both_directions(opened: Any, reports: Path) -> None:
+    """The causes come from `compare`, which knows ops that compilers number anew."""
+    one = opened(reports / "changed.html")
+    page = one.page
+    assert page.locator("h1").inner_text() == "jax-healthy"
+    causes = page.locator("#compare table").nth(1)
+    assert page.locator("#compare strong").first.inner_text().startswith("The step takes 37.0 ms (+1266 %) more")
+    assert causes.locator("tbody tr").last.inner_text().split("\t")[-1].strip() == "+37.0 ms"
+    assert "(was " in causes.inner_text()
+
+    page.get_by_label("Run", exact=True).select_option(index=1)
+
+    assert page.locator("h1").inner_text() == "jax-loader"
+    assert causes.locator("tbody tr").last.inner_text().split("\t")[-1].strip() == "−37.0 ms"
+    assert one.errors == []
+
+
 def test_a_hostile_name_stays_text(opened: Any, reports: Path) -> None:
     one = opened(reports / "hostile.html")
     one.see_everything()
@@ -249,7 +281,7 @@ def test_the_theme_is_the_systems_until_another_is_chosen(opened: Any, reports: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["two", "map"])
+@pytest.mark.parametrize("name", ["two", "changed", "map"])
 def test_assistive_technology_finds_its_way(opened: Any, reports: Path, scheme: str, name: str) -> None:
     if not AXE.exists():
         pytest.skip("axe-core is not installed: run `npm ci` in web/")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.cli.arguments import Parser, step_range
+from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
     from tfadvisor.comparison.result import Comparison
@@ -21,6 +22,7 @@ _EXAMPLES = """\
 Examples:
   tfadvisor compare before/ after/
   tfadvisor compare logdir/ logdir/ --base-run 2026_01_31_12_00_00 --new-run 2026_02_01_09_30_00
+  tfadvisor compare before/ after/ --format html -o change.html
   tfadvisor compare main.xplane.pb branch.xplane.pb --format markdown >> "$GITHUB_STEP_SUMMARY"
   tfadvisor compare baselines/default/20260131T120000-1f0c.json logdir/ --format json -o change.json
 
@@ -41,7 +43,11 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--host", metavar="NAME", help="only this host, on both sides")
     parser.add_argument("--steps", type=step_range, metavar="A:B", help="only steps A up to but not B, on both sides")
     parser.add_argument(
-        "-f", "--format", choices=["text", "json", "markdown"], default="text", help="form of the comparison (text)"
+        "-f",
+        "--format",
+        choices=["text", "json", "markdown", "html"],
+        default="text",
+        help="form of the comparison (text); html is a page with both runs side by side",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of standard output")
 
@@ -51,12 +57,37 @@ def compare(arguments: argparse.Namespace) -> int:
     from tfadvisor.cli.gate_inputs import check_outside, read_side  # noqa: PLC0415
     from tfadvisor.compare_runs import compare as compare_runs  # noqa: PLC0415
 
+    if arguments.format == "html" and arguments.output is None and sys.stdout.isatty():
+        raise UsageError("--format html is a page for a browser. Give a file to write it to: -o change.html")
     if arguments.output is not None:
         check_outside(arguments.output, [arguments.base, arguments.new], "--output")
+    if arguments.format == "html":
+        _write_page(arguments)
+        return 0
     base = read_side(arguments.base, arguments.base_run, arguments)
     new = read_side(arguments.new, arguments.new_run, arguments)
     _write(compare_runs(base, new), arguments.format, arguments.output)
     return 0
+
+
+def _write_page(arguments: argparse.Namespace) -> None:
+    """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
+    from tfadvisor.advise import draw_run  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import chosen_run, write_output  # noqa: PLC0415
+    from tfadvisor.compare_runs import compare as compare_runs  # noqa: PLC0415
+    from tfadvisor.comparison.on_page import on_page  # noqa: PLC0415
+    from tfadvisor.report.html import as_html  # noqa: PLC0415
+
+    sides = (arguments.new, arguments.new_run), (arguments.base, arguments.base_run)
+    for path, _ in sides:
+        if path.suffix == ".json" and path.is_file():
+            raise UsageError(
+                f"{path}: a page draws traces, and a snapshot holds none. Give traces, or another --format."
+            )
+    pages = [draw_run(*chosen_run([path], arguments, run)) for path, run in sides]
+    reports = [page.report for page in pages]
+    comparisons = [on_page(compare_runs(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
+    write_output(arguments.output, as_html(pages, comparisons=comparisons), "--output")
 
 
 def _write(comparison: Comparison, form: str, output: Path | None) -> None:

@@ -19,13 +19,18 @@ from tfadvisor.gate.store import read_store
 from tfadvisor.gate.write_file import replace_file
 from tfadvisor.report.printable import printable
 from tfadvisor.report_model import Report
-from tfadvisor.xplane.runs import choose_run, find_runs
+from tfadvisor.xplane.runs import Run, choose_run, find_runs
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 
 
 def report_of(paths: Sequence[Path], arguments: argparse.Namespace, run: str | None = None) -> Report:
     """The report of a run, as `analyze` makes it. Raises TraceError or UsageError."""
+    return analyze_run(*chosen_run(paths, arguments, run))
+
+
+def chosen_run(paths: Sequence[Path], arguments: argparse.Namespace, run: str | None) -> tuple[Run, Options]:
+    """The run, and how it is to be analysed. Raises TraceError or UsageError."""
     options = Options(
         run=run,
         host=arguments.host,
@@ -38,7 +43,7 @@ def report_of(paths: Sequence[Path], arguments: argparse.Namespace, run: str | N
     chosen, number = choose_run(paths, run, arguments.host)
     if number > 1 and run is None:
         note(f"{number:,} runs in {paths[0]}; this is the newest, {chosen.name}.")
-    return analyze_run(chosen, options)
+    return chosen, options
 
 
 def read_side(path: Path, run: str | None, arguments: argparse.Namespace) -> Report | Snapshot:

@@ -6,13 +6,11 @@ import re
 
 from tfadvisor.comparison.result import Comparison
 from tfadvisor.comparison.wording import (
+    beside_words,
     cause_words,
-    finding_words,
     head_words,
-    metric_words,
     shown_causes,
     signed,
-    speed_words,
     verdict_words,
 )
 from tfadvisor.report.printable import one_line
@@ -44,11 +42,8 @@ def causes_table(comparison: Comparison) -> list[str]:
     if abs(others) > 1e-3 * abs(comparison.change_ms):
         lines.append(f"| {signed(others)} | | everything else |")
     lines += [f"| **{signed(comparison.change_ms)}** | | **in all, mean step time** |", ""]
-    named = {cause.class_name for cause in shown}
-    beside = [metric_words(one) for one in comparison.metrics if one.class_name in named]
-    beside += [finding_words(one) for one in comparison.findings]
-    beside += [words] if (words := speed_words(comparison)) else []
-    lines += [f"- {escaped(one)}" for one in dict.fromkeys(beside)]
+    beside = beside_words(comparison, shown)
+    lines += [f"- {escaped(one)}" for one in beside]
     return [*lines, ""] if beside else lines
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit, duration, in_words, percent
@@ -103,6 +105,15 @@ def speed_words(comparison: Comparison) -> str:
         f"{speed.ops} ops whose work did not change take {percent(abs(speed.factor - 1))} {more} throughout: that much may be "
         "the machine rather than the program."
     )
+
+
+def beside_words(comparison: Comparison, shown: Sequence[Cause]) -> list[str]:
+    """What speaks for the causes that are shown: metrics of their classes, findings, the machine's speed."""
+    named = {cause.class_name for cause in shown}
+    beside = [metric_words(one) for one in comparison.metrics if one.class_name in named]
+    beside += [finding_words(one) for one in comparison.findings]
+    beside += [words] if (words := speed_words(comparison)) else []
+    return list(dict.fromkeys(beside))
 
 
 def _times(count: float) -> str:

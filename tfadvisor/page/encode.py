@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfadvisor.page.model import DrawnStep, PageData
+from tfadvisor.page.model import ComparedRuns, DrawnStep, PageData
 from tfadvisor.record import fields_of
 from tfadvisor.report_model import StepInfo
 
@@ -18,12 +18,17 @@ _DIGITS = 6
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def encode(pages: Sequence[PageData], trace_viewer: str | None = None) -> str:
+def encode(pages: Sequence[PageData], trace_viewer: str | None = None, comparisons: Sequence[ComparedRuns] = ()) -> str:
     """JSON that may stand inside `<script type="application/json">`.
 
     trace_viewer: address of XProf's trace viewer, in which {run} and {host} are filled in; the page links to it.
     """
-    data = {"format": FORMAT, "trace_viewer": trace_viewer, "runs": [_page(page) for page in pages]}
+    data = {
+        "format": FORMAT,
+        "trace_viewer": trace_viewer,
+        "runs": [_page(page) for page in pages],
+        "comparisons": [_short(_fields(one)) for one in comparisons],
+    }
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for character, escaped in _ESCAPES.items():
         text = text.replace(character, escaped)

@@ -144,3 +144,28 @@ class PageData:
     calls: tuple[CallRow, ...]
     drawn: tuple[DrawnStep, ...]
     hosts_left_out: int
+
+
+@record
+class CauseRow:
+    """A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader."""
+
+    change_ms: float
+    class_name: str
+    words: str
+
+
+@record
+class ComparedRuns:
+    """Where the change of the step time comes from. new, base: places of the runs in the page.
+
+    causes: they add up to the change. beside: what speaks for them. differences: why the runs are not quite alike.
+    """
+
+    new: int
+    base: int
+    summary: str
+    change_ms: float
+    causes: tuple[CauseRow, ...]
+    beside: tuple[str, ...]
+    differences: tuple[str, ...]

@@ -6,6 +6,18 @@ export interface Data {
   format: number;
   trace_viewer: string | null;
   runs: Run[];
+  comparisons?: ComparedRuns[];
+}
+
+/** Where the change of the step time comes from; new and base are places in `runs`. The causes add up to the change. */
+export interface ComparedRuns {
+  new: number;
+  base: number;
+  summary: string;
+  change_ms: number;
+  causes: { change_ms: number; class_name: string; words: string }[];
+  beside: string[];
+  differences: string[];
 }
 
 export interface Run {

@@ -1,6 +1,6 @@
 /** Two runs side by side: where a step's time goes in each, what changed, and which findings came and went. */
 import { CLASSES } from "../data/classes.js";
-import type { Finding, Run } from "../data/model.js";
+import type { ComparedRuns, Finding, Run } from "../data/model.js";
 import { texts } from "../data/read.js";
 import { h } from "../dom.js";
 import { bar, parts, swatch } from "../parts/bar.js";
@@ -11,19 +11,20 @@ import { verdictName } from "./verdict.js";
 const MOST_OPS = 12;
 
 /** null with a single run. */
-export function compare({ run, other }: View): Section | null {
+export function compare({ data, run, other }: View): Section | null {
   if (other === null) return null;
+  const known = data.comparisons?.find((one) => data.runs[one.new] === run && data.runs[one.base] === other);
   const [time, before] = [stepMs(run), stepMs(other)];
   const longest = Math.max(time, before);
   return section(
     "compare",
     "Side by side",
     "",
-    h("p", null, `A step takes ${duration(time)} here and ${duration(before)} in ${other.report.run.name}: `, h("strong", null, difference(time, before)), "."),
+    known !== undefined ? h("p", null, h("strong", null, known.summary), ` Compared with ${other.report.run.name}.`) : h("p", null, `A step takes ${duration(time)} here and ${duration(before)} in ${other.report.run.name}: `, h("strong", null, difference(time, before)), "."),
     side(run, "this run", time / longest),
     side(other, other.report.run.name, before / longest),
     classes(run, other),
-    opsChanged(run, other),
+    known === undefined ? opsChanged(run, other) : causes(known),
     findingsChanged(run, other),
   );
 }
@@ -48,6 +49,17 @@ function classes(run: Run, other: Run): HTMLElement {
   return smallTable("Where the step's time changed", [{ title: "class" }, { title: "this run", number: true }, { title: "other run", number: true }, { title: "change", number: true }],
     [...rows.filter((one) => one.now > 0 || one.was > 0).map((one) => [h("span", null, swatch(one.kind), one.kind), duration(one.now), duration(one.was), change(one.now - one.was)]),
       [h("strong", null, "step"), duration(stepMs(run)), duration(stepMs(other)), change(stepMs(run) - stepMs(other))]]);
+}
+
+/** Ops are recognised here when compilers number them anew, so they say more than a table by name. */
+function causes(known: ComparedRuns): HTMLElement {
+  const list = (title: string, lines: string[]): HTMLElement | null => (lines.length === 0 ? null : h("div", null, h("h3", null, title), h("ul", { class: "plain" }, ...lines.map((one) => h("li", null, one)))));
+  return h("div", null, h("h3", null, "Causes"), h("p", { class: "dim small" }, "They add up to the change of the step."),
+    smallTable("Causes of the change", [{ title: "cause" }, { title: "class" }, { title: "change", number: true }],
+      [...known.causes.map((one) => [one.words, one.class_name === "" ? "" : h("span", null, swatch(one.class_name), one.class_name), change(one.change_ms)]),
+        [h("strong", null, "in all, mean step time"), "", h("strong", null, change(known.change_ms))]]),
+    list("What speaks for them", known.beside),
+    list("The runs are not quite alike", known.differences));
 }
 
 function opsChanged(run: Run, other: Run): HTMLElement | null {
