@@ -18,4 +18,5 @@ export default defineConfig(
       "no-restricted-globals": ["error", "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "eval"],
     },
   },
+  { files: ["src/tab/server.ts"], rules: { "no-restricted-globals": ["error", "XMLHttpRequest", "WebSocket", "EventSource", "eval"] } },
 );

@@ -46,7 +46,24 @@ def find_runs(root: Path) -> list[Run]:
         traces = tuple(sorted(folder / name for name in files if name.endswith(_TRACE_ENDINGS)))
         if traces:
             runs.append(Run(_run_name(folder, root), folder, _one_per_host(traces)))
-    return sorted(runs, key=lambda run: (_recorded_at(run), run.name), reverse=True)
+    return sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True)
+
+
+def recorded_at(run: Run) -> float:
+    """Seconds since the epoch, from the session's name where it is a time (copies lose file times), else the files'."""
+    stamp = _SESSION_NAME.search(run.path.name)
+    if stamp:
+        try:
+            return datetime(*map(int, stamp.groups())).timestamp()  # type: ignore[arg-type]
+        except (ValueError, OverflowError, OSError):
+            pass
+    times = []
+    for file in run.files:
+        try:
+            times.append(file.stat().st_mtime)
+        except OSError:
+            continue
+    return max(times, default=0.0)
 
 
 def choose_run(paths: Sequence[Path], run: str | None = None, host: str | None = None) -> tuple[Run, int]:
@@ -142,7 +159,10 @@ def _folders_with_files(root: Path) -> list[tuple[Path, list[str]]]:
     seen: set[tuple[int, int]] = set()
     found = []
     for folder, subfolders, files in os.walk(root, followlinks=True):
-        status = Path(folder).stat()
+        try:
+            status = Path(folder).stat()
+        except OSError:  # gone since it was listed
+            continue
         if (status.st_dev, status.st_ino) in seen:
             subfolders.clear()
             continue
@@ -171,23 +191,6 @@ def _run_name(folder: Path, root: Path) -> str:
             del parts[index : index + 2]
             break
     return "/".join(parts)
-
-
-def _recorded_at(run: Run) -> float:
-    """Seconds since the epoch, from the session's name where it is a time (copies lose file times), else the files'."""
-    stamp = _SESSION_NAME.search(run.path.name)
-    if stamp:
-        try:
-            return datetime(*map(int, stamp.groups())).timestamp()  # type: ignore[arg-type]
-        except (ValueError, OverflowError, OSError):
-            pass
-    times = []
-    for file in run.files:
-        try:
-            times.append(file.stat().st_mtime)
-        except OSError:
-            continue
-    return max(times, default=0.0)
 
 
 def _nothing_in(root: Path) -> TraceError:

@@ -4,7 +4,11 @@ import { FORMAT, type Data, type Texts } from "./model.js";
 export function readData(root: Document): Data {
   const content = root.getElementById("data")?.textContent ?? "";
   if (content.trim() === "") throw new Error("This page holds no report: it is the empty template.");
-  const data = JSON.parse(content) as Data;
+  return checked(JSON.parse(content) as Data);
+}
+
+/** The same data. Throws when it is of another version. */
+export function checked(data: Data): Data {
   if (data.format !== FORMAT) throw new Error(`This page reads data of format ${FORMAT} and was given ${data.format}.`);
   return data;
 }

@@ -14,6 +14,7 @@ export interface View {
 
 /** How sections reach each other. */
 export interface Links {
+  toFinding: (id: string) => { href: string; target?: string };
   /** Shows a drawn step, if there is one, with a class of time highlighted; false when there is none. */
   showTimeline: (host: string, index: number | null, kind: Class | null) => boolean;
 }

@@ -6,6 +6,9 @@ const KEY = "tfadvisor-theme";
 const NEXT: Record<string, string> = { auto: "light", light: "dark", dark: "auto" };
 const WORDS: Record<string, string> = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
 
+let picked = "auto";
+let surrounding: "light" | "dark" | null = null;
+
 export const THEME_CHANGED = "tfadvisor-theme";
 
 export interface Palette {
@@ -31,8 +34,8 @@ export function palette(): Palette {
 }
 
 export function themeButton(): HTMLElement {
-  const button = h("button", { type: "button", class: "quiet", on: { click: () => { choose(NEXT[chosen()] ?? "auto"); say(); } } });
-  const say = (): void => { button.textContent = WORDS[chosen()] ?? ""; };
+  const button = h("button", { type: "button", class: "quiet", on: { click: () => { choose(NEXT[picked] ?? "auto"); say(); } } });
+  const say = (): void => { button.textContent = picked === "auto" && surrounding !== null ? "Theme: as around" : (WORDS[picked] ?? ""); };
   say();
   return button;
 }
@@ -43,19 +46,28 @@ export function startTheme(): void {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce);
 }
 
-function choose(theme: string): void {
-  if (theme === "auto") delete document.documentElement.dataset["theme"];
+/** Until one is chosen, this theme instead of the system's: that of the page around this one. */
+export function surround(theme: "light" | "dark"): void {
+  surrounding = theme;
+  apply();
+  announce();
+}
+
+function apply(): void {
+  const theme = picked === "auto" ? surrounding : picked;
+  if (theme === null) delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
+}
+
+function choose(theme: string): void {
+  picked = theme;
+  apply();
   try {
     localStorage.setItem(KEY, theme);
   } catch {
     // A page opened from a file may not be allowed to remember.
   }
   announce();
-}
-
-function chosen(): string {
-  return document.documentElement.dataset["theme"] ?? "auto";
 }
 
 function stored(): string {

@@ -97,7 +97,7 @@ function foot(finding: Finding, view: View): HTMLElement {
     canDraw ? h("button", { type: "button", class: "quiet", on: { click: () => { view.links.showTimeline("", null, kind); } } }, `Show ${kind} in the timeline`) : null,
     finding.saving.high > 0 ? h("span", { class: "dim" }, `Saving: ${sentence(finding.saving.basis)}`) : null,
     ...finding.source.map((one) => source(one)),
-    h("a", { href: `#finding=${encodeURIComponent(finding.rule_id)}`, title: "Link to this finding" }, finding.rule_id),
+    h("a", { ...view.links.toFinding(finding.rule_id), title: "Link to this finding" }, finding.rule_id),
   );
 }
 

@@ -1,0 +1,172 @@
+"""Analyses that were asked for: each in a process of its own, a few at a time, the one asked for last first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from queue import LifoQueue
+from typing import IO, Any
+
+from tfadvisor.tensorboard_tab.cache import PAGE, REPORT, Cache, installation_stamp, key_of
+from tfadvisor.tensorboard_tab.listing import ListedRun
+
+_AT_ONCE = 2
+_REMEMBERED_FAILURES = 256
+_KILLED = {
+    "cause": "could not be read: the process that read it was killed, most likely for lack of memory.",
+    "remedy": "Close what else needs memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
+}
+
+
+class Analysis:
+    """One that was asked for. fraction: of the files' events that are read. error: place, cause, remedy."""
+
+    def __init__(self, key: str, listed: ListedRun) -> None:
+        """Waits for its turn."""
+        self.key = key
+        self.listed = listed
+        self.state = "waiting"
+        self.fraction = 0.0
+        self.error: dict[str, str] | None = None
+        self.ended = threading.Event()
+
+    def told(self) -> dict[str, Any]:
+        """How far it is, for the page."""
+        return {"state": self.state, "fraction": self.fraction, "error": self.error}
+
+
+class Analyses:
+    """Starts what is asked for once, and finds what is finished."""
+
+    def __init__(self, cache: Cache) -> None:
+        """Nothing is started before something is asked for."""
+        self._cache = cache
+        self._installation = installation_stamp()
+        self._lock = threading.Lock()
+        self._asked: dict[str, Analysis] = {}
+        self._turns: LifoQueue[Analysis] = LifoQueue()
+        self._workers = 0
+
+    def page(self, listed: ListedRun, *, again: bool = False) -> bytes | Analysis:
+        """The page's data, packed, or the analysis that is to make it. again: also after it failed."""
+        return self._found(listed, PAGE, again)
+
+    def report(self, listed: ListedRun) -> bytes | Analysis:
+        """The JSON report, or the analysis that is to make it."""
+        return self._found(listed, REPORT, again=False)
+
+    def _found(self, listed: ListedRun, name: str, again: bool) -> bytes | Analysis:
+        key = key_of(listed, self._installation)
+        return self._cache.read(key, name) or self._started(key, listed, again)
+
+    def _started(self, key: str, listed: ListedRun, again: bool) -> Analysis:
+        with self._lock:
+            known = self._asked.get(key)
+            if known is not None and not (known.ended.is_set() and (again or known.error is None)):
+                return known
+            analysis = self._asked[key] = Analysis(key, listed)
+            for old in [one for one, past in self._asked.items() if past.ended.is_set()][:-_REMEMBERED_FAILURES]:
+                del self._asked[old]
+            self._turns.put(analysis)
+            if self._workers < _AT_ONCE:
+                self._workers += 1
+                threading.Thread(target=self._work, name="tfadvisor-analysis", daemon=True).start()
+            return analysis
+
+    def _work(self) -> None:
+        while True:
+            analysis = self._turns.get()
+            try:
+                self._make(analysis)
+            except Exception as error:
+                analysis.error = _broken(analysis, f"{type(error).__name__}: {error}")
+            if analysis.error is not None:
+                analysis.state = "failed"
+            analysis.ended.set()
+
+    def _make(self, analysis: Analysis) -> None:
+        if self._cache.holds(analysis.key):
+            return
+        analysis.state = "reading"
+        try:
+            with self._cache.making(analysis.key) as folder:
+                analysis.error = _run_worker(analysis, str(folder))
+                if analysis.error is not None:
+                    raise _Failed
+        except _Failed:
+            pass
+
+
+class _Failed(Exception):
+    """Leaves the folder that is being made."""
+
+
+def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
+    """The error, None when the files are written. The process ends with this one: it watches its standard input."""
+    run = analysis.listed.run
+    task = {
+        "name": run.name,
+        "path": str(run.path),
+        "files": [str(file) for file in run.files],
+        "folder": folder,
+        "processes": max((os.cpu_count() or 2) - 1, 1),
+    }
+    # Its modules come from where ours do, whatever the working directory holds.
+    start = f"import sys; sys.path[:] = {sys.path!r}; from tfadvisor.tensorboard_tab.worker import main; main()"
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(
+            [sys.executable, "-c", start],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl+C is for TensorBoard
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process:
+            try:
+                process.stdin.write(json.dumps(task).encode() + b"\n")
+                process.stdin.flush()
+            except BrokenPipeError:
+                pass  # its end says why
+            last = _follow(process.stdout, analysis)
+            code = process.wait()
+        if code == 0 and last.get("done"):
+            return None
+        if "error" in last:
+            return dict(last["error"])
+        if code < 0:
+            return {"place": str(run.path), **_KILLED}
+        return _broken(analysis, _last_line(complaints))
+
+
+def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:
+    """Takes over the progress, and returns what was said last."""
+    last: dict[str, Any] = {}
+    for line in output:
+        try:
+            last = json.loads(line)
+        except ValueError:
+            continue
+        analysis.fraction = float(last.get("fraction", analysis.fraction))
+    return last
+
+
+def _last_line(complaints: IO[bytes]) -> str:
+    size = complaints.seek(0, os.SEEK_END)
+    complaints.seek(max(size - 4096, 0))
+    lines = complaints.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "it ended without a word"
+
+
+def _broken(analysis: Analysis, why: str) -> dict[str, str]:
+    return {
+        "place": str(analysis.listed.run.path),
+        "cause": f"could not be analysed: {why}",
+        "remedy": "This is a fault of tfadvisor: please report it, with what `tfadvisor analyze` says about the same run.",
+    }

@@ -1,0 +1,49 @@
+"""The report's page taken apart for a server: a document without data, its script and its styles as files of their own."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tfadvisor.record import record
+
+ENTRY = "export function render() { location.replace(new URL('tab.html', document.baseURI)); }\n"
+"""What TensorBoard imports into the tab's frame; `document.baseURI` is the folder of the plugin's routes."""
+
+_PAGE = Path(__file__).parents[1] / "page" / "page.html"
+_POLICY = (
+    "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
+)
+
+
+@record
+class File:
+    """What a route serves. lasting: its address changes with its content."""
+
+    content: str
+    kind: str
+    lasting: bool
+
+
+@functools.cache
+def files() -> Mapping[str, File]:
+    """By route."""
+    page = _PAGE.read_text(encoding="utf-8")
+    (styles,), (script,) = (
+        re.findall(r"<style>(.*?)</style>", page, re.S),
+        re.findall(r"<script>(.*?)</script>", page, re.S),
+    )
+    version = re.findall(r'<meta name="sources" content="([0-9a-f]+)">', page)[0][:16]
+    page = page.replace(f"<style>{styles}</style>", f'<link rel="stylesheet" href="tab.css?{version}">')
+    page = page.replace(f"<script>{script}</script>", f'<script src="tab.js?{version}"></script>')
+    page = page.replace('<script id="data" type="application/json"></script>\n', "")
+    page = re.sub(r'(http-equiv="Content-Security-Policy" content=)"[^"]*"', rf'\1"{_POLICY}"', page)
+    return {
+        "/index.js": File(ENTRY, "application/javascript", lasting=False),
+        "/tab.html": File(page.replace("<html ", '<html data-served="" ', 1), "text/html", lasting=False),
+        "/tab.css": File(styles, "text/css", lasting=True),
+        "/tab.js": File(script, "application/javascript", lasting=True),
+    }

@@ -1,0 +1,129 @@
+"""The tab's routes: which runs there are, one run's report, and the page that shows them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from tensorboard.backend import http_util
+from tensorboard.plugins import base_plugin
+from werkzeug import wrappers
+
+from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis
+from tfadvisor.tensorboard_tab.cache import open_cache
+from tfadvisor.tensorboard_tab.frontend import files
+from tfadvisor.tensorboard_tab.listing import ListedRun, Listing, roots_of
+from tfadvisor.version import VERSION
+
+_JSON = "application/json"
+_LONGEST_WAIT_S = 600
+_LASTING_S = 24 * 3600
+_TRACE_VIEWER = "../../../?tool=trace_viewer&run={run}&host={host}#profile"
+"""From the folder of the plugin's routes to XProf's tab."""
+
+App = Callable[[wrappers.Request], wrappers.Response]
+
+
+class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
+    """One for the whole server; its routes are asked from many threads."""
+
+    plugin_name = "tfadvisor"
+
+    def __init__(self, context: Any) -> None:
+        """context: TensorBoard's."""
+        roots = roots_of(context.logdir, getattr(context.flags, "logdir_spec", None))
+        self._plugins: Mapping[str, Any] = context.plugin_name_to_instance or {}
+        self._listing = Listing(roots)
+        self._analyses = Analyses(open_cache([root for _, root in roots]))
+
+    def get_plugin_apps(self) -> dict[str, Any]:
+        """By route, below `data/plugin/tfadvisor`."""
+        apps = {route: _file_app(route) for route in files()}
+        apps |= {"/runs": self._runs, "/report": self._report, "/page": self._page}
+        return {route: wrappers.Request.application(_only_reading(app)) for route, app in apps.items()}
+
+    def is_active(self) -> bool:
+        """Whether the logdir holds a run, as far as is known now."""
+        return bool(self._listing.known())
+
+    def frontend_metadata(self) -> Any:
+        """How TensorBoard shows the tab."""
+        return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Advisor")
+
+    def _runs(self, request: wrappers.Request) -> wrappers.Response:
+        xprof = "profile" in self._plugins
+        runs = [
+            {
+                "name": name,
+                "hosts": len(one.run.files),
+                "bytes": one.bytes,
+                "recorded": one.recorded,
+                "stamp": one.stamp,
+                "trace_viewer": _TRACE_VIEWER.replace("{run}", quote(name, safe=""))
+                if xprof and one.for_xprof
+                else None,
+            }
+            for name, one in self._listing.current().items()
+        ]
+        return _json(request, {"version": VERSION, "runs": runs})
+
+    def _page(self, request: wrappers.Request) -> wrappers.Response:
+        """The data of a run's page, or how far its analysis is."""
+        listed = self._asked_for(request)
+        if listed is None:
+            return _unknown(request)
+        found = self._analyses.page(listed, again="again" in request.args)
+        if isinstance(found, Analysis):
+            return _json(request, found.told())
+        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
+
+    def _report(self, request: wrappers.Request) -> wrappers.Response:
+        """The JSON report; waits for it."""
+        listed = self._asked_for(request)
+        if listed is None:
+            return _unknown(request)
+        found = self._analyses.report(listed)
+        if isinstance(found, Analysis):
+            found.ended.wait(_LONGEST_WAIT_S)
+            if found.error is not None:
+                return _json(request, {"error": found.error}, 422)
+            found = self._analyses.report(listed)
+        if isinstance(found, Analysis):
+            return _json(request, found.told(), 503)
+        return http_util.Respond(request, found, _JSON)
+
+    def _asked_for(self, request: wrappers.Request) -> ListedRun | None:
+        """The run of the request, which is never made into a path; without a name the newest."""
+        name = request.args.get("run")
+        runs = self._listing.known()
+        if name is not None and name not in runs:
+            runs = self._listing.current()
+        return next(iter(runs.values()), None) if name is None else runs.get(name)
+
+
+def _file_app(route: str) -> App:
+    file = files()[route]
+
+    def serve(request: wrappers.Request) -> wrappers.Response:
+        return http_util.Respond(request, file.content, file.kind, expires=_LASTING_S if file.lasting else 0)
+
+    return serve
+
+
+def _only_reading(app: App) -> App:
+    def checked(request: wrappers.Request) -> wrappers.Response:
+        if request.method not in ("GET", "HEAD"):
+            return _json(request, {"error": "only GET"}, 405)
+        return app(request)
+
+    return checked
+
+
+def _unknown(request: wrappers.Request) -> wrappers.Response:
+    return _json(request, {"error": "the logdir holds no such run"}, 404)
+
+
+def _json(request: wrappers.Request, content: Any, code: int = 200) -> wrappers.Response:
+    return http_util.Respond(request, json.dumps(content), _JSON, code=code)

@@ -1,0 +1,67 @@
+"""The process that analyses one run for the tab: a task in, progress out, the report and the page's data into a folder."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from tfadvisor.advise import Options, draw_run
+from tfadvisor.errors import AdvisorError, TraceError
+from tfadvisor.page.encode import encode
+from tfadvisor.report.as_json import as_json
+from tfadvisor.tensorboard_tab.cache import PAGE, REPORT
+from tfadvisor.xplane.runs import Run
+
+_SAY_EVERY_S = 0.1
+
+
+def main() -> None:
+    """Reads the task from standard input, and ends when that is closed: whoever asked is gone."""
+    gc.disable()
+    task = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        _analyse(task)
+        _say({"done": True})
+    except TraceError as error:
+        _say({"error": {"place": error.place, "cause": error.cause, "remedy": error.remedy}})
+    except AdvisorError as error:
+        _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _analyse(task: dict[str, Any]) -> None:
+    files = tuple(Path(file) for file in task["files"])
+    run = Run(task["name"], Path(task["path"]), files)
+    done_of = dict.fromkeys(files, 0.0)
+    said_at = 0.0
+
+    def progress(file: Path, done: int, total: int) -> None:
+        nonlocal said_at
+        done_of[file] = done / max(total, 1)
+        if time.monotonic() - said_at >= _SAY_EVERY_S:
+            said_at = time.monotonic()
+            _say({"fraction": sum(done_of.values()) / len(files)})
+
+    page = draw_run(run, Options(processes=task["processes"]), progress)
+    folder = Path(task["folder"])
+    (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
+    (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
+
+
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)

@@ -1,0 +1,101 @@
+/** One run drawn, beside another where one is chosen: header, list of sections, sections. */
+import type { Data, Run } from "./data/model.js";
+import { h, replaceChildren } from "./dom.js";
+import type { Section, View } from "./parts/section.js";
+import { themeButton } from "./parts/theme.js";
+import { capture, metrics, notApplicable } from "./sections/about.js";
+import { collectives } from "./sections/collectives.js";
+import { compare } from "./sections/compare.js";
+import { devices } from "./sections/devices.js";
+import { findings } from "./sections/findings.js";
+import { input } from "./sections/input.js";
+import { ops } from "./sections/ops.js";
+import { steps } from "./sections/steps.js";
+import { timeline } from "./sections/timeline.js";
+import { verdict, verdictName } from "./sections/verdict.js";
+
+const FRAMEWORKS: Record<string, string> = { tensorflow: "TensorFlow", jax: "JAX", "pytorch-xla": "PyTorch/XLA" };
+
+/** picker: chooses runs. notice: what is new about the runs. aside: the last words of the page. */
+export interface Wanted {
+  data: Data;
+  run: Run;
+  other: Run | null;
+  toFinding: View["links"]["toFinding"];
+  picker: HTMLElement | null;
+  notice: HTMLElement | null;
+  aside: string;
+  signal: AbortSignal;
+}
+
+/** Draws over what the page showed before; returns what opens a finding and brings it into view. */
+export function drawRun(page: HTMLElement, wanted: Wanted): (finding: string) => void {
+  const { run, signal } = wanted;
+  const { list, open } = sections(wanted);
+  document.title = `${verdictName(run.report)}: ${run.report.run.name} – tfadvisor`;
+  replaceChildren(page,
+    h("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"),
+    header(run, wanted.picker, wanted.notice),
+    h("div", { class: "frame" }, contents(list), h("main", null, ...list.map((one) => one.element))),
+    h("footer", { class: "dim small" }, `${run.report.tool.name} ${run.report.tool.version}, report schema ${run.report.schema_version}. ${wanted.aside}`));
+  follow(list, signal);
+  return open;
+}
+
+export function topLine(picker: HTMLElement | null): HTMLElement {
+  return h("div", { class: "top-line" }, h("p", { class: "product" }, "tfadvisor"), picker, themeButton());
+}
+
+function sections({ data, run, other, signal, toFinding }: Wanted): { list: Section[]; open: (finding: string) => void } {
+  const view: View = { data, run, other, signal, links: { toFinding, showTimeline: (host, index, kind) => drawn.show(host, index, kind) } };
+  const advice = findings(view);
+  const drawn = timeline(view);
+  const each = steps(view);
+  const list = [verdict(view), compare(view), advice, each, drawn, ops(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
+  return { list: list.filter((one) => one !== null), open: (finding) => { advice.open(finding); } };
+}
+
+function header({ report }: Run, picker: HTMLElement | null, notice: HTMLElement | null): HTMLElement {
+  const { run } = report;
+  const framework = [FRAMEWORKS[run.framework] ?? "", run.framework_version ?? ""].join(" ").trim();
+  const hosts = run.hosts.length > 1 ? `${run.hosts.length} hosts` : (run.hosts[0] ?? "");
+  const captured = run.captured_at === null ? "" : run.captured_at.replace("T", " ").replace(/(:\d\d)(\.\d+)?(\+00:00|Z)$/, "$1 UTC");
+  return h("header", { class: "top" },
+    topLine(picker),
+    notice,
+    h("h1", null, run.name),
+    h("p", { class: "dim" }, [framework, hosts, deviceWords(run.devices), captured].filter((one) => one !== "").join(" · ")));
+}
+
+/** `8 GPU (H100)`. */
+function deviceWords(devices: { kind: string; model: string }[]): string {
+  const kinds = new Map<string, number>();
+  for (const one of devices) {
+    const kind = `${one.kind.toUpperCase()}${one.model === "" ? "" : ` (${one.model})`}`;
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  return kinds.size === 0 ? "no device work" : [...kinds].map(([kind, count]) => `${count} ${kind}`).join(", ");
+}
+
+function contents(list: Section[]): HTMLElement {
+  return h("nav", { class: "contents", "aria-label": "Sections" }, h("ul", null, ...list.map((one) => h("li", null, h("a", { href: `#${one.id}` }, one.title, one.note === undefined || one.note === "" ? null : h("span", { class: "note" }, one.note))))));
+}
+
+/** Marks the section in view in the list of sections. */
+function follow(list: Section[], signal: AbortSignal): void {
+  const links = new Map([...document.querySelectorAll<HTMLAnchorElement>(".contents a")].map((link) => [link.hash.slice(1), link]));
+  const inView = new Set<string>();
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) inView.add(entry.target.id);
+      else inView.delete(entry.target.id);
+    }
+    const first = list.find((one) => inView.has(one.id))?.id;
+    for (const [id, link] of links) {
+      if (id === first) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }, { rootMargin: "-15% 0px -60% 0px" });
+  for (const one of list) seen.observe(one.element);
+  signal.addEventListener("abort", () => { seen.disconnect(); });
+}

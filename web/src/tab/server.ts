@@ -1,0 +1,60 @@
+/** What the plugin's routes answer; the only place of the page that asks a server for anything, and only its own. */
+import type { Data, Run } from "../data/model.js";
+import { checked } from "../data/read.js";
+
+const QUICK_POLLS = 20;
+const QUICK_MS = 80;
+const SLOW_MS = 400;
+
+/** stamp: changes when the run's files do. recorded: seconds since the epoch. trace_viewer: null where XProf does not show the run. */
+export interface ListedRun {
+  name: string;
+  hosts: number;
+  bytes: number;
+  recorded: number;
+  stamp: string;
+  trace_viewer: string | null;
+}
+
+interface Progress {
+  state: "waiting" | "reading" | "failed";
+  fraction: number;
+  error: { place: string; cause: string; remedy: string } | null;
+}
+
+/** Why a run cannot be shown, in the words of its analysis. */
+export class Unreadable extends Error {
+  constructor(readonly place: string, readonly cause_: string, readonly remedy: string) {
+    super(cause_);
+  }
+}
+
+export async function listRuns(): Promise<ListedRun[]> {
+  return (await ask<{ runs: ListedRun[] }>("runs", null)).runs;
+}
+
+/** Waits for the analysis; onProgress is told how far it is, null while it waits for its turn. Throws Unreadable. */
+export async function loadRun(name: string, again: boolean, signal: AbortSignal, onProgress: (fraction: number | null) => void): Promise<Run> {
+  const route = `page?run=${encodeURIComponent(name)}`;
+  for (let poll = 0; ; poll += 1) {
+    const answer = await ask<Data | Progress>(again && poll === 0 ? `${route}&again=1` : route, signal);
+    if ("runs" in answer) return checked(answer).runs[0]!;
+    if (answer.error !== null) throw new Unreadable(answer.error.place, answer.error.cause, answer.error.remedy);
+    onProgress(answer.state === "waiting" ? null : answer.fraction);
+    await new Promise((resolve) => { setTimeout(resolve, poll < QUICK_POLLS ? QUICK_MS : SLOW_MS); });
+    signal.throwIfAborted();
+  }
+}
+
+async function ask<Answer>(route: string, signal: AbortSignal | null): Promise<Answer> {
+  let response: Response;
+  try {
+    response = await fetch(route, { signal, credentials: "same-origin" });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new Unreadable("TensorBoard", "does not answer.", `Is it still running? (${error instanceof Error ? error.message : String(error)})`);
+  }
+  if (response.status === 404) throw new Unreadable(route, "is not in the logdir any more.", "Choose another run.");
+  if (!response.ok) throw new Unreadable("TensorBoard", `answers with status ${response.status}.`, "What it prints where it was started says why.");
+  return await response.json() as Answer;
+}

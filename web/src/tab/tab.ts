@@ -1,0 +1,211 @@
+/** The tab: lists runs, loads the chosen one and the one to compare it with, and keeps an eye on the logdir. */
+import { FORMAT, type Run } from "../data/model.js";
+import { h, replaceChildren } from "../dom.js";
+import { labelled, select } from "../parts/section.js";
+import { startTheme, surround } from "../parts/theme.js";
+import { drawRun, topLine } from "../report_page.js";
+import * as address from "./address.js";
+import { failed, nothingYet, reading } from "./states.js";
+import { listRuns, loadRun, Unreadable, type ListedRun } from "./server.js";
+
+const LOOK_EVERY_MS = 10_000;
+const MOST_KEPT = 8;
+const ASIDE = "Everything on this page comes from the TensorBoard around it; nothing is asked of any other machine.";
+
+export function startTab(page: HTMLElement): void {
+  startTheme();
+  new Tab(page).start();
+}
+
+class Tab {
+  private runs: ListedRun[] = [];
+  private chosen = "";
+  private compared = "";
+  /** The stamp of the files that the shown page was made from; empty while none is shown. */
+  private shownStamp = "";
+  private current = new AbortController();
+  private readonly kept = new Map<string, Run>();
+  private readonly picker = h("div", { class: "picker" });
+  private readonly notice = h("p", { class: "notice small", role: "status", hidden: true });
+
+  constructor(private readonly page: HTMLElement) {}
+
+  start(): void {
+    const asked = address.read();
+    this.chosen = asked.run;
+    this.compared = asked.compare;
+    address.onChange((shown) => { this.follow(shown); });
+    this.listenToTensorBoard();
+    setInterval(() => { if (this.isVisible()) void this.look(false); }, LOOK_EVERY_MS);
+    void this.look(true).then(() => this.show(asked.finding));
+  }
+
+  /** TensorBoard's reload button calls `reload` of the frame that it shows. */
+  private listenToTensorBoard(): void {
+    try {
+      const frame: (Element & { reload?: () => void }) | null = window.frameElement;
+      if (frame !== null) frame.reload = () => { void this.lookWhenAsked(); };
+    } catch {
+      // Inside a page of another origin.
+    }
+    const body = address.tensorBoard()?.document.body;
+    if (body === undefined) return;
+    const follow = (): void => { surround(body.classList.contains("dark-mode") ? "dark" : "light"); };
+    new MutationObserver(follow).observe(body, { attributeFilter: ["class"] });
+    follow();
+  }
+
+  private isVisible(): boolean {
+    return document.visibilityState === "visible" && innerWidth > 0;
+  }
+
+  /** Lists the runs again. first: nothing is shown yet. */
+  private async look(first: boolean): Promise<void> {
+    let runs: ListedRun[];
+    try {
+      runs = await listRuns();
+    } catch (error) {
+      if (first) this.say(failed(error, () => { void this.look(true).then(() => this.show("")); }));
+      return;
+    }
+    const known = new Set(this.runs.map((one) => one.name));
+    const added = first ? [] : runs.filter((one) => !known.has(one.name));
+    this.runs = runs;
+    if (!runs.some((one) => one.name === this.chosen) && (this.shownStamp === "" || first)) this.chosen = runs[0]?.name ?? "";
+    if (!runs.some((one) => one.name === this.compared)) this.compared = "";
+    this.fillPicker();
+    this.tellNews(added);
+    if (!first && known.size === 0 && runs.length > 0) await this.show("");
+  }
+
+  /** The same, with an answer even where nothing is new. */
+  private async lookWhenAsked(): Promise<void> {
+    this.notice.hidden = true;
+    await this.look(false);
+    if (!this.isTelling()) this.tell(this.runs.length === 1 ? "1 run, as before." : `${this.runs.length} runs, none of them new.`, null);
+  }
+
+  private tellNews(added: ListedRun[]): void {
+    const listed = this.listed(this.chosen);
+    if (this.shownStamp !== "" && listed === undefined) this.tell("This run is not in the logdir any more.", null);
+    else if (this.shownStamp !== "" && listed !== undefined && listed.stamp !== this.shownStamp) this.tell("This run's files have changed.", ["Read again", () => { void this.show(""); }]);
+    else if (added.length > 0) this.tell(added.length === 1 ? `New run: ${added[0]!.name}.` : `${added.length} new runs, the newest: ${added[0]!.name}.`, ["Show it", () => { this.choose(added[0]!.name); }]);
+  }
+
+  private tell(words: string, action: [string, () => void] | null): void {
+    this.notice.hidden = false;
+    replaceChildren(this.notice, words, action === null ? null : h("button", { type: "button", class: "quiet", on: { click: () => { this.notice.hidden = true; action[1](); } } }, action[0]));
+  }
+
+  private isTelling(): boolean {
+    return !this.notice.hidden;
+  }
+
+  private listed(name: string): ListedRun | undefined {
+    return this.runs.find((one) => one.name === name);
+  }
+
+  private fillPicker(): void {
+    const names = this.runs.map((one) => one.name);
+    const words = this.runs.map((one) => (one.hosts > 1 ? `${one.name} (${one.hosts} hosts)` : one.name));
+    const focused = [...this.picker.querySelectorAll("select, button")].indexOf(document.activeElement!);
+    replaceChildren(this.picker,
+      labelled("Run", select(words, names.indexOf(this.chosen), (index) => { this.choose(names[index]!); })),
+      labelled("Compare with", select(["nothing", ...words], names.indexOf(this.compared) + 1, (index) => {
+        this.compared = index === 0 || names[index - 1] === this.chosen ? "" : names[index - 1]!;
+        this.fillPicker();
+        void this.show("");
+      })),
+      h("button", { type: "button", class: "quiet", title: "Look for new runs", on: { click: () => { void this.lookWhenAsked(); } } }, "Refresh"));
+    if (focused >= 0) this.picker.querySelectorAll<HTMLElement>("select, button")[focused]?.focus();
+  }
+
+  private choose(name: string): void {
+    if (name === this.compared) this.compared = this.chosen;
+    this.chosen = name;
+    this.fillPicker();
+    void this.show("");
+  }
+
+  /** The address was changed by hand, or a link was followed. */
+  private follow(shown: address.Shown): void {
+    if (shown.run !== "" && (shown.run !== this.chosen || shown.compare !== this.compared)) {
+      this.chosen = shown.run;
+      this.compared = shown.compare;
+      this.fillPicker();
+      void this.show(shown.finding);
+    } else if (shown.finding !== "") this.open(shown.finding);
+  }
+
+  private open: (finding: string) => void = () => undefined;
+
+  /** Loads and draws what is chosen. finding: to open. again: although it failed before. */
+  private async show(finding: string, again = false): Promise<void> {
+    this.current.abort();
+    const mine = this.current = new AbortController();
+    const { chosen, compared } = this;
+    this.shownStamp = "";
+    if (chosen === "") {
+      this.say(nothingYet());
+      return;
+    }
+    address.say({ run: chosen, compare: compared, finding });
+    try {
+      const run = await this.load(chosen, again, mine.signal, true);
+      const ready = compared === "" ? null : (this.keptRun(compared) ?? null);
+      this.draw(run, ready, mine.signal);
+      if (finding !== "") this.open(finding);
+      if (compared !== "" && ready === null) {
+        this.tell(`Reading ${compared} to compare.`, null);
+        const other = await this.load(compared, again, mine.signal, false);
+        this.notice.hidden = true;
+        this.draw(run, other, mine.signal);
+      }
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      if (this.shownStamp === "") this.say(failed(error, () => { void this.show(finding, true); }));
+      else this.tell(`${compared} cannot be compared: ${error instanceof Unreadable ? `${error.cause_} ${error.remedy}` : String(error)}`, null);
+    }
+  }
+
+  private draw(run: Run, other: Run | null, signal: AbortSignal): void {
+    const listed = this.listed(this.chosen);
+    const focused = this.picker.contains(document.activeElement) ? document.activeElement as HTMLElement : null;
+    this.notice.hidden = true;
+    this.open = drawRun(this.page, {
+      data: { format: FORMAT, trace_viewer: listed?.trace_viewer ?? null, runs: other === null ? [run] : [run, other] },
+      run, other, signal,
+      toFinding: (id) => address.linkTo({ run: this.chosen, compare: this.compared, finding: id }),
+      picker: this.picker,
+      notice: this.notice,
+      aside: ASIDE,
+    });
+    focused?.focus();
+    this.shownStamp = listed?.stamp ?? "gone";
+  }
+
+  private async load(name: string, again: boolean, signal: AbortSignal, show: boolean): Promise<Run> {
+    const found = this.keptRun(name);
+    if (found !== undefined) return found;
+    const stamp = this.listed(name)?.stamp ?? "";
+    const state = reading(name);
+    if (show) this.say(state.element);
+    const run = await loadRun(name, again, signal, state.update);
+    this.kept.set(`${stamp} ${name}`, run);
+    for (const old of [...this.kept.keys()].slice(0, -MOST_KEPT)) this.kept.delete(old);
+    return run;
+  }
+
+  private keptRun(name: string): Run | undefined {
+    return this.kept.get(`${this.listed(name)?.stamp ?? ""} ${name}`);
+  }
+
+  /** Something else than a run. */
+  private say(words: HTMLElement): void {
+    const focused = this.picker.contains(document.activeElement) ? document.activeElement as HTMLElement : null;
+    this.shownStamp = "";
+    document.title = "tfadvisor";
+    replaceChildren(this.page, h("header", { class: "top" }, topLine(this.runs.length > 0 ? this.picker : null), this.notice, this.chosen === "" ? null : h("h1", null, this.chosen)), h("div", { class: "frame alone" }, h("main", null, words)));
+    focused?.focus();
+  }
+}
