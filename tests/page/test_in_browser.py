@@ -205,6 +205,31 @@ def test_a_finding_highlights_its_class_in_the_timeline(opened: Any, reports: Pa
     assert page.locator("#timeline .kind[aria-pressed=true]").inner_text() == "input"
 
 
+def test_findings_are_marked_in_the_timeline(opened: Any, reports: Path) -> None:
+    page = opened(reports / "map.html").page
+    first = page.locator(".card .card-title").first.inner_text()
+    button = page.get_by_role("group", name="Findings in this step").get_by_role("button").first
+    assert button.inner_text() == first
+
+    button.click()
+
+    assert page.locator("#timeline .kind[aria-pressed=true]").all_inner_texts() == ["input", first]
+    page.locator("#timeline .timeline").press("Escape")
+    assert page.locator("#timeline .kind[aria-pressed=true]").count() == 0
+
+
+def test_time_that_a_finding_is_about_leads_to_the_finding(opened: Any, reports: Path) -> None:
+    page = opened(reports / "map.html").page
+    page.locator(".card details").first.evaluate("one => { one.open = false }")
+    page.locator("#timeline summary").click()
+    page.locator("#timeline .vt-row", has_text="where its time goes").filter(has_text="input").first.click()
+
+    page.locator("#timeline .event-panel a").first.click()
+
+    assert page.locator(".card details").first.get_attribute("open") is not None
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
 def test_xprof_is_linked_when_its_address_is_known(opened: Any, reports: Path) -> None:
     link = opened(reports / "map.html").page.get_by_role("link", name="XProf")
     none = opened(reports / "late.html").page.get_by_role("link", name="XProf")

@@ -43,7 +43,7 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
     h(
       "details",
       { open: place === 0 },
-      h("summary", null, h("span", { class: "severity" }, finding.severity), h("span", { class: "card-title" }, finding.title), saving === "" ? null : h("span", { class: "saving" }, `saves ${saving}`)),
+      h("summary", null, h("span", { class: "severity" }, finding.severity), h("span", { class: "card-title" }, `${place + 1}. ${finding.title}`), saving === "" ? null : h("span", { class: "saving" }, `saves ${saving}`)),
       h("div", { class: "card-body" },
         h("p", null, finding.summary),
         finding.caveat === "" ? null : h("p", { class: "caveat" }, finding.caveat),
@@ -102,7 +102,9 @@ function foot(finding: Finding, view: View): HTMLElement {
 }
 
 function source({ doc, section, url }: Finding["source"][number]): HTMLElement {
-  const words = `Source: ${doc} ${section}`.trim();
+  const name = section.startsWith(doc) ? section : `${doc} ${section}`.trim();
+  const host = /^https?:\/\/(?:www\.)?([^/]+)/.exec(url)?.[1];
+  const words = `Source: ${name}${host === undefined ? "" : `, ${host}`}`;
   return url === "" ? h("span", { class: "dim" }, words) : h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, words);
 }
 

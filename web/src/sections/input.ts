@@ -3,7 +3,7 @@ import type { Pipeline, Stage } from "../data/model.js";
 import { texts } from "../data/read.js";
 import { h } from "../dom.js";
 import { section, smallTable, type Section, type View } from "../parts/section.js";
-import { count, duration } from "../words.js";
+import { count, duration, plural } from "../words.js";
 
 /** null when the trace shows neither. */
 export function input(view: View): Section | null {
@@ -49,7 +49,7 @@ function branch(stage: Stage, stages: Stage[], most: number, slowest: Stage): HT
   const facts = [
     `${duration(stage.ms_per_step)} of work a step`,
     stage.parallelism > 1 ? `${count(stage.parallelism)} at once` : "one at a time",
-    `${count(Math.round(stage.calls_per_step * 10) / 10)} calls a step`,
+    `${plural(Math.round(stage.calls_per_step * 10) / 10, "call")} a step`,
     stage.python ? "runs Python" : "",
   ].filter((one) => one !== "");
   return h(

@@ -108,7 +108,12 @@ function option(table: StepTable, rows: number[], state: { rows: number[]; chose
   const marks = [[table.median(state.rows), "M"], [table.longest(state.rows), "W"]] as const;
   // A step that shares its bar with a longer one is marked above that bar.
   const place = (row: number): number => (row < rows[0]! && row !== state.chosen ? -1 : rows.findLastIndex((one) => one <= row));
-  const mark = (row: number, symbol: object): object[] => (place(row) < 0 ? [] : [{ value: [place(row), table.duration(rows[place(row)]!)], ...symbol }]);
+  // Marks of one bar stand beside each other: with a single step all three are on it.
+  const letters = new Map<number, string[]>();
+  for (const [row, letter] of [...marks, [state.chosen, "▲"] as const]) {
+    const bar = row < 0 ? -1 : place(row);
+    if (bar >= 0) letters.set(bar, [...(letters.get(bar) ?? []), letter]);
+  }
   return {
     grid: { left: LEFT, right: RIGHT, top: 24, bottom: 36 },
     tooltip: {
@@ -136,10 +141,7 @@ function option(table: StepTable, rows: number[], state: { rows: number[]; chose
         symbolSize: 1,
         z: 5,
         label: { show: true, position: "top", color: colours.text, fontSize: 11, fontWeight: "bold" },
-        data: [
-          ...marks.flatMap(([row, letter]) => mark(row, { label: { formatter: row === state.chosen ? `${letter} ▲` : letter } })),
-          ...(marks.some(([row]) => row === state.chosen) ? [] : mark(state.chosen, { label: { formatter: "▲" } })),
-        ],
+        data: [...letters].map(([bar, found]) => ({ value: [bar, table.duration(rows[bar]!)], label: { formatter: found.join(" ") } })),
       },
     ],
   };

@@ -1,5 +1,6 @@
 /** The median and the worst step of each host by device, stream and thread; by pointer, keys, or as a table. */
 import { KINDS, MEANING, type Kind } from "../data/classes.js";
+import { markedFindings, type Marked } from "../data/marked_findings.js";
 import type { DrawnStep } from "../data/model.js";
 import { h, replaceChildren, safeAddress } from "../dom.js";
 import { swatch } from "../parts/bar.js";
@@ -26,7 +27,8 @@ export function timeline(view: View): TimelineSection {
   if (drawn.length === 0) {
     return { ...section("timeline", "Timeline", "", empty("No step of this trace could be drawn.")), show: () => false };
   }
-  const stage = new Stage(view.signal);
+  const marked = markedFindings(view.run.report);
+  const stage = new Stage(view.signal, marked);
   const table = h("div");
   const about = h("p", { class: "dim small" });
   const several = new Set(drawn.map((one) => one.host)).size > 1;
@@ -35,6 +37,11 @@ export function timeline(view: View): TimelineSection {
   const found = h("span", { class: "dim small", "aria-live": "polite" });
   search.addEventListener("input", () => { found.textContent = stage.find(search.value); });
   const legend = kindButtons(stage);
+  const findings = findingButtons(stage, marked, () => { legend.update(); });
+  stage.onHighlight = () => {
+    legend.update();
+    findings.update();
+  };
 
   const use = (index: number): void => {
     const step = drawn[index]!;
@@ -44,6 +51,7 @@ export function timeline(view: View): TimelineSection {
     about.textContent = aboutStep(step, view.run.hosts_left_out);
     replaceChildren(table, asTable("Events as a table, the longest first", () => eventTable(stage, view.signal)));
     legend.update();
+    findings.update();
   };
   const made = section(
     "timeline",
@@ -51,6 +59,7 @@ export function timeline(view: View): TimelineSection {
     "",
     h("div", { class: "toolbar" }, labelled("Step", choices), zoomButtons(() => stage.zoom, () => { stage.redraw(); }), search, found, viewerLink(view, () => drawn[choices.selectedIndex]!)),
     legend.element,
+    findings.element,
     stage.element,
     stage.panel,
     about,
@@ -64,7 +73,7 @@ export function timeline(view: View): TimelineSection {
       if (place < 0) return false;
       if (place !== choices.selectedIndex || index !== null) use(place);
       stage.highlight = kind;
-      legend.update();
+      stage.onHighlight();
       stage.redraw();
       made.element.scrollIntoView({ block: "start" });
       stage.scroller.focus({ preventScroll: true });
@@ -86,7 +95,7 @@ function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
     deeper > 0 ? `${plural(deeper, "event")} nested more than 16 deep ${deeper === 1 ? "is" : "are"} not drawn.` : "",
     step.threads_left_out > 0 ? `${plural(step.threads_left_out, "less busy thread")} left out.` : "",
     hostsLeftOut > 0 ? `${plural(hostsLeftOut, "more host")} left out to keep the page light.` : "",
-    "Ctrl and wheel zoom, drag or Shift and wheel pan; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, 0 shows all.",
+    "Underlined time is what findings are about, by their numbers. Ctrl and wheel zoom, drag or Shift and wheel pan; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, 0 shows all.",
   ].filter((one) => one !== "").join(" ");
 }
 
@@ -113,9 +122,31 @@ function kindButtons(stage: Stage): { element: HTMLElement; update: () => void }
       h("button", { type: "button", class: "kind", title: MEANING[kind], "aria-pressed": stage.highlight === kind ? "true" : "false", on: { click: () => {
         stage.highlight = stage.highlight === kind ? null : kind;
         stage.redraw();
-        update();
+        stage.onHighlight();
         element.querySelectorAll("button")[shown.indexOf(kind)]?.focus();
       } } }, swatch(kind), kind)));
+  };
+  return { element, update };
+}
+
+/** One button a finding whose time is in the picture; pressed, that time alone stands out. */
+function findingButtons(stage: Stage, marked: Marked[], onPress: () => void): { element: HTMLElement; update: () => void } {
+  const element = h("div", { class: "kinds marked", role: "group", "aria-label": "Findings in this step" });
+  let pressed: Marked | null = null;
+  const update = (): void => {
+    const used = new Set(stage.layout.step.kind);
+    const shown = marked.filter((one) => used.has(KINDS.indexOf(one.kind)));
+    if (pressed?.kind !== stage.highlight) pressed = null;
+    element.hidden = shown.length === 0;
+    replaceChildren(element, h("span", { class: "dim small" }, "Findings"), ...shown.map((one) =>
+      h("button", { type: "button", class: "kind", title: one.summary, "aria-pressed": pressed === one ? "true" : "false", on: { click: () => {
+        pressed = pressed === one ? null : one;
+        stage.highlight = pressed === null ? null : one.kind;
+        stage.redraw();
+        onPress();
+        update();
+        element.querySelectorAll("button")[shown.indexOf(one)]?.focus();
+      } } }, swatch(one.kind), h("span", { class: "marked-title" }, `${one.number}. ${one.title}`))));
   };
   return { element, update };
 }
@@ -145,6 +176,8 @@ class Stage {
   layout!: Layout;
   zoom = new Zoom(1, 1);
   highlight: Kind | null = null;
+  /** Called when a key or another part of the page has changed what is highlighted. */
+  onHighlight: () => void = () => undefined;
   readonly scroller = h("div", { class: "timeline", tabindex: 0, role: "application", "aria-label": "Timeline of a step. Arrows choose events, plus and minus zoom, a and d pan, 0 shows all. The table below lists the same events." });
   readonly panel = h("div", { class: "panel event-panel", "aria-live": "polite" });
   readonly element: HTMLElement;
@@ -155,7 +188,7 @@ class Stage {
   private matches: Set<number> | null = null;
   private waiting = false;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, private readonly marked: Marked[]) {
     this.space.append(this.canvas);
     this.scroller.append(this.space);
     this.element = h("div", { class: "timeline-frame" }, this.scroller, this.tip);
@@ -209,7 +242,7 @@ class Stage {
       if (top < view.scrollTop) view.scrollTop = top - ROW;
       if (top + ROW + AXIS > view.scrollTop + view.clientHeight) view.scrollTop = top + 2 * ROW + AXIS - view.clientHeight;
     }
-    replaceChildren(this.panel, ...eventWords(this.layout, event));
+    replaceChildren(this.panel, ...eventWords(this.layout, event, this.marked));
     this.redraw();
   }
 
@@ -236,7 +269,7 @@ class Stage {
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(context, { layout: this.layout, zoom: this.zoom, colours: palette(), width, height, scrolled: this.scroller.scrollTop, highlight: this.highlight, matches: this.matches, chosen: this.chosen });
+    draw(context, { layout: this.layout, zoom: this.zoom, colours: palette(), width, height, scrolled: this.scroller.scrollTop, highlight: this.highlight, matches: this.matches, chosen: this.chosen, marks: marksOf(this.marked) });
   }
 
   private get width(): number {
@@ -275,7 +308,7 @@ class Stage {
   private key(event: KeyboardEvent): boolean {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     if (event.key === "Enter") this.zoomTo(this.chosen);
-    else if (event.key === "Escape") { this.highlight = null; this.redraw(); }
+    else if (event.key === "Escape") { this.highlight = null; this.onHighlight(); this.redraw(); }
     else if (event.key.startsWith("Arrow")) this.step(event.key);
     else if (zoomKey(this.zoom, event.key)) this.redraw();
     else return false;
@@ -303,7 +336,14 @@ class Stage {
   }
 }
 
-function eventWords(layout: Layout, event: number): HTMLElement[] {
+/** `1 3`, the numbers of the findings about each class. */
+function marksOf(marked: Marked[]): Map<Kind, string> {
+  const found = new Map<Kind, string>();
+  for (const one of marked) found.set(one.kind, `${found.get(one.kind) ?? ""} ${one.number}`.trim());
+  return found;
+}
+
+function eventWords(layout: Layout, event: number, marked: Marked[]): HTMLElement[] {
   const { step } = layout;
   const lane = step.lanes[step.lane[event]!]!;
   const kind = layout.kind(event);
@@ -318,6 +358,7 @@ function eventWords(layout: Layout, event: number): HTMLElement[] {
       fact("length", `${duration(length / 1e6)}, ${percent(length / Math.max(step.span_ns, 1))} of the step`),
       fact("start", `${duration(step.start[event]! / 1e6)} into the step`),
       block === null ? null : fact("busy", `${duration(block.busy / 1e6)} of that`),
+      ...(lane.role === "classes" ? marked.filter((one) => one.kind === kind).map((one) => h("div", null, h("dt", null, `finding ${one.number}`), h("dd", null, h("a", { href: `#finding=${encodeURIComponent(one.id)}` }, one.title)))) : []),
       lane.around.length === 0 ? null : fact("inside", lane.around.join(" › "))),
   ];
 }

@@ -11,6 +11,7 @@ const FONT = "11px system-ui, sans-serif";
 const LEAST_TEXT = 28;
 const FADED = 0.16;
 const HOLDER = 0.45;
+const MARK = 3;
 
 export interface Scene {
   layout: Layout;
@@ -22,6 +23,8 @@ export interface Scene {
   highlight: Kind | null;
   matches: Set<number> | null;
   chosen: number | null;
+  /** Numbers of the findings about a class of time. */
+  marks: Map<Kind, string>;
 }
 
 export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -53,8 +56,9 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
   axis(context, scene, ticks);
 }
 
-function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { from: number; to: number }, y: number): void {
+function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { lane: number; from: number; to: number }, y: number): void {
   const { layout, zoom, width, colours } = scene;
+  const marked = layout.step.lanes[row.lane]!.role === "classes" ? scene.marks : null;
   const { start, length } = layout.step;
   const scale = width / zoom.width;
   let painted = -1;
@@ -73,7 +77,12 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { from: n
     context.fillStyle = colours.kinds[kind];
     context.fillRect(left, y + 1, end - left - gap, ROW - 2);
     context.globalAlpha = 1;
-    if (end - left >= LEAST_TEXT) label(context, printable(layout.name(event)), left, end, y, faded || block !== null || layout.isHolder(event) ? colours.text : inkOn(colours.kinds[kind]), faded);
+    const mark = marked?.get(kind);
+    if (mark !== undefined && !faded) {
+      context.fillStyle = colours.text;
+      context.fillRect(left, y + ROW - 1, end - left - gap, MARK);
+    }
+    if (end - left >= LEAST_TEXT) label(context, printable(layout.name(event)) + (mark === undefined ? "" : `, finding ${mark.replaceAll(" ", ", ")}`), left, end, y, faded || block !== null || layout.isHolder(event) ? colours.text : inkOn(colours.kinds[kind]), faded);
     if (event === scene.chosen) {
       context.strokeStyle = colours.text;
       context.lineWidth = 2;
