@@ -33,7 +33,7 @@ def drawing(name: str, metric: str, high: float, *of: str):
     return replace(RULES["host-work-in-loop"], id=name, saving=SavingRule(metric, high / 2, high, "", of))
 
 
-HOST = {"host_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.6}
+HOST = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.6}
 
 
 def test_the_second_gets_what_the_first_leaves() -> None:
@@ -70,7 +70,13 @@ def test_other_classes_of_time_are_left_alone() -> None:
 
 def test_several_classes_are_drawn_on_in_their_order() -> None:
     """The first takes 40 % host and 10 % idle; the second finds 10 of the 20 % idle."""
-    values = {"host_fraction": 0.4, "idle_fraction": 0.2, "wait_fraction": 0.5, "dispatches_per_step": 1}
+    values = {
+        "host_fraction": 0.4,
+        "loop_python_fraction": 0.4,
+        "idle_fraction": 0.2,
+        "wait_fraction": 0.5,
+        "dispatches_per_step": 1,
+    }
     rules = drawing("first", "wait_fraction", 1.0, "host", "idle"), drawing("second", "idle_fraction", 1.0, "idle")
 
     outcomes = run(*rules, compute_fraction=0.4, **values)
@@ -79,7 +85,7 @@ def test_several_classes_are_drawn_on_in_their_order() -> None:
 
 
 def test_where_classes_are_not_known_savings_stay() -> None:
-    values = {"host_fraction": 0.4, "dispatches_per_step": 1}
+    values = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step": 1}
     outcomes = run(drawing("first", "host_fraction", 1.0), drawing("second", "host_fraction", 0.5), **values)
 
     assert [one.saving.high for one in outcomes.findings] == [0.4, 0.2]

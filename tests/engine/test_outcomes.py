@@ -82,7 +82,9 @@ def test_findings_are_ranked_by_saving() -> None:
     facts = {"framework": "tensorflow"}
     outcomes = run_rules(
         list(RULES.values()),
-        metrics(facts, input_bound_fraction=0.2, hideable_copy_fraction=0.6, host_fraction=0.3, dispatches_per_step=1),
+        metrics(
+            facts, input_bound_fraction=0.2, hideable_copy_fraction=0.6, loop_python_fraction=0.3, dispatches_per_step=1
+        ),
     )
 
     assert [one.rule_id for one in outcomes.findings[:3]] == [
@@ -99,7 +101,7 @@ def test_a_broken_rule_is_reported_and_the_rest_still_run() -> None:
         metrics(
             {"framework": "jax", "steps_per_execution": "8"},
             hideable_copy_fraction=0.6,
-            host_fraction=0.3,
+            loop_python_fraction=0.3,
             dispatches_per_step=1,
         ),
     )

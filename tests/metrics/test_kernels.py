@@ -167,3 +167,33 @@ def test_a_convolution_without_a_noted_algorithm_is_untuned(config: dict[str, ob
 
     assert metrics.value("untuned_convolution_fraction") == approx(expected)
     assert metrics["generic_product_fraction"].value == 0
+
+
+def test_on_a_cpu_the_hlo_tells_what_is_elementwise() -> None:
+    """Of 80 µs of ops in a step of 100: 30 end in an addition, 10 move data, 40 multiply matrices."""
+    square = "f32[64,64]"
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", square),
+            hlo.op(2, "add", square, 1, 1, name="wrapped_add", metadata=hlo.metadata("add", "heat.py", 7)),
+            hlo.op(3, "transpose", square, 2, name="turn"),
+            hlo.op(4, "dot", square, 3, 3, name="product", extra=hlo.dot_numbers([1], [0])),
+        )
+    )
+    builder = trace().program("jit_step", program).step(0, 100).thread("tf_XLAEigen/1")
+    for name, start, end in (("wrapped_add", 0, 30), ("turn", 30, 40), ("product", 40, 80)):
+        builder.call(name, start, end, hlo_op=name, hlo_module="jit_step", program_id=7, device_ordinal=0)
+
+    metrics = builder.measure()
+
+    assert metrics.value("elementwise_fraction") == approx(0.3)
+    assert metrics.fact("elementwise_place") == "wrapped_add (heat.py:7)"
+    assert metrics.value("layout_conversion_fraction") is None
+
+
+def test_a_cpu_run_without_hlo_does_not_tell() -> None:
+    metrics = trace().step(0, 10).thread("tf_Compute/1").call("a:Mul", 0, 5).measure()
+
+    assert metrics.value("elementwise_fraction") is None
+    assert "HLO" in metrics["elementwise_fraction"].reason

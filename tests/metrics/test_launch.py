@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.exactly import picoseconds, us
+from support.exactly import picoseconds, picoseconds_of, us
 from support.trace_builder import TraceBuilder, trace
 
 
@@ -96,3 +96,56 @@ def test_dispatches_of_a_coordinator_without_devices_are_no_steps_dispatches() -
         builder.call(f"PjitFunction(schedule_{at})", at * 7, at * 7 + 1 + at % 5)
 
     assert builder.measure().value("dispatches_per_step") == 2
+
+
+def test_only_short_gaps_lie_between_kernels() -> None:
+    """A step of 1,000 µs: a dispatch of 300 before the first kernel, and two of 50 between kernels."""
+    builder = trace().step(0, 1000).call("cuLaunchKernel", 0, 300).call("cuLaunchKernel", 400, 450)
+    builder.call("cuLaunchKernel", 700, 750).busy("GPU:0", (300, 400), (450, 700), (750, 1000))
+
+    metrics = builder.measure()
+
+    assert metrics.value("kernel_launch_gap_fraction") == 0.4
+    assert metrics.value("launch_between_kernels_fraction") == 0.1
+
+
+def test_a_gap_of_100_us_is_not_short() -> None:
+    builder = trace().step(0, 1000).call("cuLaunchKernel", 0, 99.999).call("cuLaunchKernel", 500, 600)
+
+    metrics = builder.busy("GPU:0", (99.999, 500), (600, 1000)).measure()
+
+    assert picoseconds_of(metrics, "launch_between_kernels_fraction", 1000) == us(99.999)
+
+
+def repeating(count: int, length: float, op: str = "StridedSliceGrad") -> TraceBuilder:
+    """A step of TensorFlow on a CPU: so many ops of one type on one thread, then 1,000 µs of another."""
+    end = count * length
+    builder = trace().step(0, end + 1000).thread("tf_Compute/1")
+    for number in range(count):
+        builder.call(f"slice_{number % 3}:{op}", number * length, (number + 1) * length)
+    return builder.call("dense:Softmax", end, end + 1000)
+
+
+def test_hundreds_of_short_ops_of_one_type_cost_by_their_number() -> None:
+    """200 · 20 of 5,000 µs."""
+    metrics = repeating(200, 20).measure()
+
+    assert metrics.value("repeated_op_fraction") == 0.8
+    assert metrics.value("tiny_op_fraction") == 0.8
+    assert metrics.fact("repeated_op") == "StridedSliceGrad, 200 times a step, 20.0 µs each"
+
+
+def test_fewer_or_longer_ops_and_products_are_what_they_are() -> None:
+    for builder in (repeating(199, 20), repeating(200, 100), repeating(200, 20, op="_MklMatMul")):
+        metrics = builder.measure()
+
+        assert metrics.value("repeated_op_fraction") == 0
+        assert metrics.fact("repeated_op") is None
+
+
+def test_loops_of_xla_repeat_ops_by_their_nature() -> None:
+    builder = trace().step(0, 5000).thread("tf_XLAEigen/1")
+    for number in range(200):
+        builder.call("add.1", number * 20, number * 20 + 20, hlo_op="add.1", device_ordinal=0)
+
+    assert builder.measure().value("repeated_op_fraction") == 0

@@ -158,6 +158,20 @@ def test_slices_copied_around_a_loops_products() -> None:
     assert without.value("looped_slice_copy_fraction") == 0
 
 
+def test_products_inside_the_loop_tell_a_scan_over_layers() -> None:
+    """30 of 80 µs inside the loop multiply no matrices; a product outside of it is not asked."""
+    product = hlo.op(2, "dot", SQUARE, 1, 1, name="product", extra=DOT)
+    inside = ("gemm", 50.0, "product"), ("loop_dynamic_update_slice_fusion", 30.0, "update")
+
+    scan = gpu_steps(*inside, program=loop("scatter-add", product)).measure()
+    alone = gpu_steps(("gemm", 50.0), inside[1], program=loop("scatter-add")).measure()
+    no_loop = gpu_steps(("gemm_1", 20, "scores"), program=attention()).measure()
+
+    assert scan.value("looped_matrix_free_share") == approx(30 / 80)
+    assert alone.value("looped_matrix_free_share") == approx(1)
+    assert no_loop.value("looped_matrix_free_share") is None
+
+
 def test_a_cpu_run_may_scatter_in_loops_too() -> None:
     metrics = trace().step(0, 10).thread("tf_Compute/1").call("a:MatMul", 0, 5).measure()
 

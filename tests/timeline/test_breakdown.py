@@ -243,3 +243,43 @@ def test_an_infeed_that_nothing_hides_is_a_wait_for_input() -> None:
     assert metrics.value("input_bound_fraction") == pytest.approx(0.3)
     assert metrics.value("compute_fraction") == pytest.approx(0.7)
     assert metrics.value("device_busy_fraction") == pytest.approx(0.7)
+
+
+def test_python_that_the_compiled_step_calls_is_host_work() -> None:
+    """An op of TensorFlow's executor takes 40 of 100 µs on another thread while the driving one waits for the function."""
+    builder = trace().step(0, 100).call("EagerLocalExecute: __inference_step_1", 0, 90)
+    builder.call("EagerKernelExecute", 1, 89).call("KernelAndDeviceFunc::Run", 2, 88)
+    builder.thread("tf_Compute/1").call("a:MatMul", 10, 30).call("EagerPyFunc:EagerPyFunc", 30, 70)
+    timeline = builder.call("b:MatMul", 70, 88).timeline()
+
+    assert shares(timeline)["host"] == 40 + 10  # and what follows the call
+    assert shares(timeline)["compute"] == 38
+
+
+def test_a_callback_of_xlas_program_is_no_device_work() -> None:
+    builder = trace().step(0, 100).call("PjitFunction(step)", 0, 90).thread("tf_XLAEigen/1")
+    for name, start, end in (("dot.1", 10, 30), ("pure_callback.1", 30, 70), ("dot.2", 70, 90)):
+        builder.call(name, start, end, hlo_op=name, device_ordinal=0)
+
+    found = shares(builder.timeline())
+
+    assert (found["compute"], found["host"]) == (40, 50)
+
+
+def test_python_in_the_step_is_told_from_that_of_the_loop() -> None:
+    builder = trace().step(0, 100).call("PjitFunction(step)", 0, 90).thread("tf_XLAEigen/1")
+    for name, start, end in (("dot.1", 10, 30), ("pure_callback.1", 30, 70), ("dot.2", 70, 90)):
+        builder.call(name, start, end, hlo_op=name, device_ordinal=0)
+
+    metrics = builder.measure()
+
+    assert metrics.value("python_in_step_fraction") == pytest.approx(0.4)
+    assert metrics.value("loop_python_fraction") == pytest.approx(0.1)
+    assert metrics.fact("python_in_step_op") == "pure_callback.1"
+
+
+def test_a_step_without_callbacks_calls_no_python() -> None:
+    metrics = trace().step(0, 100).busy("GPU:0", (0, 30)).measure()
+
+    assert metrics.value("python_in_step_fraction") == 0
+    assert metrics.fact("python_in_step_op") is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.trace_builder import trace
+from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.capture import _dropped
 from tfadvisor.timeline.memory import blocks_on_memory
@@ -132,3 +132,65 @@ def test_names_of_loss_scaling_in_frames_are_none() -> None:
     builder = trace().step(0, 100).busy("GPU:0", (0, 90)).call("$loss_scale.py:3 update", 10, 20)
 
     assert builder.call("a/LossScale/cond:If", 30, 40).timeline().calls.loss_scaling == 1
+
+
+def looping(*calls: tuple[str, float, float], marked: bool = True, inside: str = "") -> TraceBuilder:
+    """Four turns of 100 µs of a loop that calls these, (name, begin, end) in the turn, and dispatches at 50 of each.
+
+    inside: what the first call itself calls, half its length.
+    """
+    builder = trace().call("$train.py:3 train", 0, 400)
+    for at in (0, 100, 200, 300):
+        if marked:
+            builder.step(at, at + 100)
+        builder.call("PjitFunction(step)", at + 50, at + 55)
+        for name, begin, end in calls:
+            builder.call(name, at + begin, at + end)
+        if inside:
+            begin, end = calls[0][1:]
+            builder.call(inside, at + begin + 1, at + (begin + end) / 2)
+        builder.busy("GPU:0", (at + 60, at + 70))
+    return builder
+
+
+def loading_and_host(builder: TraceBuilder) -> tuple[float, float]:
+    metrics = builder.measure()
+    return metrics.value("input_bound_fraction") or 0.0, metrics.value("host_fraction") or 0.0
+
+
+def test_work_before_each_dispatch_makes_the_next_batch_whatever_it_is_called() -> None:
+    """30 of 100 µs in rides() before the dispatch; the other 55 without device work stay the loop's own Python."""
+    loading, host = loading_and_host(looping(("$train.py:9 rides", 10, 40)))
+
+    assert loading == pytest.approx(0.30)
+    assert host == pytest.approx(0.55)
+
+
+def test_work_after_the_dispatch_is_none_of_the_next_batch() -> None:
+    assert loading_and_host(looping(("$train.py:9 rides", 75, 95)))[0] == 0
+
+
+def test_work_that_reads_the_devices_values_depends_on_the_step_before() -> None:
+    assert loading_and_host(looping(("$train.py:9 report", 10, 40), inside="$array.py:298 __float__"))[0] == 0
+
+
+def test_work_that_dispatches_is_not_the_hosts_alone() -> None:
+    assert loading_and_host(looping(("$train.py:9 warm", 10, 40), inside="PjitFunction(mean)"))[0] == 0
+
+
+def test_the_next_of_an_iterator_is_a_batch_wherever_the_loop_asks_for_it() -> None:
+    assert loading_and_host(looping(("$builtins next", 75, 95)))[0] == pytest.approx(0.2)
+
+
+def test_work_that_is_not_in_every_step_makes_no_batch() -> None:
+    builder = looping().call("$train.py:9 validate", 10, 40)
+
+    assert loading_and_host(builder)[0] == 0
+
+
+def test_without_markers_the_order_of_call_and_dispatch_tells() -> None:
+    loading = looping(("$train.py:9 ask", 10, 45), marked=False).measure()
+    reporting = looping(("$train.py:9 ask", 71, 95), marked=False).measure()
+
+    assert (loading.value("input_bound_fraction") or 0.0) > 0.2
+    assert not reporting.value("input_bound_fraction")

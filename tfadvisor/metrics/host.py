@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, counted_ps, needs_device
+from tfadvisor.metrics.steady import accelerators, counted_hosts, counted_ps, needs_device, needs_steps, share
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.frames import FrameShare
 from tfadvisor.timeline.model import TimeClass
@@ -65,6 +65,42 @@ def host_op_types(question: Question) -> str:
     if not time:
         raise MetricAbsent("no op runs on the host")
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])
+
+
+@metric(
+    "python_in_step_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which no device works while the compiled step is inside a Python function that it calls: "
+    "tf.py_function, tf.numpy_function, jax.pure_callback and their kin. It is part of host_fraction.",
+)
+def python_in_step_fraction(question: Question) -> float:
+    """0 for a step that calls none."""
+    needs_device(question.run)
+    needs_steps(question.run)
+    hosts = counted_hosts(question.run)
+    called = sum(host.step_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    return min(called, share(question, TimeClass.HOST))
+
+
+@fact("python_in_step_op", about="The op by which the compiled step calls Python.")
+def python_in_step_op(question: Question) -> str:
+    """`EagerPyFunc`, `pure_callback`."""
+    found = [host.calls.python_op for host in question.run.hosts if host.calls.python_op and host.step_python_ps]
+    if not found:
+        raise MetricAbsent("the compiled step calls no Python")
+    return found[0]
+
+
+@metric(
+    "loop_python_fraction",
+    unit=Unit.FRACTION,
+    about="host_fraction without what python_in_step_fraction counts: Python of the training loop itself.",
+)
+def loop_python_fraction(question: Question) -> float:
+    """Never below 0."""
+    hosts = counted_hosts(question.run)
+    called = sum(host.step_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    return max(share(question, TimeClass.HOST) - called, 0.0)
 
 
 @metric(

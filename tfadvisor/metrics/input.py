@@ -7,7 +7,7 @@ from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.frames import FrameShare
 from tfadvisor.timeline.input_pipeline import InputPipeline, InputStage
 from tfadvisor.timeline.model import TimeClass
-from tfadvisor.units import PS_PER_MS, Unit, duration
+from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
 
 _SOURCES = (
     "TFRecord",
@@ -19,6 +19,11 @@ _SOURCES = (
     "ArrayRecord",
     "Parquet",
 )
+_FILES = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable")
+_MANY_FILES = 4
+_SHORT_CALL_PS = 100 * PS_PER_US
+"""A user function that takes no longer is mostly the cost of calling it."""
+_BURSTS = 0.1
 _NO_PIPELINE = "the trace shows no tf.data pipeline"
 
 
@@ -50,14 +55,14 @@ def input_stage_ms_per_step(question: Question) -> float:
 @metric(
     "input_stage_calls_per_step",
     unit=Unit.COUNT,
-    about="How often a step calls the slowest tf.data stage.",
+    about="How often a step calls the slowest tf.data stage; of a map with its batch, on how many elements it works.",
 )
 def input_stage_calls_per_step(question: Question) -> float:
     """A mean over the steps looked at."""
     pipeline, stage = _slowest(question)
     if not pipeline.steps:
         raise MetricAbsent("the trace holds no counted step")
-    return stage.calls / pipeline.steps
+    return _elements(pipeline, stage) / pipeline.steps
 
 
 @metric(
@@ -110,23 +115,104 @@ def input_stage_path(question: Question) -> str:
 
 @fact("input_stage_fault", about="Which edit the slowest tf.data stage calls for.")
 def input_stage_fault(question: Question) -> str:
-    """python-function, sequential-map, per-element-map, source, generator, parallel-map, batch or other."""
+    """python-function, sequential-map, per-element-map, parallel-map, generator, source, small-files, shuffle-refill, batch
+    or other.
+    """
     pipeline, stage = _slowest(question)
-    if stage.kind.startswith(("Generator", "FlatMap")) and _any_python(pipeline):
-        return "generator"
-    if stage.python:
-        return "python-function"
+    kind = stage.kind
+    many_files = _files(pipeline) >= _MANY_FILES * max(pipeline.steps, 1)
+    causes = (
+        ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
+        ("generator", kind.startswith(("Generator", "FlatMap")) and _any_python(pipeline)),
+        ("python-function", stage.python),
+        ("per-element-map", _works_on_elements(pipeline, stage)),
+        ("sequential-map", kind == "Map"),
+        ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
+        ("small-files", many_files and kind.startswith((*_SOURCES, "FlatMap"))),
+        ("source", kind.startswith(_SOURCES)),
+        ("batch", "Batch" in kind),
+    )
+    return next((cause for cause, holds in causes if holds), "other")
+
+
+def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
+    """Whether a map before the batch would do better on whole batches: sequential, or of calls that are mostly calling."""
     if stage.kind == "Map":
-        return "per-element-map" if _feeds_a_batch(pipeline, stage) else "sequential-map"
-    if stage.kind.startswith(("ParallelMap", "MapAndBatch")):
-        return "parallel-map"
-    if stage.kind.startswith(_SOURCES):
-        return "source"
-    return "batch" if "Batch" in stage.kind else "other"
+        return _feeds_a_batch(pipeline, stage)
+    is_short = stage.busy_ps < _SHORT_CALL_PS * _elements(pipeline, stage)
+    if stage.kind.startswith("MapAndBatch"):
+        return is_short
+    return stage.kind.startswith("ParallelMap") and is_short and _feeds_a_batch(pipeline, stage)
 
 
 def _any_python(pipeline: InputPipeline) -> bool:
     return any(stage.python for stage in pipeline.stages)
+
+
+def _comes_in_bursts(question: Question, pipeline: InputPipeline, slowest: InputStage) -> bool:
+    """Whether the pipeline would be fast enough, did a shuffle not make batches wait until its buffer is full again."""
+    filled = _refilling_ps(pipeline)
+    if filled < _BURSTS * pipeline.window_ps:
+        return False
+    return slowest.wall_ps < (1 - share(question, TimeClass.INPUT)) * pipeline.window_ps
+
+
+def _refilling_ps(pipeline: InputPipeline) -> int:
+    return max((stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0)
+
+
+def _files(pipeline: InputPipeline) -> int:
+    """How many files the sources come to the end of: each is asked once more than it has elements to give."""
+    calls = {stage.path: stage.calls for stage in pipeline.stages}
+    return sum(
+        max(stage.calls - calls.get(stage.path.rpartition("::")[0], stage.calls), 0)
+        for stage in pipeline.stages
+        if stage.kind.startswith(_FILES)
+    )
+
+
+@metric(
+    "input_files_per_step",
+    unit=Unit.COUNT,
+    about="Files that the tf.data pipeline reads to their end in a step, by how much more often their readers are asked than "
+    "give an element.",
+)
+def input_files_per_step(question: Question) -> float:
+    """Of readers inside a FlatMap or an interleave, as each list of files has."""
+    pipeline = _pipeline(question)
+    if not pipeline.steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return _files(pipeline) / pipeline.steps
+
+
+@metric(
+    "input_refill_fraction",
+    unit=Unit.FRACTION,
+    about="Share of the counted steps' time that filling the buffer of a shuffle anew takes, a batch waiting for all of it.",
+)
+def input_refill_fraction(question: Question) -> float:
+    """0 without a shuffle; one that is filled only once is not filled anew."""
+    pipeline = _pipeline(question)
+    return min(_refilling_ps(pipeline) / pipeline.window_ps, 1.0) if pipeline.window_ps else 0.0
+
+
+@metric(
+    "input_refills",
+    unit=Unit.COUNT,
+    about="How often the buffer of a shuffle is filled in the counted steps.",
+)
+def input_refills(question: Question) -> float:
+    """Of the shuffle that takes most time for it."""
+    stages = _pipeline(question).stages
+    return float(max(stages, key=lambda stage: stage.filling_ps).fills)
+
+
+def _elements(pipeline: InputPipeline, stage: InputStage) -> int:
+    """How many elements a stage works on. tf.data makes one stage of a map and the batch behind it."""
+    if not stage.kind.startswith("MapAndBatch"):
+        return stage.calls
+    before = [one.calls for one in pipeline.stages if one.path.rpartition("::")[0] == stage.path]
+    return max(before, default=stage.calls)
 
 
 def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:

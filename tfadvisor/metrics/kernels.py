@@ -51,6 +51,13 @@ _COPY_STEMS = ("copy", "copy_fusion", "loop_copy_fusion", "wrapped_copy", "input
 _ELEMENTWISE = ("_gpu_dt_", "eigenmetakernel", "elementwise", "biasnhwc", "biasnchw", "unary_", "binary_")
 _NOT_ELEMENTWISE = ("reduc", "sort", "random", "philox", "rng", "pool", "softmax", "norm", "argm", "scatter")
 _GENERATED = ("loop_", "wrapped_")
+_ELEMENTWISE_OPCODES = frozenset(
+    """
+    abs add and atan2 cbrt ceil clamp compare convert cosine divide erf exponential exponential-minus-one floor is-finite log
+    log-plus-one logistic maximum minimum multiply negate not or power remainder round-nearest-afz round-nearest-even rsqrt
+    select sign sine sqrt subtract tan tanh xor
+    """.split()
+)
 _POOLING = ("pool",)
 
 
@@ -94,10 +101,13 @@ def _by_kind(question: Question) -> Mapping[Kind, list[HotOp]]:
     return found
 
 
-def of_step_time(question: Question, chosen: list[HotOp]) -> float:
-    """The share of step time that these of the hottest ops take: their share of the compute time, of that in the steps."""
+def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None = None) -> float:
+    """The share of step time that these of the hottest ops take: their share of the compute time, of that in the steps.
+
+    among: the hottest ops, those of the first GPU by default.
+    """
     total = sum(one.total_ps for one in chosen)
-    return total / hottest_ops(question).compute_ps * share(question, TimeClass.COMPUTE)
+    return total / (among or hottest_ops(question)).compute_ps * share(question, TimeClass.COMPUTE)
 
 
 def place_of(chosen: list[HotOp]) -> str:
@@ -141,9 +151,41 @@ _register(Kind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxim
 _register(Kind.GATHER, "gather", "gathers: rows picked out of a tensor by index")
 _register(Kind.UPDATE, "slice_copy", "kernels that copy a slice into or out of a larger buffer (dynamic slices)")
 _register(Kind.CONCATENATE, "concatenation", "kernels that concatenate or split tensors")
-_register(
-    Kind.ELEMENTWISE, "elementwise", "elementwise kernels: what XLA, MLIR and Eigen generate, reductions left out"
+
+
+@once
+def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
+    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO tells which they are."""
+    host = next((host for host in question.run.hosts if host.devices), None)
+    if host is None or host.devices[0].kind != "cpu":
+        return _by_kind(question)[Kind.ELEMENTWISE], hottest_ops(question)
+    if host.hot_ops is None or not any(one.known is not None for one in host.hot_ops.ops):
+        raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
+    known = [one for one in host.hot_ops.ops if one.known is not None and not one.known.products]
+    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.hot_ops
+
+
+@metric(
+    "elementwise_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in elementwise kernels: what XLA, MLIR and Eigen generate, reductions left out. On a CPU those "
+    "ops whose HLO ends in an elementwise op.",
 )
+def elementwise_fraction(question: Question) -> float:
+    """Of the first device."""
+    return of_step_time(question, *_elementwise(question))
+
+
+@fact("elementwise_op", about="The op that takes most time of what elementwise_fraction counts.")
+def elementwise_op(question: Question) -> str:
+    """`loop_add_fusion`."""
+    return name_of(_elementwise(question)[0])
+
+
+@fact("elementwise_place", about="elementwise_op with its place in the user's program.")
+def elementwise_place(question: Question) -> str:
+    """`loop_add_fusion (model.py:42)`."""
+    return place_of(_elementwise(question)[0])
 
 
 @metric(

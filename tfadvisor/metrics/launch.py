@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
 from tfadvisor.lean_numpy import distinct, is_in, median, percentile
+from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_device, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_device, needs_steps, share
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import DeviceSummary, OpTable
 from tfadvisor.timeline.host_names import op_type
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.kernel_names import short_name
+from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_US, Unit
 
 _NUMBERED = re.compile(r"[._]\d+$")
+_HUNDREDS = 200
+_SHORT_PS = 100 * PS_PER_US
+_PRODUCTS = ("MatMul", "Conv", "Einsum")
 
 
 @metric(
@@ -80,6 +86,78 @@ def graph_launches_per_step(question: Question) -> float:
     """A mean."""
     needs_steps(question.run)
     return sum(device.launches.graphs for _, device in gpus(question.run)) / max(device_steps(question.run), 1)
+
+
+@metric(
+    "launch_between_kernels_fraction",
+    unit=Unit.FRACTION,
+    about="The part of kernel_launch_gap_fraction that lies in gaps of less than 100 µs: the way from one kernel to the launch "
+    "of the next. Longer ones are the dispatch of a whole function.",
+)
+def launch_between_kernels_fraction(question: Question) -> float:
+    """Mean over the devices."""
+    needs_device(question.run)
+    short = total = 0
+    for host in counted_hosts(question.run):
+        counted = host.takes_part & host.steps.steady()[None, :]
+        short += int(host.short_launch_ps[counted].sum())
+        total += int(host.breakdown[counted].sum())
+    if not total:
+        raise MetricAbsent("the trace holds no step")
+    return short / total
+
+
+@metric(
+    "repeated_op_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in short TensorFlow ops of which a step runs hundreds: types that run at least 200 times a step "
+    "and device for less than 100 µs each, products and convolutions left out. As a share of all op time, of the time in "
+    "which a device computes.",
+)
+def repeated_op_fraction(question: Question) -> float:
+    """0 for programs of XLA, whose loops repeat one op by their nature."""
+    needs_steps(question.run)
+    every = sum(ps for _, ps in _by_type(question).values())
+    repeated = sum(ps for _, ps in _repeated(question).values())
+    return repeated / every * share(question, TimeClass.COMPUTE) if every else 0.0
+
+
+@once
+def _by_type(question: Question) -> Mapping[str, tuple[int, int]]:
+    """(number, ps) of each op type of the counted steps, over all devices."""
+    found: dict[str, tuple[int, int]] = {}
+    for host in counted_hosts(question.run):
+        for device in host.devices:
+            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+            columns = ops.name[rows].tolist(), ops.count[rows].tolist(), ops.total_ps[rows].tolist()
+            for row, many, ps in zip(*columns, strict=True):
+                kind = op_type(ops.names[row]) or short_name(_NUMBERED.sub("", ops.names[row]))
+                number, time = found.get(kind, (0, 0))
+                found[kind] = number + many, time + ps
+    return found
+
+
+def _repeated(question: Question) -> dict[str, tuple[int, int]]:
+    """The types of _by_type that repeated_op_fraction counts."""
+    types = {kind for device in _working(question) for name in device.ops.names if (kind := op_type(name))}
+    return {
+        kind: (number, ps)
+        for kind, (number, ps) in _by_type(question).items()
+        if number >= _HUNDREDS * device_steps(question.run)
+        and ps < _SHORT_PS * number
+        and kind in types
+        and not any(word in kind for word in _PRODUCTS)
+    }
+
+
+@metric(
+    "tiny_op_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time that ops cost by their number: kernel_launch_gap_fraction and repeated_op_fraction.",
+)
+def tiny_op_fraction(question: Question) -> float:
+    """They are about different times, so they add up to at most 1."""
+    return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
 
 
 @metric(
@@ -171,21 +249,26 @@ def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
 def most_frequent_op(question: Question) -> str:
     """`Mul, 1,200 times a step, 1.4 µs each`."""
     needs_steps(question.run)
-    number: dict[str, int] = {}
-    time: dict[str, int] = {}
-    for host in counted_hosts(question.run):
-        for device in host.devices:
-            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
-            columns = ops.name[rows].tolist(), ops.count[rows].tolist(), ops.total_ps[rows].tolist()
-            for row, many, ps in zip(*columns, strict=True):
-                kind = op_type(ops.names[row]) or short_name(_NUMBERED.sub("", ops.names[row]))
-                number[kind] = number.get(kind, 0) + many
-                time[kind] = time.get(kind, 0) + ps
-    if not number:
+    found = _by_type(question)
+    if not found:
         raise MetricAbsent("no op begins in a counted step")
-    top = max(number, key=lambda kind: number[kind])
-    per_step = number[top] / max(device_steps(question.run), 1)
-    return f"{top}, {per_step:,.0f} times a step, {time[top] / number[top] / PS_PER_US:.1f} µs each"
+    return _many_times(question, max(found, key=lambda kind: found[kind][0]))
+
+
+def _many_times(question: Question, kind: str) -> str:
+    number, ps = _by_type(question)[kind]
+    per_step = number / max(device_steps(question.run), 1)
+    return f"{kind}, {per_step:,.0f} times a step, {ps / number / PS_PER_US:.1f} µs each"
+
+
+@fact("repeated_op", about="The op type that takes most time of what repeated_op_fraction counts, with its number.")
+def repeated_op(question: Question) -> str:
+    """`StridedSliceGrad, 552 times a step, 28.4 µs each`."""
+    needs_device(question.run)
+    found = _repeated(question)
+    if not found:
+        raise MetricAbsent("no type of op runs hundreds of times a step")
+    return _many_times(question, max(found, key=lambda kind: found[kind][1]))
 
 
 @fact("compiler", about="Whether XLA compiled what the devices run.")

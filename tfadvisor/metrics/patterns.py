@@ -165,6 +165,20 @@ def scatter_loop_fraction(question: Question) -> float:
     return min(time, 1.0) * share(question, TimeClass.COMPUTE) + number * launching
 
 
+@metric(
+    "looped_matrix_free_share",
+    unit=Unit.FRACTION,
+    about="Share of the time of the hottest ops inside while loops that multiplies no matrices, by the trace's HLO.",
+)
+def looped_matrix_free_share(question: Question) -> float:
+    """Small in a scan over layers or over the time steps of a recurrent network."""
+    looped = _looped(question)
+    total = sum(one.total_ps for one in looped)
+    if not total:
+        raise MetricAbsent("no while loop runs any of the hottest ops")
+    return 1 - sum(one.total_ps for one in looped if kind_of(one) is Kind.MATRIX) / total
+
+
 @fact("scatter_loop_place", about="The update inside such a loop with its place in the user's program.")
 def scatter_loop_place(question: Question) -> str:
     """`loop_dynamic_update_slice_fusion (model.py:42)`."""

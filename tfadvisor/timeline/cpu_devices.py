@@ -13,7 +13,7 @@ from tfadvisor.timeline.calls import calls_of_module
 from tfadvisor.timeline.classes import DeviceClass, HostClass
 from tfadvisor.timeline.collective_names import tensorflow_collective
 from tfadvisor.timeline.device_names import hlo_class, is_control_flow
-from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
+from tfadvisor.timeline.host_names import op_type, runs_python
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.program_collectives import collectives_by_name
@@ -107,9 +107,11 @@ def _joined(parts: list[Int64Array]) -> Int64Array:
 
 
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
-    """(positions of XLA CPU thunks, their device ordinals)."""
+    """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
     position = threads.positions(trace.stat("hlo_op").event)
     position = distinct(position[position >= 0])
+    python = [row for row in distinct(threads.row[position]).tolist() if runs_python(threads.names[row])]
+    position = position[~is_in(threads.row[position], python)]
     ordinal = np.zeros(len(threads), np.int64)
     where, value = threads.integers(trace.stat("device_ordinal"))
     ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
@@ -121,8 +123,7 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     ops = threads.everywhere(HostClass.OP)
     ops = ops[~pipeline_work[ops]]
     rows = distinct(threads.row[ops])
-    host_only = np.array([row for row in rows.tolist() if op_type(threads.names[row]) in PYTHON_OPS], np.int64)
-    ops = ops[~is_in(threads.row[ops], host_only)]
+    ops = ops[~is_in(threads.row[ops], [row for row in rows.tolist() if runs_python(threads.names[row])])]
     kernels, _ = eager_kernels(threads)
     return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
 

@@ -11,7 +11,8 @@ from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.timeline.calls import dispatches
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.cpu_devices import eager_kernels
-from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
+from tfadvisor.timeline.frames import calls_before_dispatches
+from tfadvisor.timeline.host_names import PYTHON_OPS, op_type, runs_python
 from tfadvisor.timeline.intervals import (
     EMPTY,
     BoolArray,
@@ -69,20 +70,23 @@ def driving_thread(threads: Threads) -> int:
 def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostActivity:
     """What the driving thread does; where it waits, what other threads do that it may be waiting for."""
     pending = _pending(threads, steps.thread, pipeline)
+    step_python = _step_python(threads, pipeline)
     if steps.thread < 0:
-        return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending)
+        return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending, step_python)
     thread = threads.threads[steps.thread]
-    state, starts, ends = _states(trace, threads, thread)
+    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
     lo, hi, who = innermost(starts, ends)
     held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in (_INPUT, _COMPILE, _LAUNCH, _WAIT)}
     known = union(starts, ends)
     launch = union_of(held[_LAUNCH], difference(_eager_pauses(threads, thread, steps), known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
-    return HostActivity(held[_COMPILE], held[_INPUT], launch, held[_WAIT], present, *pending)
+    return HostActivity(held[_COMPILE], held[_INPUT], launch, held[_WAIT], present, *pending, step_python)
 
 
-def _states(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
-    """(state, start, end) of a thread's known events, sorted for nesting.
+def _states(
+    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array
+) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
+    """(state, start, end) of a thread's known events, sorted for nesting. loading: positions of calls that load.
 
     A dispatch inside loading or compiling belongs to it. A dispatch that mostly compiles is compiling throughout.
     """
@@ -93,6 +97,7 @@ def _states(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[npt.NDA
     _mark_function_calls(trace, threads, thread, state_of)
     _, waits = eager_kernels(threads)
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
+    state_of[loading - thread.lo] = _INPUT
     known = np.flatnonzero((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
@@ -173,17 +178,29 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Interv
     return compiling, waiting, difference(launching, union_of(compiling, waiting)), running_python
 
 
+def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
+    """Where a compiled step calls Python, on any thread."""
+    rows = [row for row, name in enumerate(threads.names) if runs_python(name)]
+    if not rows:
+        return EMPTY
+    python = np.flatnonzero(is_in(threads.row, rows))
+    python = python[~pipeline[python]]
+    return union(threads.start[python], threads.end[python])
+
+
 def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
     """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for.
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
-    run, and the driving thread is the one that waits.
+    run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
     """
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
     host = difference(activity.present, own)
-    locked_out = intersection(union_of(activity.launch, host), activity.pipeline_python)
+    called = difference(activity.step_python, union_of(activity.compile, activity.input))
+    launch, host = difference(activity.launch, called), union_of(host, called)
+    locked_out = intersection(union_of(launch, host), activity.pipeline_python)
     own_input = union_of(activity.input, locked_out)
-    own_launch, host = difference(activity.launch, locked_out), difference(host, locked_out)
+    own_launch, host = difference(launch, locked_out), difference(host, locked_out)
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
         "compile": union_of(activity.compile, difference(activity.pending_compile, busy_elsewhere)),

@@ -6,14 +6,18 @@ import numpy as np
 
 from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import record
+from tfadvisor.timeline.calls import dispatches
+from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.frame_names import frame_place
-from tfadvisor.timeline.intervals import Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.nesting import parents
 from tfadvisor.timeline.threads import Threads
 
 _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01
+_MOST_STEPS = 0.5
+_NEXT = "$builtins next"
 
 
 @record
@@ -41,21 +45,11 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer."""
     if steps.thread < 0 or not steps.steady().any():
         return ()
-    thread = threads.threads[steps.thread]
-    frame_rows = np.array([name.startswith("$") for name in threads.names], np.bool_)
-    frames = np.flatnonzero(frame_rows[threads.row[thread.lo : thread.hi]]) + thread.lo
     steady = steps.steady()
-    lo, hi = int(steps.starts[steady].min()), int(steps.ends[steady].max())
-    around = (threads.start[frames] <= lo) & (threads.end[frames] >= min(hi, int(steps.span_ends[steady].max())))
-    inside = (threads.end[frames] > lo) & (threads.start[frames] < hi)
-    frames = frames[around | inside][:_MOST_FRAMES]
+    frames, parent, called = _loop(threads, steps, steady)
     if not len(frames):
         return ()
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
-    parent = parents(start, end)
-    around = (start <= lo) & (end >= min(hi, int(steps.span_ends[steady].max())))
-    loop = int(np.flatnonzero(around)[-1]) if around.any() else -1
-    called = np.flatnonzero((parent == loop) & ~around & (end > start))
     windows = union(steps.starts[steady], steps.ends[steady])
     cost = host.within(start[called], end[called]) + loading.within(start[called], end[called])
     counted = windows.contains(start[called])
@@ -80,6 +74,59 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
             )
         )
     return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
+
+
+def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(positions of the driving thread's frames around and inside those steps, the parent of each among them, which of
+    them the frame calls that encloses these steps). before: ps before the first step that are looked at too."""
+    thread = threads.threads[steps.thread]
+    frame_rows = np.array([name.startswith("$") for name in threads.names], np.bool_)
+    frames = np.flatnonzero(frame_rows[threads.row[thread.lo : thread.hi]]) + thread.lo
+    lo, hi = int(steps.starts[of].min()), int(steps.ends[of].max())
+    last = min(hi, int(steps.span_ends[of].max()))
+    around = (threads.start[frames] <= lo) & (threads.end[frames] >= last)
+    inside = (threads.end[frames] > lo - before) & (threads.start[frames] < hi)
+    frames = frames[around | inside][:_MOST_FRAMES]
+    start, end = threads.start[frames], threads.end[frames]
+    parent = parents(start, end)
+    around = (start <= lo) & (end >= last)
+    loop = int(np.flatnonzero(around)[-1]) if around.any() else -1
+    return frames, parent, np.flatnonzero((parent == loop) & ~around & (end > start))
+
+
+def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
+    """Positions of calls of the training loop whose work could be done ahead: what loads or makes the next batch.
+
+    Such a function is called before the step is dispatched, from the first step of the trace to the last, and it neither
+    dispatches nor waits for a device, so that it cannot depend on the step before it. `next(iterator)` need not be the
+    first.
+    """
+    if steps.thread < 0 or not len(steps):
+        return np.empty(0, np.int64)
+    longest = int((steps.ends - steps.starts).max())  # found without markers, a step begins with its dispatch
+    frames, _, called = _loop(threads, steps, np.ones(len(steps), np.bool_), before=longest)
+    thread = threads.threads[steps.thread]
+    dispatched = dispatches(threads, thread)
+    if not len(called) or not len(dispatched):
+        return np.empty(0, np.int64)
+    calls = frames[called]
+    begun, ended = threads.start[dispatched], threads.end[dispatched]
+    waits = threads.of(thread, HostClass.WAIT)
+    row, found = threads.row[calls], []
+    for used in distinct(row).tolist():
+        mine = calls[row == used]
+        start, end = threads.start[mine], threads.end[mine]
+        busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
+        first, last = int(start[0]), int(end[-1])
+        ahead = first < int(begun[0]) and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
+        if not busy.any() and (ahead or threads.names[used] == _NEXT):
+            found.append(mine)
+    return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> BoolArray:
+    """For each stretch of time whether one of the moments (ascending) lies in it."""
+    return np.asarray(np.searchsorted(moments, end) > np.searchsorted(moments, start), np.bool_)
 
 
 def _inner(

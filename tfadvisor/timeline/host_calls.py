@@ -7,6 +7,7 @@ import numpy as np
 from tfadvisor.lean_numpy import is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import HostClass
+from tfadvisor.timeline.host_names import op_type, runs_python
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.memory import blocks_on_memory
 from tfadvisor.timeline.model import Steps
@@ -22,19 +23,22 @@ _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 class HostCalls:
     """Of the counted steps. waits: how often the driving thread blocks. synchronises: calls of the driver that wait for a
     stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
-    of a loss scale.
+    of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none.
     """
 
     waits: int = 0
     synchronises: int = 0
     synchronise_ps: int = 0
     loss_scaling: int = 0
+    python_op: str = ""
 
 
 def host_calls(threads: Threads, steps: Steps, waits: Intervals) -> HostCalls:
     """By name, each distinct one looked at once. waits: of the driving thread."""
-    synchronising, scaling = [], []
+    synchronising, scaling, python = [], [], ""
     for row, name in enumerate(threads.names):
+        if not python and runs_python(name):
+            python = op_type(name) or name
         if name.endswith(_SYNCHRONISING):
             synchronising.append(row)
         elif "cal" in name and any(word in name.lower() for word in _LOSS_SCALING):
@@ -45,6 +49,7 @@ def host_calls(threads: Threads, steps: Steps, waits: Intervals) -> HostCalls:
         synchronises=len(synchronises),
         synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
+        python_op=python,
     )
 
 

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 """TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
 
+_PYTHON_THUNK = re.compile(
+    r"^(?:pure_callback|io_callback|debug_callback|python_callback|xla(?:_ffi)?_(?:partitioned_)?python_(?:cpu|gpu)_callback)"
+    r"(?:[._]\d+)*$"
+)
+"""XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
 # Ops that run other ops; their events cover their children's time or nothing at all.
@@ -151,6 +156,11 @@ def op_type(name: str) -> str | None:
     """`dense/MatMul:MatMul` -> `MatMul`; None for a name that is no TensorFlow op."""
     match = _OP.match(name)
     return match.group(1) if match else None
+
+
+def runs_python(name: str) -> bool:
+    """Whether an op of a compiled program calls Python and holds Python's lock meanwhile."""
+    return op_type(name) in PYTHON_OPS or _PYTHON_THUNK.match(name) is not None
 
 
 def _pipeline_class(name: str) -> HostClass | None:

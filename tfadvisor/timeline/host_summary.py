@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfadvisor.record import record
+from tfadvisor.timeline.breakdown import classes_of_time
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.compiles import Compiled
 from tfadvisor.timeline.device_summary import DeviceSummary, summarize_device
@@ -16,9 +18,9 @@ from tfadvisor.timeline.host_calls import HostCalls
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.hot_ops import HotOps, hot_ops
 from tfadvisor.timeline.input_pipeline import InputPipeline
-from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
+from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, intersection, union_of
 from tfadvisor.timeline.memory import DeviceMemory
-from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.model import Device, Steps, TimeClass
 from tfadvisor.timeline.placement import HostOps
 from tfadvisor.timeline.step_windows import in_counted_steps
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from tfadvisor.timeline.program_patterns import ProgramPatterns
     from tfadvisor.timeline.step_picture import StepPicture
+_SHORT_PS = 100_000_000
 
 
 @record
@@ -37,10 +40,12 @@ class HostSummary:
     steps), False where a device did nothing in a step that others worked in. gaps: time without device work around each
     boundary between two counted steps, ps. dispatched: programs and ops that the driving thread dispatched in the
     counted steps, -1 when no thread dispatches any by name. waited_ps: how long it blocked in them. synchronising_ps: idle
-    time in which it did, shape (active devices, steps). concurrency: summed device work over the time in which any device
+    time in which it did, shape (active devices, steps); short_launch_ps: time of the breakdown's class `launch` in pieces
+    shorter than 100 µs, likewise. concurrency: summed device work over the time in which any device
     works. frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data. memory_calls: of
     the driver's allocation in the counted steps. pictures: only where they were asked for. allocating_ps: time of the
-    counted steps in which no device works and a thread allocates. patterns: of the first device's hottest program, None
+    counted steps in which no device works and a thread allocates; step_python_ps: the same while the compiled step is in
+    Python. patterns: of the first device's hottest program, None
     on a CPU and without HLO.
     """
 
@@ -57,6 +62,7 @@ class HostSummary:
     dispatched: int
     waited_ps: int
     synchronising_ps: npt.NDArray[np.int64]
+    short_launch_ps: npt.NDArray[np.int64]
     concurrency: float
     capture: Capture
     pipeline: InputPipeline | None
@@ -68,6 +74,7 @@ class HostSummary:
     pictures: tuple[StepPicture, ...] = ()
     calls: HostCalls = HostCalls()
     allocating_ps: int = 0
+    step_python_ps: int = 0
     patterns: ProgramPatterns | None = None
 
 
@@ -95,6 +102,7 @@ def summarize(host: HostTimeline) -> HostSummary:
         dispatched=int(in_counted_steps(host.dispatch_starts, steps).sum()) if len(host.dispatch_starts) else -1,
         waited_ps=int(host.activity.wait.within(lo, hi).sum()),
         synchronising_ps=_synchronising(host, busy),
+        short_launch_ps=_short_launches(host, devices),
         concurrency=works / any_works if any_works else 0.0,
         capture=host.capture,
         pipeline=host.pipeline,
@@ -105,9 +113,28 @@ def summarize(host: HostTimeline) -> HostSummary:
         memory_calls=host.memory_calls,
         calls=host.calls,
         allocating_ps=int(difference(host.allocating, together).within(lo, hi).sum()) if len(host.allocating) else 0,
+        step_python_ps=_called_python(host, together, lo, hi),
         patterns=_patterns(summaries, host),
         pictures=host.pictures,
     )
+
+
+def _called_python(host: HostTimeline, works: Intervals, lo: Int64Array, hi: Int64Array) -> int:
+    if not len(host.activity.step_python):
+        return 0
+    alone = intersection(host_classes_of_time(host.activity)["host"], host.activity.step_python)
+    return int(difference(alone, works).within(lo, hi).sum())
+
+
+def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArray[np.int64]:
+    classes = host_classes_of_time(host.activity)
+    rows = []
+    every: Sequence[Device | None] = devices or [None]
+    for device in every:
+        launch = classes_of_time(device, classes)[TimeClass.LAUNCH]
+        short = launch.ends - launch.starts < _SHORT_PS
+        rows.append(Intervals(launch.starts[short], launch.ends[short]).within(host.steps.starts, host.steps.ends))
+    return np.stack(rows)
 
 
 def _patterns(devices: tuple[DeviceSummary, ...], host: HostTimeline) -> ProgramPatterns | None:

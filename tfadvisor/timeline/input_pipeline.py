@@ -20,6 +20,8 @@ _MOST_EVENTS = 2_000_000
 _ELEMENT_INDEX = re.compile(r"\[\d+\]")
 _OP_VERSION = re.compile(r"V\d+$")
 _WAITING_KINDS = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
+_FILLS = ("Shuffle",)
+_MANY = 16
 _HIDDEN = frozenset(
     {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
 )
@@ -31,7 +33,8 @@ class InputStage:
 
     busy_ps: its own work, that of the stages before it taken off, and that of its user function added even where it ran
     on other threads. parallelism: how many calls it works on at once. settings: what the trace says of it. python: its
-    function runs Python.
+    function runs Python. filling_ps, fills: of its calls that ask the stage before it for many elements, as a shuffle does
+    whose buffer is empty: how long they take with all before them, and how many they are.
     """
 
     path: str
@@ -42,6 +45,8 @@ class InputStage:
     parallelism: int
     settings: dict[str, Value]
     python: bool
+    filling_ps: int = 0
+    fills: int = 0
 
     @property
     def wall_ps(self) -> int:
@@ -83,13 +88,15 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
     busy: dict[str, int] = dict.fromkeys(path_of.values(), 0)
     calls: dict[str, int] = dict.fromkeys(path_of.values(), 0)
     python: set[str] = set()
+    filled: dict[str, tuple[int, int]] = {}
     functions = _Functions(trace, threads)
     for thread in threads.threads:
         mine = threads.of(thread, HostClass.DATASET, HostClass.CAPTURED)
         mine = mine[(threads.start[mine] >= lo) & (threads.start[mine] < hi)]
         if len(mine):
             _add_thread(threads, thread, mine, path_of, functions, busy, calls, python)
-    shown = _shown_stages(trace, path_of, busy, calls, python)
+            _add_fills(threads, mine, path_of, filled)
+    shown = _shown_stages(trace, path_of, busy, calls, python, filled)
     return InputPipeline(shown, hi - lo, count) if shown else None
 
 
@@ -154,6 +161,24 @@ def _add_thread(
         busy[path] += int(extra[mine].sum())
         if is_python[mine].any():
             python.add(path)
+
+
+def _add_fills(
+    threads: Threads, events: Int64Array, path_of: dict[int, str], filled: dict[str, tuple[int, int]]
+) -> None:
+    """Adds one thread's calls that fill a buffer: those around very many calls of the stage before."""
+    row = threads.row[events]
+    rows = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_FILLS)]
+    if not is_in(row, rows).any():
+        return
+    start, end = threads.start[events], threads.end[events]
+    parent = parents(start, end)
+    below = parent[is_in(row, list(path_of)) & (parent >= 0)]
+    asked = np.bincount(below, minlength=len(events))
+    for used in rows:
+        fills = np.flatnonzero((row == used) & (asked >= _MANY))
+        time, number = filled.get(path_of[used], (0, 0))
+        filled[path_of[used]] = time + int((end - start)[fills].sum()), number + len(fills)
 
 
 def _owning_stage(
@@ -238,7 +263,12 @@ class _Functions:
 
 
 def _shown_stages(
-    trace: HostTrace, path_of: dict[int, str], busy: dict[str, int], calls: dict[str, int], python: set[str]
+    trace: HostTrace,
+    path_of: dict[int, str],
+    busy: dict[str, int],
+    calls: dict[str, int],
+    python: set[str],
+    filled: dict[str, tuple[int, int]],
 ) -> tuple[InputStage, ...]:
     stages = []
     for path in sorted(busy, key=lambda path: (path.count("::"), path)):
@@ -257,6 +287,8 @@ def _shown_stages(
                 parallelism=int(parallelism) if isinstance(parallelism, int) and parallelism > 0 else 1,
                 settings={k: v for k, v in settings.items() if k not in ("id", "parent_id", "shapes", "types")},
                 python=path in python,
+                filling_ps=filled.get(path, (0, 0))[0],
+                fills=filled.get(path, (0, 0))[1],
             )
         )
     return tuple(stages)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfadvisor.lean_numpy import is_in
 from tfadvisor.record import record
-from tfadvisor.timeline.intervals import Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -169,3 +169,5 @@ class HostActivity:
     pending_launch: Intervals
     pipeline_python: Intervals
     """Where the input pipeline runs Python on another thread, and so may hold Python's lock."""
+    step_python: Intervals = EMPTY
+    """Where the step's compiled program calls Python, on whatever thread."""

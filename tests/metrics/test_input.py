@@ -1,0 +1,156 @@
+"""Which edit an input pipeline calls for, on pipelines that can be worked out on paper."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import TraceBuilder, trace
+
+ROOT = "Iterator::Root::Prefetch"
+approx = pytest.approx
+
+
+def waiting_steps(wait: float = 40) -> TraceBuilder:
+    """Four steps of 1,000 µs that wait this long for their batch and then compute to their end; the pipeline's thread."""
+    builder = trace()
+    for at in range(0, 4000, 1000):
+        builder.step(at, at + 1000).call("IteratorGetNext", at, at + wait).busy("GPU:0", (at + wait, at + 1000))
+    return builder.thread("tf_data_iterator_resource/1")
+
+
+def with_function(builder: TraceBuilder, at: float, run: float, number: int) -> TraceBuilder:
+    """A parallel map starts its function, which runs this long on another thread."""
+    builder.thread("tf_data_iterator_resource/1").call("ParallelMapProduce", at, at + 2)
+    builder.call("InstantiatedCapturedFunction::RunAsync", at + 0.5, at + 1, id=number)
+    return builder.thread("tf_data_private_threadpool/2").call(
+        "ExecutorState::Process", at + 1, at + 1 + run, id=number
+    )
+
+
+def mapped(run: float) -> TraceBuilder:
+    """Each step takes a batch of 8 elements; a parallel map in front of the batch runs its function this long for each."""
+    builder = waiting_steps(wait=500)
+    for step in range(4):
+        at = step * 1000
+        builder.thread("tf_data_iterator_resource/1").call(f"{ROOT}::BatchV2", at, at + 1)
+        for element in range(8):
+            start = at + 1 + element * 110
+            builder.thread("tf_data_iterator_resource/1").call(f"{ROOT}::BatchV2::ParallelMapV2", start, start + 1)
+            with_function(builder, start + 2, run, number=100 * step + element + 1)
+    return builder
+
+
+def test_a_parallel_map_of_short_calls_before_the_batch_works_element_by_element() -> None:
+    metrics = mapped(run=80).measure()
+
+    assert metrics.fact("input_stage_fault") == "per-element-map"
+    assert metrics.value("input_stage_calls_per_step") == 8
+
+
+def test_a_parallel_map_of_long_calls_has_much_to_do() -> None:
+    assert mapped(run=105).measure().fact("input_stage_fault") == "parallel-map"
+
+
+def test_of_a_map_fused_with_its_batch_the_elements_count() -> None:
+    """One call of the fused stage a step, which asks for eight elements and runs 8 · 60 µs of functions."""
+    builder = waiting_steps(wait=500)
+    for step in range(4):
+        at = step * 1000
+        builder.thread("tf_data_iterator_resource/1").call(f"{ROOT}::MapAndBatch", at, at + 2)
+        for element in range(8):
+            builder.call(f"{ROOT}::MapAndBatch::TensorSlice", at + 3 + element, at + 3.5 + element)
+        builder.call("MapAndBatchProduce", at + 20, at + 900)
+        for element in range(8):
+            number = 100 * step + element + 1
+            start = at + 21 + element * 100
+            builder.thread("tf_data_iterator_resource/1")
+            builder.call("InstantiatedCapturedFunction::RunAsync", start, start + 1, id=number)
+            builder.thread("tf_data_private_threadpool/2")
+            builder.call("ExecutorState::Process", start + 1, start + 60, id=number)
+    metrics = builder.measure()
+
+    assert metrics.fact("input_stage_fault") == "per-element-map"
+    assert metrics.value("input_stage_calls_per_step") == 8
+
+
+def reading(elements_of_a_file: int) -> TraceBuilder:
+    """24 elements a step out of files of so many each; a reader says once more that its file is at an end."""
+    builder = waiting_steps(wait=500)
+    for step in range(4):
+        at = float(step * 1000)
+        for element in range(24):
+            builder.call(f"{ROOT}::FlatMap", at, at + 20)
+            asked = 2 if element % elements_of_a_file == elements_of_a_file - 1 else 1
+            for _ in range(asked):
+                builder.call(f"{ROOT}::FlatMap::TFRecord", at + 1, at + 2)
+                at += 4
+            at += 20
+    return builder
+
+
+def test_a_file_for_each_element_is_many_small_files() -> None:
+    metrics = reading(elements_of_a_file=1).measure()
+
+    assert metrics.fact("input_stage_fault") == "small-files"
+    assert metrics.value("input_files_per_step") == 24
+
+
+def test_three_files_a_step_are_not_many() -> None:
+    metrics = reading(elements_of_a_file=8).measure()
+
+    assert metrics.value("input_files_per_step") == 3
+    assert metrics.fact("input_stage_fault") == "other"
+
+
+def test_readers_without_a_list_of_files_tell_nothing_of_them() -> None:
+    builder = waiting_steps().call(f"{ROOT}::TFRecord", 0, 30)
+
+    assert builder.measure().value("input_files_per_step") == 0
+
+
+def shuffled(fills: int, elements: int, wait: float) -> TraceBuilder:
+    """A shuffle that asks for so many elements, 10 µs each, in the first call of as many of the four steps."""
+    builder = waiting_steps(wait)
+    for step in range(4):
+        at = float(step * 1000)
+        asked = elements if step < fills else 1
+        builder.call(f"{ROOT}::BatchV2::Shuffle", at, at + 1 + 10 * asked)
+        for _ in range(asked):
+            builder.call(f"{ROOT}::BatchV2::Shuffle::Map", at + 0.5, at + 10.5)
+            at += 10
+    return builder
+
+
+def test_a_buffer_filled_twice_makes_batches_come_in_bursts() -> None:
+    """Two of four steps fill it with 30 elements of 10 µs: 602 of 4,000 µs, and the map's 620 would fit beside the rest."""
+    metrics = shuffled(fills=2, elements=30, wait=300).measure()
+
+    assert metrics.fact("input_stage_fault") == "shuffle-refill"
+    assert metrics.value("input_refill_fraction") == approx(602 / 4000)
+    assert metrics.value("input_refills") == 2
+
+
+def test_a_buffer_filled_once_is_not_filled_anew() -> None:
+    metrics = shuffled(fills=1, elements=90, wait=300).measure()
+
+    assert metrics.value("input_refill_fraction") == 0
+    assert metrics.fact("input_stage_fault") != "shuffle-refill"
+
+
+def test_a_few_elements_fill_no_buffer() -> None:
+    assert shuffled(fills=4, elements=15, wait=300).measure().value("input_refill_fraction") == 0
+
+
+def test_a_map_that_is_too_slow_on_average_is_the_cause_and_not_the_shuffle() -> None:
+    """The map's 2,400 µs do not fit beside the 400 µs that are no waiting."""
+    metrics = shuffled(fills=4, elements=60, wait=900).measure()
+
+    assert metrics.value("input_refill_fraction") == approx(2404 / 4000)
+    assert metrics.fact("input_stage_fault") == "sequential-map"
+
+
+def test_little_time_in_filling_makes_no_bursts() -> None:
+    """Two fills of 17 elements: 342 of 4,000 µs."""
+    metrics = shuffled(fills=2, elements=17, wait=300).measure()
+
+    assert metrics.value("input_refills") == 2
+    assert metrics.fact("input_stage_fault") != "shuffle-refill"
