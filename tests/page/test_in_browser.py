@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.browser import chromium, open_all, violations  # noqa: F401  (chromium: a fixture)
 from support.pages import enlarged, page_of, page_of_folder
 from support.trace_builder import trace
 
@@ -21,23 +19,10 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
-AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HOSTILE = '</script><img src=x onerror="window.broken=1"><b>{{x}}</b> \u202e&lt;'
 DESKTOP, TABLET, PHONE = ({"width": width, "height": 900} for width in (1440, 800, 360))
 
 OVERFLOWS = "one => one.scrollWidth > one.clientWidth"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    path = os.environ.get("TFADVISOR_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(f"no Chromium on this machine: none of {', '.join(BROWSERS)} is in PATH")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
-        yield browser
-        browser.close()
 
 
 class Opened:
@@ -61,7 +46,7 @@ class Opened:
 
 
 @pytest.fixture
-def opened(chromium: Any, request: pytest.FixtureRequest) -> Any:
+def opened(chromium: Any, request: pytest.FixtureRequest) -> Any:  # noqa: F811
     def open_(file: Path, hash_: str = "", **context: Any) -> Opened:
         one = Opened(chromium, file, hash_, **context)
         request.addfinalizer(one.context.close)
@@ -273,9 +258,7 @@ def test_the_causes_of_a_change_add_up_to_it_in_both_directions(opened: Any, rep
 def test_a_hostile_name_stays_text(opened: Any, reports: Path) -> None:
     one = opened(reports / "hostile.html")
     one.see_everything()
-    for summary in one.page.locator("summary").all():
-        if summary.locator("xpath=..").get_attribute("open") is None:
-            summary.click()
+    open_all(one.page)
 
     shown = one.page.locator("main").inner_text()
 
@@ -308,22 +291,11 @@ def test_the_theme_is_the_systems_until_another_is_chosen(opened: Any, reports: 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["two", "changed", "map"])
 def test_assistive_technology_finds_its_way(opened: Any, reports: Path, scheme: str, name: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: run `npm ci` in web/")
     one = opened(reports / f"{name}.html", color_scheme=scheme)
     one.see_everything()
-    for summary in one.page.locator("summary").all():
-        if summary.locator("xpath=..").get_attribute("open") is None:
-            summary.click()
-    one.page.evaluate(AXE.read_text(encoding="utf-8"))
+    open_all(one.page)
 
-    found = one.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-
-    assert [
-        (one["id"], one["impact"], [node["html"][:160] for node in one["nodes"][:3]])
-        for one in found
-        if one["impact"] in ("moderate", "serious", "critical")
-    ] == []
+    assert violations(one.page) == []
 
 
 def test_ops_are_searched_and_sorted(opened: Any, reports: Path) -> None:

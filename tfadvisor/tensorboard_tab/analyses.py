@@ -16,6 +16,8 @@ from tfadvisor.tensorboard_tab.listing import ListedRun
 
 _AT_ONCE = 2
 _REMEMBERED_FAILURES = 256
+_START = "import sys; sys.path[:] = {paths!r}; from tfadvisor.tensorboard_tab.worker import main; main()"
+"""Its modules come from where ours do, whatever the working directory holds."""
 _KILLED = {
     "cause": "could not be read: the process that read it was killed, most likely for lack of memory.",
     "remedy": "Close what else needs memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
@@ -115,11 +117,9 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
         "folder": folder,
         "processes": max((os.cpu_count() or 2) - 1, 1),
     }
-    # Its modules come from where ours do, whatever the working directory holds.
-    start = f"import sys; sys.path[:] = {sys.path!r}; from tfadvisor.tensorboard_tab.worker import main; main()"
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
-            [sys.executable, "-c", start],
+            [sys.executable, "-c", _START.format(paths=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,

@@ -1,0 +1,129 @@
+"""Each run is analysed once, in a process of its own that ends with its parent, and failures are told, not repeated."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.logdirs import add_broken_run, add_run
+
+import tfadvisor
+from tfadvisor.tensorboard_tab import analyses as module
+from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis
+from tfadvisor.tensorboard_tab.cache import Cache
+from tfadvisor.tensorboard_tab.listing import ListedRun, Listing
+
+
+def listed(logdir: Path) -> ListedRun:
+    return next(iter(Listing([("", logdir)]).current().values()))
+
+
+@pytest.fixture
+def analyses(tmp_path: Path) -> Analyses:
+    return Analyses(Cache(tmp_path / "cache"))
+
+
+def ended(analysis: bytes | Analysis) -> Analysis:
+    assert isinstance(analysis, Analysis)
+    assert analysis.ended.wait(60)
+    return analysis
+
+
+def test_the_report_is_that_of_the_command_and_the_page_holds_it(tmp_path: Path, analyses: Analyses) -> None:
+    folder = add_run(tmp_path / "logdir", "train/run")
+    run = listed(tmp_path / "logdir")
+    assert ended(analyses.report(run)).error is None
+
+    report, page = analyses.report(run), analyses.page(run)
+
+    assert isinstance(report, bytes)
+    assert isinstance(page, bytes)
+    expected = tfadvisor.analyze(folder).to_dict()
+    expected["run"]["name"] = "train/run"
+    assert json.loads(report) == json.loads(json.dumps(expected))
+    assert json.loads(gzip.decompress(page))["runs"][0]["report"]["verdict"]["bottleneck"] == "host"
+
+
+def test_nothing_is_written_into_the_logdir(tmp_path: Path, analyses: Analyses) -> None:
+    add_run(tmp_path / "logdir", "run")
+    before = sorted((tmp_path / "logdir").rglob("*"))
+
+    ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert sorted((tmp_path / "logdir").rglob("*")) == before
+
+
+def test_who_asks_twice_waits_for_the_same(tmp_path: Path, analyses: Analyses) -> None:
+    add_run(tmp_path / "logdir", "run")
+    run = listed(tmp_path / "logdir")
+
+    assert analyses.page(run) is analyses.page(run)
+
+
+def test_a_broken_file_is_told_and_not_read_again_unless_asked(tmp_path: Path, analyses: Analyses) -> None:
+    add_broken_run(tmp_path / "logdir", "run")
+    run = listed(tmp_path / "logdir")
+
+    failed = ended(analyses.page(run))
+
+    assert failed.state == "failed"
+    assert failed.error is not None
+    assert "xplane.pb" in failed.error["place"]
+    assert failed.error["remedy"] != ""
+    assert analyses.page(run) is failed
+    assert analyses.page(run, again=True) is not failed
+
+
+def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:
+    """Whatever ended TensorBoard, its standard input is closed."""
+    worker = "from tfadvisor.tensorboard_tab.worker import main; import time; time.sleep = None; main()"
+    task = {"name": "x", "path": "x", "files": ["/dev/zero"], "folder": str(tmp_path), "processes": 1}
+    with subprocess.Popen([sys.executable, "-c", worker], stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(task).encode() + b"\n")
+        process.stdin.close()
+
+        assert process.wait(60) == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "was killed"),
+        ("raise ValueError('of some kind')", "of some kind"),
+        ("import os; os._exit(0)", "without a word"),
+    ],
+)
+def test_a_process_that_dies_is_told(
+    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch, end: str, told: str
+) -> None:
+    add_run(tmp_path / "logdir", "run")
+    monkeypatch.setattr(module, "_START", f"paths = {{paths!r}}; {end}")
+
+    failed = ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert failed.error is not None
+    assert told in failed.error["cause"]
+
+
+def test_the_working_directory_brings_no_modules(
+    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_run(tmp_path / "logdir", "run")
+    (tmp_path / "tfadvisor.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+
+    assert ended(analyses.page(listed(tmp_path / "logdir"))).error is None
+
+
+def test_several_hosts_say_how_far_they_are(tmp_path: Path, analyses: Analyses) -> None:
+    add_run(tmp_path / "logdir", "run", "jax-hosts-late")
+
+    analysis = ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert analysis.error is None
+    assert 0 < analysis.fraction <= 1

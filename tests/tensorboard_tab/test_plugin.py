@@ -1,0 +1,172 @@
+"""The plugin inside TensorBoard's own application: routes, names, policies; and a TensorBoard that starts without it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.logdirs import add_broken_run, add_run
+
+pytest.importorskip("tensorboard", reason="TensorBoard is not installed (the extra `tensorboard`)")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of what TensorBoard imports
+    from tensorboard.backend import application
+    from tensorboard.plugins import base_plugin
+    from werkzeug.test import Client
+
+    from tfadvisor.tensorboard_tab.loader import AdvisorLoader
+
+ROUTES = "/some/where/data/plugin/tfadvisor"
+
+
+def context(logdir: Path | str, **plugins: Any) -> Any:
+    flags = SimpleNamespace(logdir=str(logdir), logdir_spec="", path_prefix="/some/where")
+    return base_plugin.TBContext(logdir=str(logdir), flags=flags, plugin_name_to_instance=plugins)
+
+
+def started(logdir: Path, **plugins: Any) -> Client:
+    """TensorBoard in a subfolder with nothing but this plugin."""
+    plugin = AdvisorLoader().load(context(logdir, **plugins))
+    return Client(application.TensorBoardWSGI([plugin], "/some/where"))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    logdir = tmp_path / "logdir"
+    add_run(logdir, "train/2026_01_01_00_00_00")
+    add_broken_run(logdir, "2025_01_01_00_00_00")
+    return logdir
+
+
+def listing(client: Client) -> dict[str, Any]:
+    return dict(client.get("/some/where/data/plugins_listing").json["tfadvisor"])
+
+
+def test_the_tab_is_called_advisor_and_active_when_there_is_a_run(tmp_path: Path, logdir: Path) -> None:
+    found = listing(started(logdir))
+
+    assert (found["tab_name"], found["enabled"]) == ("Advisor", True)
+    assert found["loading_mechanism"] == {"type": "IFRAME", "module_path": f"{ROUTES}/index.js"}
+    assert not listing(started(tmp_path / "empty"))["enabled"]
+
+
+def test_runs_are_listed(logdir: Path) -> None:
+    runs = started(logdir).get(f"{ROUTES}/runs").json["runs"]
+
+    assert [one["name"] for one in runs] == ["train/2026_01_01_00_00_00", "2025_01_01_00_00_00"]
+    assert {one["trace_viewer"] for one in runs} == {None}
+
+
+def test_xprof_is_linked_where_it_is_installed(logdir: Path) -> None:
+    run = started(logdir, profile=object()).get(f"{ROUTES}/runs").json["runs"][0]
+
+    assert run["trace_viewer"] == ("../../../?tool=trace_viewer&run=train%2F2026_01_01_00_00_00&host={host}#profile")
+
+
+def test_the_report_is_the_json_report(logdir: Path) -> None:
+    answer = started(logdir).get(f"{ROUTES}/report", query_string={"run": "train/2026_01_01_00_00_00"})
+
+    assert (answer.status_code, answer.mimetype) == (200, "application/json")
+    assert answer.json["schema_version"] == "1"
+    assert answer.json["verdict"]["bottleneck"] == "host"
+
+
+def test_without_a_name_it_is_that_of_the_newest_run(logdir: Path) -> None:
+    assert started(logdir).get(f"{ROUTES}/report").json["run"]["name"] == "train/2026_01_01_00_00_00"
+
+
+def test_a_broken_run_is_an_answer_not_a_crash(logdir: Path) -> None:
+    client = started(logdir)
+
+    answer = client.get(f"{ROUTES}/report", query_string={"run": "2025_01_01_00_00_00"})
+
+    assert answer.status_code == 422
+    assert set(answer.json["error"]) == {"place", "cause", "remedy"}
+    assert client.get(f"{ROUTES}/page", query_string={"run": "2025_01_01_00_00_00"}).json["state"] == "failed"
+
+
+def test_a_page_says_how_far_it_is_until_it_is_there(logdir: Path) -> None:
+    client = started(logdir)
+    first = client.get(f"{ROUTES}/page", query_string={"run": "train/2026_01_01_00_00_00"})
+    client.get(f"{ROUTES}/report")
+
+    then = client.get(f"{ROUTES}/page", headers={"Accept-Encoding": "gzip"})
+
+    assert first.json["state"] in ("waiting", "reading")
+    assert json.loads(gzip.decompress(then.data))["format"] == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "train", "", "train/../2025_01_01_00_00_00", "\0", "<script>"]
+)
+@pytest.mark.parametrize("route", ["report", "page"])
+def test_a_name_that_is_not_listed_is_never_looked_for_on_disk(logdir: Path, name: str, route: str) -> None:
+    answer = started(logdir).get(f"{ROUTES}/{route}", query_string={"run": name})
+
+    assert (answer.status_code, answer.mimetype) == (404, "application/json")
+    assert name == "" or name not in answer.text
+
+
+def test_routes_only_read(logdir: Path) -> None:
+    client = started(logdir)
+
+    assert client.post(f"{ROUTES}/report").status_code == 405
+    assert client.head(f"{ROUTES}/runs").data == b""
+
+
+def test_tensorboard_finds_no_fault_with_any_answer(logdir: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its validator warns of missing types and of policies that it will refuse one day."""
+    client = started(logdir)
+    with caplog.at_level(logging.WARNING):
+        answers = [
+            client.get(f"{ROUTES}/{one}") for one in ("index.js", "tab.html", "tab.js", "tab.css", "runs", "report")
+        ]
+
+    assert [one.status_code for one in answers] == [200] * 6
+    assert {one.headers["X-Content-Type-Options"] for one in answers} == {"nosniff"}
+    assert caplog.records == []
+
+
+def test_what_cannot_be_imported_leaves_tensorboard_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "tfadvisor.tensorboard_tab.plugin", None)
+
+    assert AdvisorLoader().load(context(tmp_path)) is None
+
+    assert "The tab Advisor cannot be shown" in caplog.text
+
+
+def test_what_tensorboard_imports_when_it_starts_is_light() -> None:
+    code = (
+        "import warnings; warnings.simplefilter('ignore'); import sys; import tensorboard.plugins.base_plugin;"
+        "before = set(sys.modules); import tfadvisor.tensorboard_tab.loader;"
+        "new = {name.split('.')[0] for name in set(sys.modules) - before};"
+        "print(sorted(new - set(sys.stdlib_module_names)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "['tfadvisor']"
+
+
+def test_tensorboard_knows_the_plugin_by_its_entry_point() -> None:
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    (found,) = entry_points(group="tensorboard_plugins", name="tfadvisor")
+
+    assert found.load() is AdvisorLoader
