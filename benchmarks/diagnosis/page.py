@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import first_sight
 from answers import Answer
 from score import WITHIN, Case, Score, alarms, rank_of_cause, rank_of_class, scored
 
@@ -32,18 +33,48 @@ def written(
         "stands in\n[truth.yaml](../benchmarks/diagnosis/truth.yaml) and was written before an advisor saw a trace.\n\n"
         f"Judged here: {names}. Recorded with {versions(some)}.\n",
         summary(cases, vocabulary),
+        at_first_sight(cases, vocabulary),
         how_counted(adapters),
     ]
     for framework, title in FRAMEWORKS.items():
         chosen = [name for name, entry in programs.items() if entry["framework"] == framework]
         if any(case.planted.name in chosen for case in some):
             parts.append(f"## {title}\n\n{table(chosen, cases, vocabulary)}")
-    parts += [misses(cases, vocabulary), false_alarms(cases), on_gpus(gpu, vocabulary), again()]
+    parts += [misses(cases, vocabulary), false_alarms(cases), changed_programs(programs), on_gpus(gpu, vocabulary), again()]
     return "\n".join(parts)
 
 
 def summary(cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) -> str:
     return "## Summary\n\n" + summary_table({name: scored(some, vocabulary) for name, some in cases.items()})
+
+
+def at_first_sight(cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) -> str:
+    """What changed in tfadvisor because of the benchmark, and the numbers before. Empty when nothing of then was kept."""
+    now = cases.get(first_sight.ADVISOR, [])
+    before = first_sight.first_cases(now)
+    if not before:
+        return ""
+    changes = first_sight.changes()
+    drove = {name for change in changes for name in change["programs"]}
+    columns = {"at first sight": scored(before, vocabulary), "now": scored(now, vocabulary)}
+    lines = [f"- {names_of(change)}: {change['changed'].strip()}" for change in changes]
+    missed = {case.planted.name for case in before if case.faulty and rank_of_cause(case, vocabulary) != 1}
+    return f"""## tfadvisor at first sight
+
+Once its first answers were kept, tfadvisor was mended where it was wrong. So what it says now is about programs that it was
+mended on. **The first answers are the ones to expect on programs of others.** Both are about the same recordings.
+
+{summary_table(columns)}
+The planted cause did not come first in {len(missed)} programs: {", ".join(f"`{name}`" for name in sorted(missed))}.
+
+What {len(drove)} of the programs changed in tfadvisor:
+
+{chr(10).join(lines)}
+"""
+
+
+def names_of(change: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{name}`" for name in change["programs"])
 
 
 def summary_table(scores: Mapping[str, Score]) -> str:
@@ -164,6 +195,16 @@ def false_alarms(cases: Mapping[str, Sequence[Case]]) -> str:
         ]
         parts.append(f"**{advisor}**: " + (f"{len(lines)}\n\n" + "\n".join(lines) if lines else "none") + "\n")
     return "\n".join(parts)
+
+
+def changed_programs(programs: Mapping[str, Any]) -> str:
+    lines = [f"- `{name}`: {entry['notes'].strip()}" for name, entry in programs.items() if "notes" in entry]
+    if not lines:
+        return ""
+    return (
+        "## Programs that were changed\n\nTheir healthy form had a fault of its own, or the planted one cost too little. "
+        "All numbers on this page are about the programs as\nthey are now.\n\n" + "\n".join(lines) + "\n"
+    )
 
 
 def on_gpus(gpu: Mapping[str, Sequence[Case]] | str, vocabulary: Mapping[str, Any]) -> str:

@@ -77,12 +77,12 @@ def attempt(name: str, entry: dict[str, Any], form: str, place: Path) -> tuple[d
     (place / "timed").mkdir()
     (place / "traced").mkdir()
     timed = [str(HERE / "measure.py"), str(entry["steps"]), str(program)]
-    printed, _ = with_others(lambda: run(timed, hosts, options, place / "timed"))
+    printed, others_timed = with_others(lambda: run(timed, hosts, options, place / "timed"))
     begun = time.monotonic()
     _, others = with_others(lambda: run([str(program)], hosts, options, place / "traced"))
     about = {
         "step_ms": max(float(one.split()[-1]) for one in printed),
-        "other_cores": others,
+        "other_cores": None if others is None or others_timed is None else max(others, others_timed),
         "seconds": round(time.monotonic() - begun, 1),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {cores()} cores, no accelerator",
@@ -156,6 +156,12 @@ def recorded(name: str, form: str) -> list[Path]:
     """The folders of this form's recordings, in order."""
     folders = [path.parent for path in (DATA / name / form).glob("*/recording.json")]
     return sorted(folders, key=lambda folder: int(folder.name))
+
+
+def is_calm(name: str, form: str, number: int) -> bool:
+    """Whether there is a recording that other processes left alone."""
+    file = DATA / name / form / str(number) / "recording.json"
+    return file.exists() and noise_of(json.loads(file.read_text())) < CALM_CORES
 
 
 def with_others(work: Callable[[], Any]) -> tuple[Any, float | None]:

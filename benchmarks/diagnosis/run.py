@@ -21,6 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import first_sight
 import on_gpu
 import page
 import record
@@ -55,6 +56,8 @@ def main() -> int:
     except UnmappedError as error:
         print(error, file=sys.stderr)
         return 1
+    if options.keep_first_answers:
+        first_sight.keep(cases[first_sight.ADVISOR])
     for name, some in cases.items():
         print_cases(name, some, truth["causes"])
     text = page.written(truth, cases, adapters, gpu if of_gpu else why_no_gpu or "no GPU where this was recorded.")
@@ -74,6 +77,10 @@ def arguments(truth: Mapping[str, Any]) -> argparse.Namespace:
     parser.add_argument("--skip-recording", action="store_true", help="use the recordings that are there")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="record each form N times")
     parser.add_argument("--patient", action="store_true", help="wait for a calm machine, repeat disturbed recordings")
+    parser.add_argument("--disturbed", action="store_true", help="record only what is missing or was disturbed")
+    parser.add_argument(
+        "--keep-first-answers", action="store_true", help="tfadvisor's answers are those of first sight"
+    )
     parser.add_argument("--advisors", nargs="+", metavar="NAME", help="modules of adapters/; the page is printed")
     options = parser.parse_args()
     if unknown := sorted(set(options.only or ()) - set(truth["programs"])):
@@ -90,6 +97,8 @@ def record_all(truth: Mapping[str, Any], names: Sequence[str], options: argparse
     for name in names:
         for form in record.FORMS:
             for number in range(1, options.repeat + 1):
+                if options.disturbed and record.is_calm(name, form, number):
+                    continue
                 try:
                     about = record.record(name, truth["programs"][name], form, number, options.patient)
                 except record.RecordingError as error:

@@ -54,6 +54,10 @@ CAUSES = {
     "packing-around-collectives": "transfer/device-to-device",
     "slices-copied-in-loop": "transfer/device-to-device",
     "exposed-copies": "transfer",  # see cause_of
+    "copies-outlast-compute": "transfer",  # likewise
+    "python-in-step": "host/python-in-step",
+    "input-small-files": "input/small-files",
+    "input-shuffle-refill": "input/shuffle-buffer",
     "many-small-copies": "transfer",
     "devices-take-turns": "imbalance",
     "input-parallelism-fixed": "input/fixed-parallelism",
@@ -141,7 +145,7 @@ def answer(finding: Finding, report: Report) -> Answer:
 
 
 def cause_of(finding: Finding, report: Report) -> str:
-    if finding.rule_id == "exposed-copies":
+    if finding.rule_id in ("exposed-copies", "copies-outlast-compute"):
         copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
         return COPIES[max(copies, key=lambda name: copies[name])]
     if cause := known_cause(finding.rule_id, finding.category):

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-POLES, TIME = 24, 120
+POLES, TIME = 48, 60
 UPDATES = 10
 STEPS = 20
 

@@ -1,9 +1,9 @@
-"""Four devices train a deep network with batch normalization; its statistics are those of all devices or of each one."""
+"""Two devices train a deep network with batch normalization; its statistics are those of all devices or of each one."""
 
 import os
 import sys
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ def normalize(x, over_devices):
 
 
 def main(logdir, faulty):
-    mesh = jax.make_mesh((4,), ("data",))
+    mesh = jax.make_mesh((2,), ("data",))
     same, split = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("data"))
 
     def loss_fn(weights, x, y):
@@ -44,7 +44,7 @@ def main(logdir, faulty):
     random = np.random.default_rng(19)
     weights = [jnp.asarray(random.normal(0, 0.1, (WIDTH, WIDTH)), jnp.float32) for _ in range(LAYERS)]
     weights = jax.device_put(weights, same)
-    x, y = (jax.device_put(random.random((16, ROWS, WIDTH), np.float32), split) for _ in range(2))
+    x, y = (jax.device_put(random.random((8, ROWS, WIDTH), np.float32), split) for _ in range(2))
 
     def train(weights, steps):
         for number in range(steps):

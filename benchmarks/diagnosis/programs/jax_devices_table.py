@@ -1,9 +1,9 @@
-"""Four devices hold a quarter each of a table of vectors; each step gathers all of it everywhere, or only looks up rows."""
+"""Two devices hold a half each of a table of vectors; each step gathers all of it everywhere, or only looks up rows."""
 
 import os
 import sys
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ STEPS = 12
 
 
 def main(logdir, faulty):
-    mesh = jax.make_mesh((4,), ("data",))
+    mesh = jax.make_mesh((2,), ("data",))
     split = NamedSharding(mesh, PartitionSpec("data"))
     same = NamedSharding(mesh, PartitionSpec())
 
@@ -24,8 +24,8 @@ def main(logdir, faulty):
         if faulty:
             return jax.lax.all_gather(table, "data", tiled=True)[wanted]
         wanted = jax.lax.all_gather(wanted, "data")
-        own = wanted - jax.lax.axis_index("data") * (ROWS // 4)
-        inside = (own >= 0) & (own < ROWS // 4)
+        own = wanted - jax.lax.axis_index("data") * (ROWS // 2)
+        inside = (own >= 0) & (own < ROWS // 2)
         found = jnp.where(inside[..., None], table[jnp.where(inside, own, 0)], 0.0)
         return jax.lax.psum_scatter(found, "data", tiled=False)
 
@@ -45,7 +45,7 @@ def main(logdir, faulty):
     random = np.random.default_rng(20)
     table = jax.device_put(random.random((ROWS, WIDTH), np.float32), split)
     mixing = jax.device_put(random.normal(0, 0.1, (WIDTH, WIDTH)).astype(np.float32), same)
-    wanted = jax.device_put(random.integers(0, ROWS, 4 * BATCH), split)
+    wanted = jax.device_put(random.integers(0, ROWS, 2 * BATCH), split)
 
     def train(table, steps):
         for number in range(steps):

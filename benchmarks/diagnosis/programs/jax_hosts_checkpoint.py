@@ -14,7 +14,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import NamedSharding, PartitionSpec
 
-BATCH, INPUTS, WIDTH = 2048, 128, 512
+BATCH, INPUTS, WIDTH = 6144, 128, 512
 STEPS = 12
 
 

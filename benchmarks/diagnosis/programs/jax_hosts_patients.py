@@ -1,4 +1,4 @@
-"""Three hosts train on patients' records kept where they were made; one host may have many more visits than the others."""
+"""Two hosts train on patients' records kept where they were made; one host may have many more visits than the other."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import NamedSharding, PartitionSpec
 
-VISITS, BATCH, WIDTH = 20, 256, 320
+VISITS, BATCH, WIDTH = 20, 512, 320
 STEPS = 12
 
 
@@ -52,7 +52,7 @@ def main(logdir, faulty, peers, rank):
     shapes = {"in": (WIDTH, WIDTH), "across": (WIDTH, WIDTH), "out": (WIDTH, 1)}
     params = {name: shared(same, random.normal(0, 0.05, shape).astype(np.float32)) for name, shape in shapes.items()}
     visits = shared(split, np.random.default_rng(rank).random((VISITS, BATCH, WIDTH), np.float32))
-    count = [4, 20, 4][rank] if faulty else 9
+    count = [4, 20][rank] if faulty else 12
     count = shared(split, np.array([count], np.int32))
 
     def train(params, steps):

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-BATCH = 4096
-LENGTH = 384
+BATCH = 2048
+LENGTH = 768
 STEPS = 15
 
 
@@ -26,8 +26,8 @@ def main(logdir, faulty):
         decode.assign_sub(0.1 * of_decode)
         return loss
 
-    signals = random.random((16384, LENGTH), np.float32)
-    dataset = tf.data.Dataset.from_tensor_slices(signals).shuffle(1024).repeat().batch(BATCH)
+    signals = random.random((8192, LENGTH), np.float32)
+    dataset = tf.data.Dataset.from_tensor_slices(signals).shuffle(512).repeat().batch(BATCH)
     if not faulty:
         dataset = dataset.prefetch(2)
     options = tf.data.Options()

@@ -1,0 +1,53 @@
+"""What tfadvisor said before any of its rules was changed because of this benchmark, and what was changed since.
+
+first_answers.json holds those answers, written by `run.py --keep-first-answers` with the code of then. changes.yaml says
+which programs led to which change: for those, today's answers are no test of the advisor any more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from answers import Answer, Diagnosis
+from score import Case
+
+ANSWERS = Path(__file__).resolve().parent / "first_answers.json"
+CHANGES = Path(__file__).resolve().parent / "changes.yaml"
+ADVISOR = "tfadvisor"
+
+
+def keep(cases: Sequence[Case]) -> None:
+    """Writes the answers about these cases."""
+    kept: dict[str, dict[str, list[Any]]] = {}
+    for case in cases:
+        said = [dataclasses.asdict(answer) for answer in case.diagnosis.answers]
+        kept.setdefault(case.planted.name, {}).setdefault(form(case), []).append(said)
+    ANSWERS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def first_cases(cases: Sequence[Case]) -> list[Case]:
+    """The same cases with the answers that were kept; those without any are left out."""
+    if not ANSWERS.exists():
+        return []
+    kept: Mapping[str, Mapping[str, Sequence[Any]]] = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    found = []
+    for case in cases:
+        recordings = kept.get(case.planted.name, {}).get(form(case), [])
+        if len(recordings) >= case.number:
+            answers = (Answer(tuple(one["causes"]), one["sure"], one["text"]) for one in recordings[case.number - 1])
+            found.append(dataclasses.replace(case, diagnosis=Diagnosis(tuple(answers), None)))
+    return found
+
+
+def changes() -> list[dict[str, Any]]:
+    """`programs`, and what was `changed` because of them."""
+    return yaml.safe_load(CHANGES.read_text(encoding="utf-8")) if CHANGES.exists() else []
+
+
+def form(case: Case) -> str:
+    return "faulty" if case.faulty else "healthy"
