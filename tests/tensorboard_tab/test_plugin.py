@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -108,6 +109,25 @@ def test_a_page_says_how_far_it_is_until_it_is_there(logdir: Path) -> None:
 
     assert first.json["state"] in ("waiting", "reading")
     assert json.loads(gzip.decompress(then.data))["format"] == 1
+
+
+def test_two_runs_are_compared_once_both_are_read(logdir: Path) -> None:
+    add_run(logdir, "train/2026_01_02_00_00_00", "jax-healthy")
+    client = started(logdir)
+    asked = {"base": "train/2026_01_01_00_00_00", "run": "train/2026_01_02_00_00_00"}
+    assert client.get(f"{ROUTES}/comparison", query_string=asked).json["state"] == "waiting"
+    for run in asked.values():
+        client.get(f"{ROUTES}/report", query_string={"run": run})
+
+    for _ in range(200):
+        found = client.get(f"{ROUTES}/comparison", query_string=asked).json
+        if "causes" in found:
+            break
+        time.sleep(0.05)
+
+    assert sum(one["change_ms"] for one in found["causes"]) == pytest.approx(found["change_ms"], rel=0.01)
+    assert (found["new"], found["base"]) == (0, 1)
+    assert client.get(f"{ROUTES}/comparison", query_string={**asked, "base": "../x"}).status_code == 404
 
 
 @pytest.mark.parametrize(

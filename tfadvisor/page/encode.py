@@ -35,6 +35,11 @@ def encode(pages: Sequence[PageData], trace_viewer: str | None = None, compariso
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def encode_comparison(comparison: ComparedRuns) -> str:
+    """One of the comparisons of `encode`, by itself, for a server that answers with it."""
+    return json.dumps(_short(_fields(comparison)), separators=(",", ":"), allow_nan=False)
+
+
 def _page(page: PageData) -> dict[str, Any]:
     report = page.report.to_dict()
     report["steps"]["each"] = _steps(page.report.steps.each)

@@ -11,7 +11,16 @@ import threading
 from queue import LifoQueue
 from typing import IO, Any
 
-from tfadvisor.tensorboard_tab.cache import PAGE, REPORT, Cache, installation_stamp, key_of
+from tfadvisor.tensorboard_tab.cache import (
+    COMPARISON,
+    PAGE,
+    REPORT,
+    SNAPSHOT,
+    Cache,
+    installation_stamp,
+    key_of,
+    key_of_pair,
+)
 from tfadvisor.tensorboard_tab.listing import ListedRun
 
 _AT_ONCE = 2
@@ -27,10 +36,10 @@ _KILLED = {
 class Analysis:
     """One that was asked for. fraction: of the files' events that are read. error: place, cause, remedy."""
 
-    def __init__(self, key: str, listed: ListedRun) -> None:
-        """Waits for its turn."""
+    def __init__(self, key: str, task: dict[str, Any]) -> None:
+        """Waits for its turn. task: for the worker, with the path of what is analysed."""
         self.key = key
-        self.listed = listed
+        self.task = task
         self.state = "waiting"
         self.fraction = 0.0
         self.error: dict[str, str] | None = None
@@ -55,22 +64,41 @@ class Analyses:
 
     def page(self, listed: ListedRun, *, again: bool = False) -> bytes | Analysis:
         """The page's data, packed, or the analysis that is to make it. again: also after it failed."""
-        return self._found(listed, PAGE, again)
+        return self._of_run(listed, PAGE, again)
 
     def report(self, listed: ListedRun) -> bytes | Analysis:
         """The JSON report, or the analysis that is to make it."""
-        return self._found(listed, REPORT, again=False)
+        return self._of_run(listed, REPORT, again=False)
 
-    def _found(self, listed: ListedRun, name: str, again: bool) -> bytes | Analysis:
-        key = key_of(listed, self._installation)
-        return self._cache.read(key, name) or self._started(key, listed, again)
+    def comparison(self, new: ListedRun, base: ListedRun) -> bytes | Analysis | None:
+        """The causes of the change from base to new, or the analysis that is to find them; None before both are analysed."""
+        one, other = (key_of(listed, self._installation) for listed in (base, new))
+        if not (self._cache.holds(one) and self._cache.holds(other)):
+            return None
+        snapshots = [str(self._cache.folder / key / SNAPSHOT) for key in (one, other)]
+        task = {"kind": "compare", "path": str(new.run.path), "snapshots": snapshots}
+        return self._found(key_of_pair(one, other), COMPARISON, task, again=False)
 
-    def _started(self, key: str, listed: ListedRun, again: bool) -> Analysis:
+    def _of_run(self, listed: ListedRun, name: str, again: bool) -> bytes | Analysis:
+        run = listed.run
+        task = {
+            "kind": "analyse",
+            "name": run.name,
+            "path": str(run.path),
+            "files": [str(file) for file in run.files],
+            "processes": max((os.cpu_count() or 2) - 1, 1),
+        }
+        return self._found(key_of(listed, self._installation), name, task, again)
+
+    def _found(self, key: str, name: str, task: dict[str, Any], again: bool) -> bytes | Analysis:
+        return self._cache.read(key, name) or self._started(key, task, again)
+
+    def _started(self, key: str, task: dict[str, Any], again: bool) -> Analysis:
         with self._lock:
             known = self._asked.get(key)
             if known is not None and not (known.ended.is_set() and (again or known.error is None)):
                 return known
-            analysis = self._asked[key] = Analysis(key, listed)
+            analysis = self._asked[key] = Analysis(key, task)
             for old in [one for one, past in self._asked.items() if past.ended.is_set()][:-_REMEMBERED_FAILURES]:
                 del self._asked[old]
             self._turns.put(analysis)
@@ -109,14 +137,6 @@ class _Failed(Exception):
 
 def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
     """The error, None when the files are written. The process ends with this one: it watches its standard input."""
-    run = analysis.listed.run
-    task = {
-        "name": run.name,
-        "path": str(run.path),
-        "files": [str(file) for file in run.files],
-        "folder": folder,
-        "processes": max((os.cpu_count() or 2) - 1, 1),
-    }
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
             [sys.executable, "-c", _START.format(paths=sys.path)],
@@ -130,7 +150,7 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
         assert process.stdout is not None
         with process:
             try:
-                process.stdin.write(json.dumps(task).encode() + b"\n")
+                process.stdin.write(json.dumps({**analysis.task, "folder": folder}).encode() + b"\n")
                 process.stdin.flush()
             except BrokenPipeError:
                 pass  # its end says why
@@ -141,7 +161,7 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
         if "error" in last:
             return dict(last["error"])
         if code < 0:
-            return {"place": str(run.path), **_KILLED}
+            return {"place": analysis.task["path"], **_KILLED}
         return _broken(analysis, _last_line(complaints))
 
 
@@ -166,7 +186,7 @@ def _last_line(complaints: IO[bytes]) -> str:
 
 def _broken(analysis: Analysis, why: str) -> dict[str, str]:
     return {
-        "place": str(analysis.listed.run.path),
+        "place": analysis.task["path"],
         "cause": f"could not be analysed: {why}",
         "remedy": "This is a fault of tfadvisor: please report it, with what `tfadvisor analyze` says about the same run.",
     }

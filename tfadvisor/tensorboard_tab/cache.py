@@ -14,7 +14,10 @@ from pathlib import Path
 from tfadvisor.tensorboard_tab.listing import ListedRun
 from tfadvisor.version import VERSION
 
-REPORT, PAGE = "report.json", "page.json.gz"
+REPORT, PAGE, SNAPSHOT = "report.json", "page.json.gz", "snapshot.json"
+"""Of a run."""
+COMPARISON = "comparison.json"
+"""Of two."""
 
 _MOST_BYTES = 512 << 20
 _LEFT_BEHIND_S = 24 * 3600
@@ -43,7 +46,7 @@ class Cache:
 
     def holds(self, key: str) -> bool:
         """Whether the analysis is there."""
-        return (self.folder / key / PAGE).is_file()
+        return (self.folder / key).is_dir()
 
     @contextlib.contextmanager
     def making(self, key: str) -> Iterator[Path]:
@@ -90,6 +93,11 @@ def key_of(listed: ListedRun, rules_stamp: str) -> str:
     """Changes with the run's name, place and files, with tfadvisor's version, and with rules_stamp."""
     parts = (_FORMAT, VERSION, rules_stamp, listed.run.name, str(listed.run.path), listed.stamp)
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def key_of_pair(base: str, new: str) -> str:
+    """Of the comparison of two analyses."""
+    return sha256(f"{base} {new}".encode()).hexdigest()
 
 
 def installation_stamp() -> str:

@@ -41,7 +41,7 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
     def get_plugin_apps(self) -> dict[str, Any]:
         """By route, below `data/plugin/tfadvisor`."""
         apps = {route: _file_app(route) for route in files()}
-        apps |= {"/runs": self._runs, "/report": self._report, "/page": self._page}
+        apps |= {"/runs": self._runs, "/report": self._report, "/page": self._page, "/comparison": self._comparison}
         return {route: wrappers.Request.application(_only_reading(app)) for route, app in apps.items()}
 
     def is_active(self) -> bool:
@@ -79,6 +79,16 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
             return _json(request, found.told())
         return http_util.Respond(request, found, _JSON, content_encoding="gzip")
 
+    def _comparison(self, request: wrappers.Request) -> wrappers.Response:
+        """The causes of the change of the step time from `base` to `run`, once the pages of both were there."""
+        new, base = self._asked_for(request), self._asked_for(request, "base")
+        if new is None or base is None:
+            return _unknown(request)
+        found = self._analyses.comparison(new, base)
+        if isinstance(found, bytes):
+            return http_util.Respond(request, found, _JSON)
+        return _json(request, {"state": "waiting", "error": None} if found is None else found.told())
+
     def _report(self, request: wrappers.Request) -> wrappers.Response:
         """The JSON report; waits for it."""
         listed = self._asked_for(request)
@@ -94,9 +104,9 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
             return _json(request, found.told(), 503)
         return http_util.Respond(request, found, _JSON)
 
-    def _asked_for(self, request: wrappers.Request) -> ListedRun | None:
-        """The run of the request, which is never made into a path; without a name the newest."""
-        name = request.args.get("run")
+    def _asked_for(self, request: wrappers.Request, argument: str = "run") -> ListedRun | None:
+        """The run that the request names, which is never made into a path; without a name the newest."""
+        name = request.args.get(argument)
         runs = self._listing.known()
         if name is not None and name not in runs:
             runs = self._listing.current()

@@ -1,4 +1,4 @@
-"""The process that analyses one run for the tab: a task in, progress out, the report and the page's data into a folder."""
+"""The process that analyses one run for the tab, or compares two: a task in, progress out, results into a folder."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from typing import Any
 
 from tfadvisor.advise import Options, draw_run
 from tfadvisor.errors import AdvisorError, TraceError
-from tfadvisor.page.encode import encode
+from tfadvisor.gate.snapshot import snapshot_of
+from tfadvisor.gate.snapshot_json import as_text
+from tfadvisor.page.encode import encode, encode_comparison
 from tfadvisor.report.as_json import as_json
-from tfadvisor.tensorboard_tab.cache import PAGE, REPORT
+from tfadvisor.report_model import Report
+from tfadvisor.tensorboard_tab.cache import COMPARISON, PAGE, REPORT, SNAPSHOT
 from tfadvisor.xplane.runs import Run
 
 _SAY_EVERY_S = 0.1
@@ -28,7 +31,7 @@ def main() -> None:
     task = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        _analyse(task)
+        (_compare if task["kind"] == "compare" else _analyse)(task)
         _say({"done": True})
     except TraceError as error:
         _say({"error": {"place": error.place, "cause": error.cause, "remedy": error.remedy}})
@@ -54,7 +57,29 @@ def _analyse(task: dict[str, Any]) -> None:
     page = draw_run(run, Options(processes=task["processes"]), progress)
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
+    snapshot = _snapshot(page.report)
+    if snapshot is not None:
+        (folder / SNAPSHOT).write_text(snapshot, encoding="utf-8")
     (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
+
+
+def _compare(task: dict[str, Any]) -> None:
+    from tfadvisor.compare_runs import compare  # noqa: PLC0415
+    from tfadvisor.comparison.on_page import on_page  # noqa: PLC0415
+
+    base, new = (Path(path) for path in task["snapshots"])
+    if not (base.exists() and new.exists()):
+        raise TraceError(task["path"], "cannot be compared: one of the runs holds no step.", "")
+    compared = on_page(compare(base, new), new=0, base=1)
+    (Path(task["folder"]) / COMPARISON).write_text(encode_comparison(compared), encoding="utf-8")
+
+
+def _snapshot(report: Report) -> str | None:
+    """What a comparison needs of a report; None when it holds no step."""
+    try:
+        return as_text(snapshot_of(report))
+    except TraceError:
+        return None
 
 
 def _say(message: dict[str, Any]) -> None:

@@ -1,10 +1,12 @@
 /** What the plugin's routes answer; the only place of the page that asks a server for anything, and only its own. */
-import type { Data, Run } from "../data/model.js";
+import type { ComparedRuns, Data, Run } from "../data/model.js";
 import { checked } from "../data/read.js";
 
 const QUICK_POLLS = 20;
 const QUICK_MS = 80;
 const SLOW_MS = 400;
+/** Of a comparison, which takes a moment or was lost. */
+const MOST_POLLS = 60;
 
 /** stamp: changes when the run's files do. recorded: seconds since the epoch. trace_viewer: null where XProf does not show the run. */
 export interface ListedRun {
@@ -41,9 +43,32 @@ export async function loadRun(name: string, again: boolean, signal: AbortSignal,
     if ("runs" in answer) return checked(answer).runs[0]!;
     if (answer.error !== null) throw new Unreadable(answer.error.place, answer.error.cause, answer.error.remedy);
     onProgress(answer.state === "waiting" ? null : answer.fraction);
-    await new Promise((resolve) => { setTimeout(resolve, poll < QUICK_POLLS ? QUICK_MS : SLOW_MS); });
-    signal.throwIfAborted();
+    await pause(poll, signal);
   }
+}
+
+/** The causes of the change from base to run, both of which were loaded; null where they cannot be told apart. */
+export async function loadComparison(run: string, base: string, signal: AbortSignal): Promise<ComparedRuns | null> {
+  const route = `comparison?run=${encodeURIComponent(run)}&base=${encodeURIComponent(base)}`;
+  for (let poll = 0; poll < MOST_POLLS; poll += 1) {
+    let answer: ComparedRuns | Progress;
+    try {
+      answer = await ask<ComparedRuns | Progress>(route, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Unreadable) return null;
+      throw error;
+    }
+    if ("causes" in answer) return answer;
+    if (answer.error !== null) return null;
+    await pause(poll, signal);
+  }
+  return null;
+}
+
+async function pause(poll: number, signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => { setTimeout(resolve, poll < QUICK_POLLS ? QUICK_MS : SLOW_MS); });
+  signal.throwIfAborted();
 }
 
 async function ask<Answer>(route: string, signal: AbortSignal | null): Promise<Answer> {

@@ -1,12 +1,12 @@
 /** The tab: lists runs, loads the chosen one and the one to compare it with, and keeps an eye on the logdir. */
-import { FORMAT, type Run } from "../data/model.js";
+import { FORMAT, type ComparedRuns, type Run } from "../data/model.js";
 import { h, replaceChildren } from "../dom.js";
 import { labelled, select } from "../parts/section.js";
 import { startTheme, surround } from "../parts/theme.js";
 import { drawRun, topLine } from "../report_page.js";
 import * as address from "./address.js";
 import { failed, nothingYet, reading } from "./states.js";
-import { listRuns, loadRun, Unreadable, type ListedRun } from "./server.js";
+import { listRuns, loadComparison, loadRun, Unreadable, type ListedRun } from "./server.js";
 
 const LOOK_EVERY_MS = 10_000;
 const MOST_KEPT = 8;
@@ -25,6 +25,7 @@ class Tab {
   private shownStamp = "";
   private current = new AbortController();
   private readonly kept = new Map<string, Run>();
+  private readonly comparisons = new Map<string, ComparedRuns>();
   private readonly picker = h("div", { class: "picker" });
   private readonly notice = h("p", { class: "notice small", role: "status", hidden: true });
 
@@ -152,15 +153,9 @@ class Tab {
     address.say({ run: chosen, compare: compared, finding });
     try {
       const run = await this.load(chosen, again, mine.signal, true);
-      const ready = compared === "" ? null : (this.keptRun(compared) ?? null);
-      this.draw(run, ready, mine.signal);
+      this.draw(run, null, null, mine.signal);
       if (finding !== "") this.open(finding);
-      if (compared !== "" && ready === null) {
-        this.tell(`Reading ${compared} to compare.`, null);
-        const other = await this.load(compared, again, mine.signal, false);
-        this.notice.hidden = true;
-        this.draw(run, other, mine.signal);
-      }
+      if (compared !== "") await this.drawBeside(run, finding, again, mine.signal);
     } catch (error) {
       if (mine.signal.aborted) return;
       if (this.shownStamp === "") this.say(failed(error, () => { void this.show(finding, true); }));
@@ -168,12 +163,26 @@ class Tab {
     }
   }
 
-  private draw(run: Run, other: Run | null, signal: AbortSignal): void {
+  /** Draws the run again beside the one to compare it with, when that is read. */
+  private async drawBeside(run: Run, finding: string, again: boolean, signal: AbortSignal): Promise<void> {
+    const { chosen, compared } = this;
+    this.tell(`Reading ${compared} to compare.`, null);
+    const other = await this.load(compared, again, signal, false);
+    const pair = `${this.keyOf(chosen)} ${this.keyOf(compared)}`;
+    const known = this.comparisons.get(pair) ?? await loadComparison(chosen, compared, signal);
+    if (known !== null) this.comparisons.set(pair, known);
+    const at = scrollY;
+    this.draw(run, other, known, signal);
+    scrollTo(0, at);
+    if (finding !== "") this.open(finding);
+  }
+
+  private draw(run: Run, other: Run | null, known: ComparedRuns | null, signal: AbortSignal): void {
     const listed = this.listed(this.chosen);
     const focused = this.picker.contains(document.activeElement) ? document.activeElement as HTMLElement : null;
     this.notice.hidden = true;
     this.open = drawRun(this.page, {
-      data: { format: FORMAT, trace_viewer: listed?.trace_viewer ?? null, runs: other === null ? [run] : [run, other] },
+      data: { format: FORMAT, trace_viewer: listed?.trace_viewer ?? null, runs: other === null ? [run] : [run, other], comparisons: known === null ? [] : [known] },
       run, other, signal,
       toFinding: (id) => address.linkTo({ run: this.chosen, compare: this.compared, finding: id }),
       picker: this.picker,
@@ -187,17 +196,22 @@ class Tab {
   private async load(name: string, again: boolean, signal: AbortSignal, show: boolean): Promise<Run> {
     const found = this.keptRun(name);
     if (found !== undefined) return found;
-    const stamp = this.listed(name)?.stamp ?? "";
+    const key = this.keyOf(name);
     const state = reading(name);
     if (show) this.say(state.element);
     const run = await loadRun(name, again, signal, state.update);
-    this.kept.set(`${stamp} ${name}`, run);
+    this.kept.set(key, run);
     for (const old of [...this.kept.keys()].slice(0, -MOST_KEPT)) this.kept.delete(old);
     return run;
   }
 
   private keptRun(name: string): Run | undefined {
-    return this.kept.get(`${this.listed(name)?.stamp ?? ""} ${name}`);
+    return this.kept.get(this.keyOf(name));
+  }
+
+  /** Changes with the run's files. */
+  private keyOf(name: string): string {
+    return `${this.listed(name)?.stamp ?? ""} ${name}`;
   }
 
   /** Something else than a run. */
