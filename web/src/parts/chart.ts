@@ -30,15 +30,23 @@ interface Wanted {
 export function chart({ label, height, option, signal }: Wanted): Chart {
   const element = h("div", { class: "chart", role: "img", "aria-label": label, css: { height: `${height}px` } });
   let drawn: echarts.ECharts | null = null;
-  const redraw = (): void => {
-    if (drawn === null) return;
-    drawn.resize();
+  let waiting = false;
+  const paint = (): void => {
+    waiting = false;
+    if (drawn === null || drawn.isDisposed()) return;
+    if (drawn.getWidth() !== element.clientWidth || drawn.getHeight() !== element.clientHeight) drawn.resize();
     drawn.setOption({ animation: false, textStyle: { fontFamily: FONT }, ...option(palette(), element.clientWidth) }, true);
+  };
+  /** Once a frame at most, however often it is asked for. */
+  const redraw = (): void => {
+    if (waiting || drawn === null) return;
+    waiting = true;
+    requestAnimationFrame(paint);
   };
   const seen = new IntersectionObserver((entries) => {
     if (drawn !== null || !entries.some((entry) => entry.isIntersecting)) return;
     drawn = echarts.init(element, null, { renderer: "canvas" });
-    redraw();
+    paint();
   }, { rootMargin: "200px" });
   seen.observe(element);
   const sized = new ResizeObserver(() => { redraw(); });

@@ -54,7 +54,8 @@ export function virtualTable(wanted: Wanted): VirtualTable {
   const table = h("div", { role: "table", "aria-label": wanted.label }, h("div", { role: "rowgroup", class: "vt-top" }, head), space);
   const scroller = h("div", { class: "vt-scroll", tabindex: 0, role: "group", "aria-label": `${wanted.label}, scrolls` }, table);
   const nothing = h("p", { class: "dim vt-empty", hidden: true }, wanted.empty ?? "No row matches.");
-  const element = h("div", { class: "vt-frame" }, scroller, nothing);
+  const more = h("dl", { class: "facts vt-more", hidden: true, "aria-live": "polite" });
+  const element = h("div", { class: "vt-frame" }, scroller, nothing, more);
 
   const draw = (): void => {
     const first = Math.max(Math.floor(scroller.scrollTop / ROW) - BEYOND, 0);
@@ -68,7 +69,7 @@ export function virtualTable(wanted: Wanted): VirtualTable {
 
   const line = (row: number, place: number): HTMLElement => {
     const element_ = h("div", {
-      class: `vt-row${row === chosen ? " chosen" : ""}${onChoose === undefined ? "" : " can"}`,
+      class: `vt-row${row === chosen ? " chosen" : ""}${canChoose() ? " can" : ""}`,
       role: "row",
       "aria-rowindex": place + 2,
       "aria-current": row === chosen ? "true" : null,
@@ -78,13 +79,23 @@ export function virtualTable(wanted: Wanted): VirtualTable {
       append(cell, column.cell(row));
       element_.append(cell);
     }
-    if (onChoose !== undefined) element_.addEventListener("click", () => { choose(row); });
+    if (canChoose()) element_.addEventListener("click", () => { choose(row); });
     return element_;
+  };
+
+  const canChoose = (): boolean => onChoose !== undefined || shown.length < columns.length;
+
+  /** The columns for which there is no room, of the chosen row. */
+  const tellMore = (): void => {
+    const left = columns.filter((column) => !shown.includes(column));
+    more.hidden = chosen < 0 || left.length === 0;
+    replaceChildren(more, ...(more.hidden ? [] : left.map((column) => h("div", null, h("dt", null, column.title), h("dd", null, column.cell(chosen))))));
   };
 
   const choose = (row: number): void => {
     chosen = row;
     again();
+    tellMore();
     onChoose?.(row);
   };
 
@@ -133,13 +144,14 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     if (fitting.length !== shown.length) {
       shown = fitting;
       heading();
+      tellMore();
     }
     again();
   };
 
   scroller.addEventListener("scroll", draw, { passive: true });
   scroller.addEventListener("keydown", (event) => {
-    if (onChoose === undefined || event.target !== scroller || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+    if (!canChoose() || event.target !== scroller || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
     const place = order.indexOf(chosen) + (event.key === "ArrowDown" ? 1 : -1);
     const next = order[Math.max(place, 0)];
     if (next === undefined) return;

@@ -55,9 +55,9 @@ function classes(run: Run, other: Run): HTMLElement {
 function causes(known: ComparedRuns): HTMLElement {
   const list = (title: string, lines: string[]): HTMLElement | null => (lines.length === 0 ? null : h("div", null, h("h3", null, title), h("ul", { class: "plain" }, ...lines.map((one) => h("li", null, one)))));
   return h("div", null, h("h3", null, "Causes"), h("p", { class: "dim small" }, "They add up to the change of the step."),
-    smallTable("Causes of the change", [{ title: "cause" }, { title: "class" }, { title: "change", number: true }],
-      [...known.causes.map((one) => [one.words, one.class_name === "" ? "" : h("span", null, swatch(one.class_name), one.class_name), change(one.change_ms)]),
-        [h("strong", null, "in all, mean step time"), "", h("strong", null, change(known.change_ms))]]),
+    smallTable("Causes of the change", [{ title: "cause" }, { title: "change", number: true }],
+      [...known.causes.map((one) => [h("span", null, one.class_name === "" ? null : h("strong", null, swatch(one.class_name), `${one.class_name} `), one.words), change(one.change_ms)]),
+        [h("strong", null, "in all, mean step time"), h("strong", null, change(known.change_ms))]]),
     list("What speaks for them", known.beside),
     list("The runs are not quite alike", known.differences));
 }

@@ -14,6 +14,8 @@ import { change, count, duration, percent, plural } from "../words.js";
 const LEFT = 56;
 const RIGHT = 16;
 const BAR_PX = 3;
+/** From so many bars on a class is drawn as one shape. */
+const MANY = 120;
 
 export interface StepsSection extends Section {
   choose: (row: number) => void;
@@ -129,8 +131,10 @@ function option(table: StepTable, rows: number[], state: { rows: number[]; chose
         type: "bar",
         name: kind,
         stack: "step",
-        barCategoryGap: rows.length > 120 ? 0 : "16%",
+        barCategoryGap: rows.length > MANY ? 0 : "16%",
         barMaxWidth: 48,
+        large: rows.length > MANY,
+        largeThreshold: MANY,
         itemStyle: { color: colours.kinds[kind] },
         emphasis: { disabled: true },
         data: rows.map((row) => table.duration(row) * table.share(row, kind)),
