@@ -259,6 +259,18 @@ def test_a_new_run_is_announced_and_shown(opened: Any, server: Server) -> None:
     sync_api.expect(tab.frame.locator("#verdict .verdict-name")).to_have_text("Input-bound")
 
 
+def test_a_run_whose_files_change_is_read_again_when_asked(opened: Any, server: Server) -> None:
+    tab = opened(of(LOGGING))
+    (file,) = server.logdir.joinpath("plugins", "profile", LOGGING).iterdir()
+
+    os.utime(file)
+    tab.frame.get_by_role("button", name="Refresh").click()
+    tab.frame.get_by_role("button", name="Read again").click()
+
+    sync_api.expect(tab.frame.locator(".notice")).to_be_hidden()
+    sync_api.expect(tab.frame.locator("#verdict .verdict-name")).to_have_text("Host-bound")
+
+
 def test_it_follows_tensorboards_theme(opened: Any) -> None:
     tab = opened(color_scheme="dark")
     assert tab.document.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -90,6 +90,18 @@ def test_without_a_name_it_is_that_of_the_newest_run(logdir: Path) -> None:
     assert started(logdir).get(f"{ROUTES}/report").json["run"]["name"] == "train/2026_01_01_00_00_00"
 
 
+def test_a_folder_whose_name_is_no_text_is_a_run_like_others(tmp_path: Path) -> None:
+    add_run(tmp_path / "logdir", "caf\udce9")
+    client = started(tmp_path / "logdir", profile=object())
+
+    (run,) = client.get(f"{ROUTES}/runs").json["runs"]
+    report = client.get(f"{ROUTES}/report", query_string={"run": run["name"]})
+
+    assert run["name"] == "caf\ufffd"
+    assert report.json["verdict"]["bottleneck"] == "host"
+    assert client.get(f"{ROUTES}/page", query_string={"run": run["name"]}).json["format"] == 1
+
+
 def test_a_broken_run_is_an_answer_not_a_crash(logdir: Path) -> None:
     client = started(logdir)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -68,7 +69,8 @@ class Listing:
         try:
             if self._looked_at < asked:
                 began = time.monotonic()
-                self._runs = _listed(self.roots)
+                with contextlib.suppress(OSError):  # a folder that vanishes meanwhile: the next look will tell
+                    self._runs = _listed(self.roots)
                 self._looked_at = began
         finally:
             self._looking.release()
@@ -97,12 +99,17 @@ def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
     by_name: dict[str, ListedRun] = {}
     for prefix, root in roots:
         for run in find_runs(root):
-            name = prefix + run.name
+            name = _text(prefix + run.name)
             if name in by_name:  # `train/RUN` and `train/plugins/profile/RUN`
-                name = prefix + run.path.relative_to(root).as_posix()
+                name = _text(prefix + run.path.relative_to(root).as_posix())
             by_name.setdefault(name, _described(replace(run, name=name)))
     newest_first = sorted(by_name.values(), key=lambda one: (one.recorded, one.run.name), reverse=True)
     return {one.run.name: one for one in newest_first}
+
+
+def _text(name: str) -> str:
+    """A name that can be part of an address, also where the folder's is no UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _described(run: Run) -> ListedRun:

@@ -35,7 +35,7 @@ export function palette(): Palette {
 
 export function themeButton(): HTMLElement {
   const button = h("button", { type: "button", class: "quiet", on: { click: () => { choose(NEXT[picked] ?? "auto"); say(); } } });
-  const say = (): void => { button.textContent = picked === "auto" && surrounding !== null ? "Theme: as around" : (WORDS[picked] ?? ""); };
+  const say = (): void => { button.textContent = picked === "auto" && surrounding !== null ? "Theme: TensorBoard" : (WORDS[picked] ?? ""); };
   say();
   return button;
 }
