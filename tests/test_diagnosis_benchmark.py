@@ -18,7 +18,7 @@ PROGRAMS = sorted((BENCHMARK / "programs").glob("*.py"))
 TRUTH: dict[str, Any] = yaml.safe_load((BENCHMARK / "truth.yaml").read_text(encoding="utf-8"))
 CLASSES = set("input host launch compile transfer collective imbalance memory compute".split())
 REQUIRED = {"framework", "fault", "cause", "steps", "marked"}
-OPTIONAL = {"also", "where", "hosts", "notes"}
+OPTIONAL = {"also", "where", "hosts", "notes", "later"}
 each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
 
 

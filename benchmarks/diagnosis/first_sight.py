@@ -1,7 +1,7 @@
-"""What tfadvisor said before any of its rules was changed because of this benchmark, and what was changed since.
+"""What tfadvisor said about each program before it was changed because of it, and what was changed since.
 
-first_answers.json holds those answers, written by `run.py --keep-first-answers` with the code of then. changes.yaml says
-which programs led to which change: for those, today's answers are no test of the advisor any more.
+first_answers.json holds those answers, written by `run.py --only NAME ... --keep-first-answers` with the code of then.
+changes.yaml says which programs led to which change: for those, today's answers are no test of the advisor any more.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ ADVISOR = "tfadvisor"
 
 
 def keep(cases: Sequence[Case]) -> None:
-    """Writes the answers about these cases."""
-    kept: dict[str, dict[str, list[Any]]] = {}
+    """Writes the answers about these cases; those about other programs stay."""
+    kept: dict[str, dict[str, list[Any]]] = json.loads(ANSWERS.read_text(encoding="utf-8")) if ANSWERS.exists() else {}
+    for name in {case.planted.name for case in cases}:
+        kept[name] = {}
     for case in cases:
         said = [dataclasses.asdict(answer) for answer in case.diagnosis.answers]
         kept.setdefault(case.planted.name, {}).setdefault(form(case), []).append(said)
-    ANSWERS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    ANSWERS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def first_cases(cases: Sequence[Case]) -> list[Case]:

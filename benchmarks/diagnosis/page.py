@@ -33,14 +33,20 @@ def written(
         "stands in\n[truth.yaml](../benchmarks/diagnosis/truth.yaml) and was written before an advisor saw a trace.\n\n"
         f"Judged here: {names}. Recorded with {versions(some)}.\n",
         summary(cases, vocabulary),
-        at_first_sight(cases, vocabulary),
+        at_first_sight(cases, vocabulary, programs),
         how_counted(adapters),
     ]
     for framework, title in FRAMEWORKS.items():
         chosen = [name for name, entry in programs.items() if entry["framework"] == framework]
         if any(case.planted.name in chosen for case in some):
             parts.append(f"## {title}\n\n{table(chosen, cases, vocabulary)}")
-    parts += [misses(cases, vocabulary), false_alarms(cases), changed_programs(programs), on_gpus(gpu, vocabulary), again()]
+    parts += [
+        misses(cases, vocabulary),
+        false_alarms(cases),
+        changed_programs(programs),
+        on_gpus(gpu, vocabulary),
+        again(),
+    ]
     return "\n".join(parts)
 
 
@@ -48,26 +54,33 @@ def summary(cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) 
     return "## Summary\n\n" + summary_table({name: scored(some, vocabulary) for name, some in cases.items()})
 
 
-def at_first_sight(cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) -> str:
+def at_first_sight(
+    cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any], programs: Mapping[str, Any]
+) -> str:
     """What changed in tfadvisor because of the benchmark, and the numbers before. Empty when nothing of then was kept."""
     now = cases.get(first_sight.ADVISOR, [])
     before = first_sight.first_cases(now)
     if not before:
         return ""
+    later = {name for name, entry in programs.items() if entry.get("later")}
     changes = first_sight.changes()
-    drove = {name for change in changes for name in change["programs"]}
-    columns = {"at first sight": scored(before, vocabulary), "now": scored(now, vocabulary)}
+    columns = {}
+    for title, some in (("first sight", before), ("now", now)):
+        for which, those in (("first", [one for one in programs if one not in later]), ("later", later)):
+            if chosen := [case for case in some if case.planted.name in those]:
+                columns[f"{title}, the {len(those)} {which} programs"] = scored(chosen, vocabulary)
     lines = [f"- {names_of(change)}: {change['changed'].strip()}" for change in changes]
-    missed = {case.planted.name for case in before if case.faulty and rank_of_cause(case, vocabulary) != 1}
+    missed = sorted(case.planted.name for case in before if case.faulty and rank_of_cause(case, vocabulary) != 1)
     return f"""## tfadvisor at first sight
 
-Once its first answers were kept, tfadvisor was mended where it was wrong. So what it says now is about programs that it was
-mended on. **The first answers are the ones to expect on programs of others.** Both are about the same recordings.
+What tfadvisor said about {len(programs) - len(later)} programs was kept before any of its rules was changed because of them. Then it was mended where it was
+wrong, so what it says about them now is no test any more. {len(later)} programs were written after that; their first answers were
+kept too. **The columns of first sight are the ones to expect on programs of others.** All are about the same recordings.
 
 {summary_table(columns)}
-The planted cause did not come first in {len(missed)} programs: {", ".join(f"`{name}`" for name in sorted(missed))}.
+At first sight the planted cause did not come first in {", ".join(f"`{name}`" for name in missed)}.
 
-What {len(drove)} of the programs changed in tfadvisor:
+What the programs changed in tfadvisor:
 
 {chr(10).join(lines)}
 """

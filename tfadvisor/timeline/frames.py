@@ -18,6 +18,7 @@ _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01
 _MOST_STEPS = 0.5
 _NEXT = "$builtins next"
+_ANNOTATING = ("$profiler.py", "$profiler_v2.py")
 
 
 @record
@@ -119,6 +120,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
         first, last = int(start[0]), int(end[-1])
         ahead = first < int(begun[0]) and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
+        ahead &= not threads.names[used].startswith(_ANNOTATING)
         if not busy.any() and (ahead or threads.names[used] == _NEXT):
             found.append(mine)
     return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)

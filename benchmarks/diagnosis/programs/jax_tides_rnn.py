@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-BATCH, HOURS, WIDTH = 24, 72, 128
-DAY = 49
+BATCH, HOURS, WIDTH = 24, 72, 192
+DAY = 73
 STEPS = 25
 
 
