@@ -1,4 +1,4 @@
-"""Writes the reference pages from the code: metrics, rules, columns, commands, flags.
+"""Writes the reference pages from the code: metrics, rules, columns, commands, flags, tables of an export.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -17,6 +17,7 @@ from tfadvisor.cli.main import parser
 from tfadvisor.engine.catalogue import load_catalogue
 from tfadvisor.engine.coverage import Covered, covered
 from tfadvisor.engine.rule_page import rule_page
+from tfadvisor.export.tables import SCHEMA_VERSION, TABLES
 from tfadvisor.flags.advice import Variable, advice, variables
 from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
@@ -36,6 +37,7 @@ def main(check: bool) -> int:
         "columns.md": tables(),
         "command.md": command(),
         "flags.md": flags(),
+        "export.md": export(),
         "../coverage.md": coverage(),
     }.items():
         page = PAGES / name
@@ -109,6 +111,22 @@ def tables() -> str:
         fields = [f"| `{name}` | `{kind}` |" for name, kind in table.__annotations__.items()]
         parts.append(f"\n## {table.__name__}\n\n{about}\n\n| field | type |\n|---|---|\n" + "\n".join(fields) + "\n")
         assert fields and about and fields_of(object.__new__(table))
+    return "".join(parts)
+
+
+def export() -> str:
+    """The tables of a Parquet export, column by column."""
+    parts = [
+        f"{NOTE}# Tables of an export\n\n`tfadvisor export PATH --to parquet -o DIR` writes one file a table, "
+        "`DIR/<table>.parquet`, all of them even where nothing belongs into one. Every file holds these words in its own "
+        f"metadata, and under `tfadvisor_export_schema` the version, {SCHEMA_VERSION}: columns may be added under the same "
+        "version, never renamed or removed. Texts come from the trace as they are: never take them for markup. "
+        "[What for, with examples](../export.md).\n"
+    ]
+    for table in TABLES:
+        rows = [f"| `{one.name}` | {one.kind} | {one.about} |" for one in table.columns]
+        head = f"\n## {table.name}\n\n{table.about}\n\n| column | type | meaning |\n|---|---|---|\n"
+        parts.append(head + "\n".join(rows) + "\n")
     return "".join(parts)
 
 

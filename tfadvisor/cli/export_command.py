@@ -16,16 +16,21 @@ if TYPE_CHECKING:
     from tfadvisor.xplane.runs import Run
 
 _DESCRIPTION = """\
-Write a run for other tools: a timeline with the findings marked.
+Write a run for other tools: a timeline with the findings marked, or tables.
 
 perfetto: every event of every host thread and device stream, arrows from launches to kernels, and above them the
 steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
-which reads it inside the browser and sends it nowhere, or with the Python package perfetto."""
+which reads it inside the browser and sends it nowhere, or with the Python package perfetto.
+
+parquet: a folder with a table a file: events with all their stats, names, lines, steps, ops, metrics, findings.
+docs/reference/export.md describes each column. Needs: pip install 'tfadvisor[parquet]'"""
 _EXAMPLES = """\
 Examples:
   tfadvisor export logdir/ --to perfetto -o run.pftrace
-  tfadvisor export logdir/ --to perfetto -o run.pftrace.gz          a sixth of the size
+  tfadvisor export logdir/ --to perfetto -o run.pftrace.gz          a fifth of the size
   tfadvisor export logdir/ --run 2026_01_31_12_00_00 --host worker3 --to perfetto -o worker3.pftrace
+  tfadvisor export logdir/ --to parquet -o tables/
+  python -c "import pandas; print(pandas.read_parquet('tables/steps.parquet'))"
 
 Exit codes: 0 fine, 2 usage, 3 nothing to export, 5 a rule or metric broke."""
 
@@ -34,7 +39,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
     """Adds `export` with its options."""
     parser = commands.add_parser(
         "export",
-        help="a timeline for Perfetto with the findings marked",
+        help="a timeline for Perfetto with the findings marked, or tables as Parquet",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
     )
@@ -46,14 +51,14 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="PATH",
         help="a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run",
     )
-    parser.add_argument("--to", choices=["perfetto"], required=True, help="what to write")
+    parser.add_argument("--to", choices=["perfetto", "parquet"], required=True, help="what to write")
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         required=True,
         metavar="FILE",
-        help="the file, packed if it ends in .gz",
+        help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty",
     )
     add_reading_options(parser)
 
@@ -77,7 +82,7 @@ def export(arguments: argparse.Namespace) -> int:
     if number > 1 and arguments.run is None:
         note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
     try:
-        report = _to_perfetto(chosen, options, arguments.output)
+        report = (_to_perfetto if arguments.to == "perfetto" else _to_parquet)(chosen, options, arguments.output)
     except OSError as error:
         raise UsageError(f"--output {arguments.output}: cannot be written: {error.strerror or error}.") from error
     for broken in report.broken:
@@ -95,3 +100,22 @@ def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
         raise UsageError(f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}")
     with new_file(output) as file:
         return export_run(run, options, SELECTION, PerfettoSink(file.write, several=len(run.files) > 1))
+
+
+def _to_parquet(run: Run, options: Options, output: Path) -> Report:
+    try:
+        from tfadvisor.export.parquet import ParquetSink  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
+        ) from error
+    from tfadvisor.export.each_host import export_run  # noqa: PLC0415
+    from tfadvisor.export.place import new_folder  # noqa: PLC0415
+    from tfadvisor.xplane.columns import Selection  # noqa: PLC0415
+
+    with new_folder(output) as folder:
+        sink = ParquetSink(folder)
+        try:
+            return export_run(run, options, Selection(None), sink)
+        finally:
+            sink.close()

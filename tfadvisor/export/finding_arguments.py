@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfadvisor.export.packets import Texts, text_argument
-from tfadvisor.report.wording import evidence_words, saving_words
+from tfadvisor.report.wording import evidence_words, location_words, saving_words
 from tfadvisor.report_model import Finding
 
 
@@ -21,8 +21,7 @@ def _words(finding: Finding) -> Iterator[tuple[str, str]]:
     yield "saving", saving_words(finding.saving)
     yield "caveat", finding.caveat
     for place, one in enumerate(finding.locations):
-        at = one.file if one.line is None else f"{one.file}:{one.line}"
-        yield f"where[{place}]", f"{at} in {one.op}" if one.op else at
+        yield f"where[{place}]", location_words(one)
     for place, evidence in enumerate(finding.evidence):
         yield f"evidence[{place}]", evidence_words(evidence)
     for place, fix in enumerate(finding.fixes):

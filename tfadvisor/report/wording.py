@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.report.printable import one_line
-from tfadvisor.report_model import Evidence, Finding, Report, Saving
+from tfadvisor.report_model import Evidence, Finding, Location, Report, Saving
 from tfadvisor.units import Unit, duration, in_words, percent
 
 VERDICT_NAMES = {
@@ -79,6 +79,12 @@ def evidence_words(evidence: Evidence) -> str:
         return f"{evidence.text}: {one_line(str(evidence.value))}"
     assert isinstance(evidence.value, float)
     return f"{evidence.metric.replace('_', ' ')}: {in_words(evidence.value, Unit(evidence.unit))}"
+
+
+def location_words(location: Location) -> str:
+    """`train.py:41 in load_batch`, as the trace names it."""
+    place = location.file if location.line is None else f"{location.file}:{location.line}"
+    return f"{place} in {location.op}" if location.op else place
 
 
 def advice(report: Report) -> list[Finding]:
