@@ -149,7 +149,7 @@ def test_1_a_rule_at_error_fails(tmp_path: Path) -> None:
         ["baseline", "accept"],
         ["compare"],
         ["compare", HEALTHY],
-        ["compare", HEALTHY, LOADER, "--format", "html"],
+        ["compare", HEALTHY, LOADER, "--format", "pdf"],
         ["compare", HEALTHY, LOADER, "-o", HEALTHY / "x.md"],
     ],
     ids=lambda arguments: " ".join(Path(str(one)).name for one in arguments),
