@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -80,8 +81,10 @@ def test_a_broken_file_is_told_and_not_read_again_unless_asked(tmp_path: Path, a
 
 def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:
     """Whatever ended TensorBoard, its standard input is closed."""
-    worker = "from tfadvisor.tensorboard_tab.worker import main; import time; time.sleep = None; main()"
-    task = {"name": "x", "path": "x", "files": ["/dev/zero"], "folder": str(tmp_path), "processes": 1}
+    worker = "from tfadvisor.tensorboard_tab.worker import main; main()"
+    never_written = tmp_path / "host.xplane.pb"
+    os.mkfifo(never_written)
+    task = {"kind": "analyse", "name": "x", "path": "x", "files": [str(never_written)], "folder": "x", "processes": 1}
     with subprocess.Popen([sys.executable, "-c", worker], stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.write(json.dumps(task).encode() + b"\n")

@@ -142,6 +142,16 @@ def test_two_runs_are_compared_once_both_are_read(logdir: Path) -> None:
     assert client.get(f"{ROUTES}/comparison", query_string={**asked, "base": "../x"}).status_code == 404
 
 
+def test_the_run_is_read_while_the_browser_loads_the_page(logdir: Path, tmp_path: Path) -> None:
+    started(logdir).get(f"{ROUTES}/tab.html")
+
+    for _ in range(200):
+        if list(tmp_path.glob("cache/tensorboard/*/page.json.gz")):
+            return
+        time.sleep(0.05)
+    pytest.fail("nothing was read")
+
+
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "/etc/passwd", "train", "", "train/../2025_01_01_00_00_00", "\0", "<script>"]
 )

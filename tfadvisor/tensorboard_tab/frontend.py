@@ -9,8 +9,20 @@ from pathlib import Path
 
 from tfadvisor.record import record
 
-ENTRY = "export function render() { location.replace(new URL('tab.html', document.baseURI)); }\n"
-"""What TensorBoard imports into the tab's frame; `document.baseURI` is the folder of the plugin's routes."""
+ENTRY = """\
+export function render() {
+  let run = "";
+  try {
+    run = /[#&]p\\.tfadvisor\\.run=([^&]*)/.exec(parent.location.hash)?.[1] ?? "";
+  } catch {
+    // Inside a page of another origin.
+  }
+  location.replace(new URL(run === "" ? "tab.html" : `tab.html?run=${run}`, document.baseURI));
+}
+"""
+"""What TensorBoard imports into the tab's frame; `document.baseURI` is the folder of the plugin's routes.
+
+It names the run that is going to be shown, so that its analysis begins while the browser still loads the page."""
 
 _PAGE = Path(__file__).parents[1] / "page" / "page.html"
 _POLICY = (

@@ -41,6 +41,7 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
     def get_plugin_apps(self) -> dict[str, Any]:
         """By route, below `data/plugin/tfadvisor`."""
         apps = {route: _file_app(route) for route in files()}
+        apps["/tab.html"] = self._beginning(apps["/tab.html"])
         apps |= {"/runs": self._runs, "/report": self._report, "/page": self._page, "/comparison": self._comparison}
         return {route: wrappers.Request.application(_only_reading(app)) for route, app in apps.items()}
 
@@ -51,6 +52,18 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
     def frontend_metadata(self) -> Any:
         """How TensorBoard shows the tab."""
         return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Advisor")
+
+    def _beginning(self, document: App) -> App:
+        """Begins to read the run that the document is going to ask for."""
+
+        def serve(request: wrappers.Request) -> wrappers.Response:
+            runs = self._listing.known()
+            listed = runs.get(request.args.get("run", "")) or next(iter(runs.values()), None)
+            if listed is not None:
+                self._analyses.page(listed)
+            return document(request)
+
+        return serve
 
     def _runs(self, request: wrappers.Request) -> wrappers.Response:
         xprof = "profile" in self._plugins

@@ -9,8 +9,9 @@ import os
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from tfadvisor.advise import Options, draw_run
 from tfadvisor.errors import AdvisorError, TraceError
@@ -37,8 +38,10 @@ def main() -> None:
         _say({"error": {"place": error.place, "cause": error.cause, "remedy": error.remedy}})
     except AdvisorError as error:
         _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
-    sys.stdout.flush()
-    os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        _end(1)
+    _end(0)
 
 
 def _analyse(task: dict[str, Any]) -> None:
@@ -88,5 +91,13 @@ def _say(message: dict[str, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    while os.read(0, 4096):
+        pass
     os._exit(1)
+
+
+def _end(code: int) -> NoReturn:
+    """At once: the thread that waits for the parent would keep the interpreter from a clean end."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -2,7 +2,7 @@
 import type { ComparedRuns, Data, Run } from "../data/model.js";
 import { checked } from "../data/read.js";
 
-const QUICK_POLLS = 20;
+const QUICK_POLLS = 40;
 const QUICK_MS = 80;
 const SLOW_MS = 400;
 /** Of a comparison, which takes a moment or was lost. */
