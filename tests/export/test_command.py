@@ -30,7 +30,6 @@ def test_help_teaches() -> None:
     "arguments",
     [
         [RUN],
-        [RUN, "--to", "perfetto"],
         [RUN, "--to", "excel", "-o", "x"],
         [RUN, "--to", "perfetto", "-o", RUN / "run.pftrace"],
         [RUN, "--to", "perfetto", "-o", "/nonexistent/run.pftrace"],
@@ -45,6 +44,20 @@ def test_wrong_use_exits_with_2_and_one_message(arguments: list[object]) -> None
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("tfadvisor: ")
     assert "Traceback" not in done.stderr
+
+
+def test_without_a_name_it_is_named_after_the_run_and_overwrites_nothing(tmp_path: Path) -> None:
+    def call() -> subprocess.CompletedProcess[str]:
+        command = [COMMAND, "export", RUN, "--to", "perfetto"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    first, second = call(), call()
+
+    assert (first.returncode, first.stdout) == (0, "")
+    assert first.stderr == "tfadvisor: written to jax-loader.pftrace\n"
+    assert (second.returncode, second.stdout) == (2, "")
+    assert second.stderr == "tfadvisor: jax-loader.pftrace is there already. Give a name: -o FILE.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["jax-loader.pftrace"]
 
 
 def test_nothing_to_export_exits_with_3(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.gate.lock import only_writer
 from tfadvisor.gate.snapshot_json import as_text
 from tfadvisor.gate.store import accept, add, leave_pending, pending, read_store
-from tfadvisor.gate.write_file import replace_file
+from tfadvisor.write_file import replace_file
 
 
 def recorded(day: int) -> str:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tfadvisor.advise import Options, analyze_run, draw_run
 from tfadvisor.cli.arguments import Parser, gigabytes_per_second, parameter_count, step_range
+from tfadvisor.cli.outputs import check_outside, note, write_output
+from tfadvisor.cli.progress import reading_progress
 from tfadvisor.errors import UsageError
-from tfadvisor.read_hosts import Progress
-from tfadvisor.report.printable import printable
 from tfadvisor.report_model import Report, Severity
 from tfadvisor.xplane.runs import Run, choose_run
 
-_LARGE = 64 << 20
 _DESCRIPTION = """\
 Say where the step's time goes, why, and what to change.
 
@@ -96,17 +93,17 @@ def analyze(arguments: argparse.Namespace) -> int:
         raise UsageError("--format html is a page for a browser. Give a file to write it to: -o report.html")
     chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
     if arguments.output is not None:
-        _check_outside(arguments.output, arguments.path)
+        check_outside(arguments.output, arguments.path, "--output")
     if number > 1 and arguments.run is None:
-        _note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
+        note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
     if arguments.format == "html":
         report = _write_page(chosen, options, arguments.output)
     else:
-        with _progress(chosen) as progress:
+        with reading_progress(chosen) as progress:
             report = analyze_run(chosen, options, progress)
         _write(report, arguments.format, arguments.output, details=arguments.details)
     for broken in report.broken:
-        _note(f"{broken.name}: {broken.error}")
+        note(f"{broken.name}: {broken.error}")
     return exit_code(report, Severity(arguments.fail_on) if arguments.fail_on else None)
 
 
@@ -122,9 +119,9 @@ def _write_page(run: Run, options: Options, output: Path | None) -> Report:
     """Writes the page and returns the report in it."""
     from tfadvisor.report.html import as_html  # noqa: PLC0415
 
-    with _progress(run) as progress:
+    with reading_progress(run) as progress:
         page = draw_run(run, options, progress)
-    _put(as_html([page]), output)
+    write_output(output, as_html([page]), "--output")
     return page.report
 
 
@@ -145,81 +142,4 @@ def _write(report: Report, form: str, output: Path | None, *, details: bool) -> 
             print_report(report, sys.stdout, details=details)
             return
         text = as_text(report, details=details)
-    _put(text, output)
-
-
-def _put(text: str, output: Path | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        _replace_file(output, text)
-
-
-def _replace_file(path: Path, text: str) -> None:
-    """Written beside the target and renamed, so that a reader never sees half a report. A device or pipe stays one."""
-    import tempfile  # noqa: PLC0415  (10 ms that only an output file needs)
-
-    try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
-            return
-        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UsageError(f"--output {path}: cannot be written: {error.strerror or error}.") from error
-
-
-def _check_outside(output: Path, paths: list[Path]) -> None:
-    target = output.resolve()
-    for path in paths:
-        folder = path.resolve()
-        if target == folder or (folder.is_dir() and folder in target.parents):
-            raise UsageError(
-                f"--output {output} lies in {path}, and nothing is written into what is analysed. Give another place."
-            )
-
-
-@contextmanager
-def _progress(run: Run) -> Iterator[Progress | None]:
-    """A bar on a terminal while large files are read; nothing elsewhere."""
-    if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
-        task, done_of = bar.add_task(printable(title), total=len(run.files)), dict.fromkeys(run.files, 0.0)
-
-        def show(file: Path, done: int, total: int) -> None:
-            done_of[file] = done / max(total, 1)
-            bar.update(task, completed=sum(done_of.values()))
-
-        yield show
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0  # reading it will say what is wrong
-
-
-def _note(message: str) -> None:
-    sys.stderr.write(f"tfadvisor: {printable(message)}\n")
+    write_output(output, text, "--output")

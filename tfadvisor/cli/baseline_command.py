@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.cli.arguments import Parser
+from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import add_identity_options, add_reading_options
 from tfadvisor.errors import UsageError
 
@@ -77,7 +78,7 @@ def add_runs(arguments: argparse.Namespace) -> int:
     for kept in added:
         sys.stdout.write(f"added {_line(kept)}\n")
     for kept in known:
-        gate_inputs.note(f"{kept.file}: this trace is in the baseline already.")
+        note(f"{kept.file}: this trace is in the baseline already.")
     return 0
 
 
@@ -97,9 +98,9 @@ def list_runs(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write("".join(f"{_line(kept)}\n" for kept in runs))
     for file, why in contents.unusable:
-        gate_inputs.note(f"{file}: left out: {why}.")
+        note(f"{file}: left out: {why}.")
     if not runs:
-        gate_inputs.note(f"{store}: holds no run yet. `tfadvisor baseline add PATH` adds one.")
+        note(f"{store}: holds no run yet. `tfadvisor baseline add PATH` adds one.")
     return 0
 
 

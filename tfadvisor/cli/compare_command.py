@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.cli.arguments import Parser, step_range
+from tfadvisor.cli.outputs import check_outside, write_output
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def compare(arguments: argparse.Namespace) -> int:
     """Runs the command and returns its exit code."""
-    from tfadvisor.cli.gate_inputs import check_outside, read_side  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import read_side  # noqa: PLC0415
     from tfadvisor.compare_runs import compare as compare_runs  # noqa: PLC0415
 
     if arguments.format == "html" and arguments.output is None and sys.stdout.isatty():
@@ -73,7 +74,7 @@ def compare(arguments: argparse.Namespace) -> int:
 def _write_page(arguments: argparse.Namespace) -> None:
     """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
     from tfadvisor.advise import draw_run  # noqa: PLC0415
-    from tfadvisor.cli.gate_inputs import chosen_run, write_output  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import chosen_run  # noqa: PLC0415
     from tfadvisor.compare_runs import compare as compare_runs  # noqa: PLC0415
     from tfadvisor.comparison.on_page import on_page  # noqa: PLC0415
     from tfadvisor.report.html import as_html  # noqa: PLC0415
@@ -91,7 +92,6 @@ def _write_page(arguments: argparse.Namespace) -> None:
 
 
 def _write(comparison: Comparison, form: str, output: Path | None) -> None:
-    from tfadvisor.cli.gate_inputs import write_output  # noqa: PLC0415
     from tfadvisor.comparison.as_json import as_json  # noqa: PLC0415
     from tfadvisor.comparison.markdown import as_markdown  # noqa: PLC0415
     from tfadvisor.comparison.text import as_text, print_comparison  # noqa: PLC0415

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.cli.arguments import Parser
+from tfadvisor.cli.outputs import check_outside, note
 from tfadvisor.cli.reading_options import add_reading_options
 from tfadvisor.errors import UsageError
+from tfadvisor.report.printable import one_line
 
 if TYPE_CHECKING:
     from tfadvisor.advise import Options
@@ -26,6 +28,7 @@ parquet: a folder with a table a file: events with all their stats, names, lines
 docs/reference/export.md describes each column. Needs: pip install 'tfadvisor[parquet]'"""
 _EXAMPLES = """\
 Examples:
+  tfadvisor export logdir/ --to perfetto
   tfadvisor export logdir/ --to perfetto -o run.pftrace
   tfadvisor export logdir/ --to perfetto -o run.pftrace.gz          a fifth of the size
   tfadvisor export logdir/ --run 2026_01_31_12_00_00 --host worker3 --to perfetto -o worker3.pftrace
@@ -56,9 +59,9 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "-o",
         "--output",
         type=Path,
-        required=True,
         metavar="FILE",
-        help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty",
+        help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, or "
+        "the folder RUN.tables, where you are)",
     )
     add_reading_options(parser)
 
@@ -66,10 +69,8 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
 def export(arguments: argparse.Namespace) -> int:
     """Runs the command and returns its exit code."""
     from tfadvisor.advise import Options  # noqa: PLC0415
-    from tfadvisor.cli.gate_inputs import check_outside, note  # noqa: PLC0415
     from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
 
-    check_outside(arguments.output, arguments.path, "--output")
     options = Options(
         run=arguments.run,
         host=arguments.host,
@@ -81,25 +82,38 @@ def export(arguments: argparse.Namespace) -> int:
     chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
     if number > 1 and arguments.run is None:
         note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
+    output = arguments.output or _new_name(chosen, arguments.to)
+    check_outside(output, arguments.path, "--output")
     try:
-        report = (_to_perfetto if arguments.to == "perfetto" else _to_parquet)(chosen, options, arguments.output)
+        report = (_to_perfetto if arguments.to == "perfetto" else _to_parquet)(chosen, options, output)
     except OSError as error:
-        raise UsageError(f"--output {arguments.output}: cannot be written: {error.strerror or error}.") from error
+        raise UsageError(f"--output {output}: cannot be written: {error.strerror or error}.") from error
+    if arguments.output is None:
+        note(f"written to {output}")
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")
     return 5 if report.broken else 0
 
 
+def _new_name(run: Run, form: str) -> Path:
+    """Named after the run. Raises UsageError where something is called so already: what nobody named overwrites nothing."""
+    path = Path(f"{one_line(run.name).replace('/', '_')}.{'pftrace' if form == 'perfetto' else 'tables'}")
+    if path.exists():
+        raise UsageError(f"{path} is there already. Give a name: -o FILE.")
+    return path
+
+
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
+    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
     from tfadvisor.export.each_host import export_run  # noqa: PLC0415
     from tfadvisor.export.perfetto import PerfettoSink  # noqa: PLC0415
-    from tfadvisor.export.place import new_file  # noqa: PLC0415
+    from tfadvisor.export.place import export_file  # noqa: PLC0415
     from tfadvisor.timeline.build import SELECTION  # noqa: PLC0415
 
     if output.is_dir():
         raise UsageError(f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}")
-    with new_file(output) as file:
-        return export_run(run, options, SELECTION, PerfettoSink(file.write, several=len(run.files) > 1))
+    with export_file(output) as file, reading_progress(run) as progress:
+        return export_run(run, options, SELECTION, PerfettoSink(file.write, several=len(run.files) > 1), progress)
 
 
 def _to_parquet(run: Run, options: Options, output: Path) -> Report:
@@ -109,13 +123,14 @@ def _to_parquet(run: Run, options: Options, output: Path) -> Report:
         raise UsageError(
             f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
         ) from error
+    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
     from tfadvisor.export.each_host import export_run  # noqa: PLC0415
-    from tfadvisor.export.place import new_folder  # noqa: PLC0415
+    from tfadvisor.export.place import export_folder  # noqa: PLC0415
     from tfadvisor.xplane.columns import Selection  # noqa: PLC0415
 
-    with new_folder(output) as folder:
+    with export_folder(output) as folder, reading_progress(run) as progress:
         sink = ParquetSink(folder)
         try:
-            return export_run(run, options, Selection(None), sink)
+            return export_run(run, options, Selection(None), sink, progress)
         finally:
             sink.close()

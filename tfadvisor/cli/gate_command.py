@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.cli.arguments import Parser
+from tfadvisor.cli.outputs import check_outside, note, write_output
 from tfadvisor.cli.reading_options import add_identity_options, add_reading_options
 from tfadvisor.errors import UsageError
 
@@ -100,7 +101,7 @@ def gate(arguments: argparse.Namespace) -> int:
         gate_inputs.config_file(arguments.config), gate_inputs.known_names(arguments.rules), arguments.preset
     )
     if arguments.check_config:
-        gate_inputs.note(f"{written.file}: fine.")
+        note(f"{written.file}: fine.")
         return 0
     if not arguments.path:
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
@@ -135,7 +136,6 @@ def _judged(arguments: argparse.Namespace, written: Written) -> tuple[Verdict, l
 
 def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:
     """The same trace given twice counts once."""
-    from tfadvisor.cli.gate_inputs import note  # noqa: PLC0415
 
     seen: set[str] = set()
     kept: list[tuple[Report, Snapshot]] = []
@@ -158,7 +158,6 @@ def _config(written: Written, report: Report, candidate: Snapshot, on_inconclusi
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    from tfadvisor.cli.gate_inputs import check_outside  # noqa: PLC0415
 
     for option in ("output", "junit", "sarif", "codequality"):
         if (target := getattr(arguments, option)) is not None:
@@ -166,7 +165,6 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
-    from tfadvisor.cli.gate_inputs import write_output  # noqa: PLC0415
     from tfadvisor.gate.outputs.as_json import as_json  # noqa: PLC0415
     from tfadvisor.gate.outputs.codequality import as_codequality  # noqa: PLC0415
     from tfadvisor.gate.outputs.junit import as_junit  # noqa: PLC0415
@@ -191,7 +189,6 @@ def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
 
 def _tell_github(verdict: Verdict) -> None:
     """Annotations on stderr, which the runner reads too, so that standard output stays what was asked for."""
-    from tfadvisor.cli.gate_inputs import note  # noqa: PLC0415
     from tfadvisor.gate.outputs.github import workflow_commands  # noqa: PLC0415
     from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
 
@@ -209,7 +206,7 @@ def _tell_github(verdict: Verdict) -> None:
 def _keep(
     verdict: Verdict, candidates: Sequence[Snapshot], store: Path, arguments: argparse.Namespace, written: Written
 ) -> None:
-    from tfadvisor.cli.gate_inputs import keep_of, note  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import keep_of  # noqa: PLC0415
     from tfadvisor.gate.store import add, leave_pending  # noqa: PLC0415
     from tfadvisor.gate.verdict import Outcome  # noqa: PLC0415
 

@@ -1,14 +1,14 @@
-"""What `gate`, `baseline` and `compare` share: traces to reports and snapshots, and files written in place."""
+"""What `gate`, `baseline` and `compare` share: traces to reports and snapshots."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tfadvisor.advise import Options, analyze_run
+from tfadvisor.cli.outputs import note
 from tfadvisor.compare_runs import NothingToCompare, as_snapshot
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.gate.config import DEFAULT_KEEP, Written
@@ -16,8 +16,6 @@ from tfadvisor.gate.config_file import ConfigFile, find_config, read_config
 from tfadvisor.gate.read_config import Known, read
 from tfadvisor.gate.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
 from tfadvisor.gate.store import read_store
-from tfadvisor.gate.write_file import replace_file
-from tfadvisor.report.printable import printable
 from tfadvisor.report_model import Report
 from tfadvisor.xplane.runs import Run, choose_run, find_runs
 
@@ -79,33 +77,6 @@ def labels_of(given: Sequence[str], written: Mapping[str, str] | None) -> dict[s
             raise UsageError(f"--label {one}: give NAME=VALUE, as batch=256.")
         found[name] = value
     return found
-
-
-def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:
-    """Raises UsageError when a file would be written into what is analysed."""
-    target = output.resolve()
-    for path in paths:
-        folder = path.resolve()
-        if target == folder or (folder.is_dir() and folder in target.parents):
-            raise UsageError(
-                f"{option} {output} lies in {path}, and nothing is written into what is analysed. Give another place."
-            )
-
-
-def write_output(output: Path | None, text: str, option: str) -> None:
-    """To a file, whole or not at all, or to standard output."""
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        replace_file(output, text)
-    except OSError as error:
-        raise UsageError(f"{option} {output}: cannot be written: {error.strerror or error}.") from error
-
-
-def note(message: str) -> None:
-    """A line on stderr."""
-    sys.stderr.write(f"tfadvisor: {printable(message)}\n")
 
 
 def written_config(arguments: argparse.Namespace) -> Written:

@@ -35,7 +35,7 @@ def export_run(
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
     summaries = []
-    for place, file in enumerate(files):
+    for file in files:
         trace = on_chip_clock(decode_file(file, selection))
         if not len(trace.events):
             raise TraceError(
@@ -44,10 +44,12 @@ def export_run(
                 "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
             )
         timeline = build_host(trace, options.steps)
+        if progress is not None:
+            progress(file, 1, 2)
         sink.add_host(trace, timeline)
         summaries.append(summarize(timeline))
         if progress is not None:
-            progress(file, place + 1, len(files))
+            progress(file, 2, 2)
     report, _ = judged(run, options, catalogue, summaries, [file.name for file in duplicates])
     sink.finish(report)
     return report

@@ -18,8 +18,8 @@ from tfadvisor.gate.comparability import must_be_alike
 from tfadvisor.gate.lock import only_writer
 from tfadvisor.gate.snapshot import Snapshot
 from tfadvisor.gate.snapshot_json import LARGEST, SnapshotError, as_text, from_text
-from tfadvisor.gate.write_file import replace_file
 from tfadvisor.record import record, replace
+from tfadvisor.write_file import replace_file
 
 _PENDING = ".pending"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")

@@ -1,0 +1,47 @@
+"""A bar on a terminal while large files are read; nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tfadvisor.read_hosts import Progress
+from tfadvisor.report.printable import printable
+from tfadvisor.xplane.runs import Run
+
+_LARGE = 64 << 20
+
+
+@contextmanager
+def reading_progress(run: Run) -> Iterator[Progress | None]:
+    """A bar on a terminal while large files are read; nothing elsewhere."""
+    if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
+        task, done_of = bar.add_task(printable(title), total=len(run.files)), dict.fromkeys(run.files, 0.0)
+
+        def show(file: Path, done: int, total: int) -> None:
+            done_of[file] = done / max(total, 1)
+            bar.update(task, completed=sum(done_of.values()))
+
+        yield show
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0  # reading it will say what is wrong
