@@ -73,9 +73,10 @@ def at_first_sight(
     missed = sorted(case.planted.name for case in before if case.faulty and rank_of_cause(case, vocabulary) != 1)
     return f"""## tfadvisor at first sight
 
-What tfadvisor said about {len(programs) - len(later)} programs was kept before any of its rules was changed because of them. Then it was mended where it was
-wrong, so what it says about them now is no test any more. {len(later)} programs were written after that; their first answers were
-kept too. **The columns of first sight are the ones to expect on programs of others.** All are about the same recordings.
+What tfadvisor said about {len(programs) - len(later)} programs was kept before any of its rules was changed because of them.
+Then it was mended where it was wrong, so what it says about them now is no test any more. {len(later)} programs were written
+after that; their first answers were kept too, and nothing was changed because of them. **The columns of first sight are the
+ones to expect on programs of others.** All are about the same recordings. {first_sight.AS_FIRST_RECORDED}
 
 {summary_table(columns)}
 At first sight the planted cause did not come first in {", ".join(f"`{name}`" for name in missed)}.
@@ -193,7 +194,9 @@ def misses(cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) -
             if rank != 1:
                 answers = "; ".join(said(one) for one in case.diagnosis.answers) or "nothing"
                 place = f"number {rank}" if rank else "not named"
-                lines.append(f"- `{case.planted.name}` ({case.planted.cause}, {place}): {answers}")
+                why = first_sight.why_missed().get(case.planted.name, "") if advisor == first_sight.ADVISOR else ""
+                line = f"- `{case.planted.name}` ({case.planted.cause}, {place}): {answers}"
+                lines.append(f"{line}. {why.strip()}" if why else line)
         parts.append(f"**{advisor}**: " + (f"{len(lines)}\n\n" + "\n".join(lines) if lines else "none") + "\n")
     return "\n".join(parts)
 

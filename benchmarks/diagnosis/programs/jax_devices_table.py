@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-ROWS, WIDTH, BATCH = 65_536, 64, 256
-ROUNDS = 100
+ROWS, WIDTH, BATCH = 262_144, 64, 256
+ROUNDS = 300
 STEPS = 12
 
 

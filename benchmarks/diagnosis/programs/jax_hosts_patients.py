@@ -11,7 +11,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import NamedSharding, PartitionSpec
 
-VISITS, BATCH, WIDTH = 20, 512, 320
+VISITS, BATCH, WIDTH = 20, 1536, 320
 STEPS = 12
 
 
