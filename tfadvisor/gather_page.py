@@ -19,6 +19,7 @@ from tfadvisor.page.model import (
 from tfadvisor.report_model import Report
 from tfadvisor.run_ops import run_ops
 from tfadvisor.timeline.collective_names import CollectiveKind
+from tfadvisor.timeline.device_names import instruction_name
 from tfadvisor.timeline.device_summary import DeviceSummary
 from tfadvisor.timeline.host_summary import HostSummary
 from tfadvisor.timeline.intervals import Int64Array
@@ -82,7 +83,7 @@ def _drawn_step(host: str, picture: StepPicture) -> DrawnStep:
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
-        names=rows.names,
+        names=tuple(instruction_name(one) if one.startswith("%") else one for one in rows.names),
         threads_left_out=picture.threads_left_out,
     )
 

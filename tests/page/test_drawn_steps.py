@@ -62,6 +62,15 @@ def test_lanes_hold_what_the_device_and_its_driver_do() -> None:
     assert ("cuLaunchKernel", 41, 4, "launch") in lane(worst, "driver")
 
 
+def test_an_instruction_is_called_by_its_name_not_by_its_whole_text() -> None:
+    """As on TPUs; other names keep what looks like one."""
+    builder = trace().step(0, 100)
+    builder.kernel("GPU:0", "%fusion.3 = bf16[8,128]{1,0} fusion(bf16[8] %p)", 10, 20, launched=(1, 2))
+    builder.kernel("GPU:0", "scale = 2", 30, 40, launched=(3, 4))
+
+    assert [one[0] for one in lane(page_of(builder).drawn[0], "stream")] == ["fusion.3", "scale = 2"]
+
+
 def test_the_classes_lane_is_the_breakdown_of_the_step() -> None:
     page = page_of(three_steps())
     worst = page.drawn[1]

@@ -11,6 +11,7 @@ from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.collective_names import CollectiveKind, collective_of
+from tfadvisor.timeline.device_names import instruction_name
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.program_collectives import collectives_by_name
@@ -113,10 +114,10 @@ def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
     end = ops.end[calls].copy()
     starting: dict[str, list[int]] = {}
     for row in distinct(ops.name[calls]).tolist() if len(dones) else []:
-        starting.setdefault(_bare(ops.names[row]).replace("-start", "-done", 1), []).append(row)
+        starting.setdefault(instruction_name(ops.names[row]).replace("-start", "-done", 1), []).append(row)
     finishing: dict[str, list[int]] = {}
     for row in distinct(ops.name[dones]).tolist():
-        finishing.setdefault(_bare(ops.names[row]), []).append(row)
+        finishing.setdefault(instruction_name(ops.names[row]), []).append(row)
     for name in starting.keys() & finishing.keys():
         mine = np.flatnonzero(is_in(ops.name[calls], starting[name]))
         theirs = dones[is_in(ops.name[dones], finishing[name])]
@@ -155,7 +156,7 @@ def _sizes(
     for index, name in enumerate(modules):
         known = collectives_by_name(programs, name)
         for used in distinct(label[module == index]).tolist():
-            one = known.get(_bare(labels[used]))
+            one = known.get(instruction_name(labels[used]))
             if one is not None:
                 chosen = (module == index) & (label == used)
                 size[chosen], group[chosen] = one.bytes, one.group_size or 0
@@ -164,10 +165,5 @@ def _sizes(
     return size, group
 
 
-def _bare(name: str) -> str:
-    """`%all-reduce.7 = f32[8] …` -> `all-reduce.7`."""
-    return name.partition(" = ")[0].removeprefix("%")
-
-
 def _is_done(name: str) -> bool:
-    return "-done" in _bare(name)
+    return "-done" in instruction_name(name)

@@ -18,6 +18,11 @@ _COPY_HLO = ("copy-start", "copy-done")
 _HOST_MEMORY = "S(5)"
 
 
+def instruction_name(name: str) -> str:
+    """`%all-reduce.7 = f32[8] …`, as TPUs write it, -> `all-reduce.7`."""
+    return name.partition(" = ")[0].removeprefix("%")
+
+
 def device_class(name: str) -> DeviceClass:
     """The class of one kernel or copy on a GPU stream, by its name alone."""
     upper = name[:32].upper()
