@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+import tfadvisor.metrics  # noqa: F401  (rules name metrics)
+from tfadvisor.engine.catalogue import built_in_rules
+from tfadvisor.flags.prescribe import fitted
 from tfadvisor.flags.recorded import recording
 from tfadvisor.flags.values import fault_of_flag
 from tfadvisor.flags.versions import choose
@@ -18,6 +22,8 @@ needs_jaxlib = pytest.mark.skipif(
     importlib.util.find_spec("jaxlib") is None,
     reason="no jaxlib here: it is large and only recording and this test need it; benchmarks/check_flags.py does the same",
 )
+FLAG = re.compile(r"--xla_\w+=[^\s\"'`;)]*")
+PLACEHOLDER = re.compile(r"\{[a-z][a-z0-9_]*\}")
 JAXLIB = recording().table("XLA_FLAGS", "jaxlib")
 
 
@@ -45,6 +51,26 @@ def test_every_recorded_flag_is_accepted() -> None:
 
     assert len(flags) > 200
     assert lives(" ".join(f'--{one.name}="{one.default}"' for one in flags))
+
+
+def printed() -> list[str]:
+    """Every XLA flag that a rule can print for this jaxlib, with a number where the rule fills one in."""
+    found = {}
+    for rule in built_in_rules():
+        for fix in rule.fixes:
+            for text in (fix.snippet, *fix.env.values()):
+                if "LIBTPU_INIT_ARGS" not in text:
+                    fitting = fitted(PLACEHOLDER.sub("33554432", text), "jax", version())
+                    found.update(dict.fromkeys(FLAG.findall(fitting.text) if not fitting.refused else ()))
+    return list(found)
+
+
+@needs_jaxlib
+def test_every_flag_that_a_rule_prints_starts() -> None:
+    flags = printed()
+
+    assert len(flags) > 15
+    assert [flag for flag in flags if not lives(flag)] == []
 
 
 @needs_jaxlib
