@@ -62,21 +62,23 @@ def at_first_sight(
     before = first_sight.first_cases(now)
     if not before:
         return ""
-    later = {name for name, entry in programs.items() if entry.get("later")}
+    batches: dict[int, list[str]] = {}
+    for name, entry in programs.items():
+        batches.setdefault(int(entry.get("later", 0)), []).append(name)
     changes = first_sight.changes()
     columns = {}
     for title, some in (("first sight", before), ("now", now)):
-        for which, those in (("first", [one for one in programs if one not in later]), ("later", later)):
+        for number, those in sorted(batches.items()):
             if chosen := [case for case in some if case.planted.name in those]:
-                columns[f"{title}, the {len(those)} {which} programs"] = scored(chosen, vocabulary)
+                columns[f"{title}, batch {number + 1}: {len(those)} programs"] = scored(chosen, vocabulary)
     lines = [f"- {names_of(change)}: {change['changed'].strip()}" for change in changes]
     missed = sorted(case.planted.name for case in before if case.faulty and rank_of_cause(case, vocabulary) != 1)
     return f"""## tfadvisor at first sight
 
-What tfadvisor said about {len(programs) - len(later)} programs was kept before any of its rules was changed because of them.
-Then it was mended where it was wrong, so what it says about them now is no test any more. {len(later)} programs were written
-after that; their first answers were kept too, and nothing was changed because of them. **The columns of first sight are the
-ones to expect on programs of others.** All are about the same recordings. {first_sight.AS_FIRST_RECORDED}
+The programs came in {len(batches)} batches. What tfadvisor said about each batch was kept before any of its rules was changed
+because of that batch. Then it was mended where it was wrong, so what it says about them now is no test any more. **The columns
+of first sight are the ones to expect on programs of others, the last batch's most.** All are about the same recordings.
+{first_sight.AS_FIRST_RECORDED}
 
 {summary_table(columns)}
 At first sight the planted cause did not come first in {", ".join(f"`{name}`" for name in missed)}.
