@@ -112,6 +112,18 @@ def test_eager_dispatches_own_the_short_pauses_between_them() -> None:
     assert shares(timeline) == {"launch": 950, "host": 3950, "compute": 100}
 
 
+def test_beside_a_compiled_function_only_shorter_pauses_are_dispatch() -> None:
+    """A callback reads ten weights, with 300 µs of its own work after each pair: no eager step, the function is most of it."""
+    builder = trace().step(0, 5000).call("EagerLocalExecute: __inference_step_9", 0, 2000)
+    for index in range(5):
+        at = 2000 + index * 400
+        builder.call("EagerLocalExecute: ReadVariableOp", at, at + 40)
+        builder.call("EagerLocalExecute: ReadVariableOp", at + 60, at + 100)
+    timeline = builder.busy("GPU:0", (0, 2000)).timeline()
+
+    assert shares(timeline) == {"compute": 2000, "launch": 500, "host": 2500}
+
+
 def test_few_dispatches_do_not_make_an_eager_step() -> None:
     builder = trace().step(0, 1000)
     for index in range(3):

@@ -104,6 +104,32 @@ def loop_python_fraction(question: Question) -> float:
 
 
 @metric(
+    "batch_python_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which no device works while Python of the loop makes the next batch, told without Python "
+    "frames: it lies inside the step's marker, before its dispatch, and ends in a tensor. It is part of input_bound_fraction.",
+)
+def batch_python_fraction(question: Question) -> float:
+    """0 for a loop that takes its batches from tf.data, and where Python frames name what the loop calls."""
+    hosts = counted_hosts(question.run)
+    made = sum(host.batch_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    return min(made, share(question, TimeClass.INPUT))
+
+
+@metric(
+    "perhaps_batch_python_fraction",
+    unit=Unit.FRACTION,
+    about="The part of loop_python_fraction that ends in a tensor for the next dispatch, in a loop without tf.data and "
+    "Python frames, outside of a step's marker: it may make the next batch, and may log or measure what the step before it gave.",
+)
+def perhaps_batch_python_fraction(question: Question) -> float:
+    """Never more than loop_python_fraction."""
+    hosts = counted_hosts(question.run)
+    made = sum(host.perhaps_batch_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    return min(made, loop_python_fraction(question))
+
+
+@metric(
     "synchronising_fraction",
     unit=Unit.FRACTION,
     about="Share of step time in which no device works while the driving thread blocks, and nothing it could wait for is "

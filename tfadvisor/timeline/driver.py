@@ -23,6 +23,7 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
+from tfadvisor.timeline.made_batches import made_batches
 from tfadvisor.timeline.model import HostActivity, Steps
 from tfadvisor.timeline.nesting import innermost
 from tfadvisor.timeline.threads import Thread, Threads
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 _EAGER_PAUSE_PS = 1_000_000_000
 """Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what
 `tf.function` or `jax.jit` removes. Longer pauses are the program's own work."""
+_EAGER_PAUSE_BESIDE_A_FUNCTION_PS = 200_000_000
+"""Where one compiled function holds most of a step's dispatch, the step is compiled. Ops that run beside it one by one leave
+pauses of tens of µs; what takes longer (200 µs) is work of a callback between reads of weights."""
+_MOST_OF_DISPATCH = 0.5
 _EAGER_DISPATCHES = 8
 """A step with fewer dispatches than this is not run eagerly."""
 _COMPILING_SHARE = 0.2
@@ -73,6 +78,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     step_python = _step_python(threads, pipeline)
     if steps.thread < 0:
         return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending, step_python)
+    made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
     lo, hi, who = innermost(starts, ends)
@@ -80,7 +86,18 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     known = union(starts, ends)
     launch = union_of(held[_LAUNCH], difference(_eager_pauses(threads, thread, steps), known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
-    return HostActivity(held[_COMPILE], held[_INPUT], launch, held[_WAIT], present, *pending, step_python)
+    batch_python = difference(made.surely, union_of(known, launch))
+    return HostActivity(
+        held[_COMPILE],
+        union_of(held[_INPUT], batch_python),
+        launch,
+        held[_WAIT],
+        present,
+        *pending,
+        step_python,
+        batch_python,
+        made.perhaps,
+    )
 
 
 def _states(
@@ -144,7 +161,7 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
 
 
 def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
-    """Short pauses between the dispatches of one eagerly run step."""
+    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function."""
     calls = dispatches(threads, thread)
     if len(calls) < _EAGER_DISPATCHES:
         return EMPTY
@@ -152,7 +169,12 @@ def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
     step = np.searchsorted(steps.starts, starts, side="right") - 1
     count = np.bincount(step[step >= 0], minlength=len(steps))
     eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
-    short = (starts[1:] - ends[:-1] <= _EAGER_PAUSE_PS) & (step[1:] == step[:-1]) & eager[1:]
+    length = np.where(step >= 0, ends - starts, 0)
+    longest = np.zeros(len(steps), np.int64)
+    np.maximum.at(longest, np.maximum(step, 0), length)
+    compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
+    limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
+    short = (starts[1:] - ends[:-1] <= limit) & (step[1:] == step[:-1]) & eager[1:]
     return union(ends[:-1][short], starts[1:][short])
 
 

@@ -45,8 +45,8 @@ class HostSummary:
     works. frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data. memory_calls: of
     the driver's allocation in the counted steps. pictures: only where they were asked for. allocating_ps: time of the
     counted steps in which no device works and a thread allocates; step_python_ps: the same while the compiled step is in
-    Python. patterns: of the first device's hottest program, None
-    on a CPU and without HLO.
+    Python; batch_python_ps, perhaps_batch_python_ps: while the loop makes its next batch, or may. patterns: of the first
+    device's hottest program, None on a CPU and without HLO.
     """
 
     host: str
@@ -75,6 +75,8 @@ class HostSummary:
     calls: HostCalls = HostCalls()
     allocating_ps: int = 0
     step_python_ps: int = 0
+    batch_python_ps: int = 0
+    perhaps_batch_python_ps: int = 0
     patterns: ProgramPatterns | None = None
 
 
@@ -113,16 +115,19 @@ def summarize(host: HostTimeline) -> HostSummary:
         memory_calls=host.memory_calls,
         calls=host.calls,
         allocating_ps=int(difference(host.allocating, together).within(lo, hi).sum()) if len(host.allocating) else 0,
-        step_python_ps=_called_python(host, together, lo, hi),
+        step_python_ps=_alone(host, "host", host.activity.step_python, together, lo, hi),
+        batch_python_ps=_alone(host, "input", host.activity.batch_python, together, lo, hi),
+        perhaps_batch_python_ps=_alone(host, "host", host.activity.perhaps_batch_python, together, lo, hi),
         patterns=_patterns(summaries, host),
         pictures=host.pictures,
     )
 
 
-def _called_python(host: HostTimeline, works: Intervals, lo: Int64Array, hi: Int64Array) -> int:
-    if not len(host.activity.step_python):
+def _alone(host: HostTimeline, of: str, python: Intervals, works: Intervals, lo: Int64Array, hi: Int64Array) -> int:
+    """Time of some Python that belongs to one of the host's classes while no device works."""
+    if not len(python):
         return 0
-    alone = intersection(host_classes_of_time(host.activity)["host"], host.activity.step_python)
+    alone = intersection(host_classes_of_time(host.activity)[of], python)
     return int(difference(alone, works).within(lo, hi).sum())
 
 

@@ -155,7 +155,7 @@ class Device:
 class HostActivity:
     """What the thread that drives the steps does at each instant, and what it may be waiting for elsewhere.
 
-    The sets do not overlap each other but for the last four, which are about other threads.
+    The sets do not overlap each other up to present; of the others each says what it is about.
     """
 
     compile: Intervals
@@ -171,3 +171,7 @@ class HostActivity:
     """Where the input pipeline runs Python on another thread, and so may hold Python's lock."""
     step_python: Intervals = EMPTY
     """Where the step's compiled program calls Python, on whatever thread."""
+    batch_python: Intervals = EMPTY
+    """The part of input in which the loop's own Python makes the next batch, known by what follows it."""
+    perhaps_batch_python: Intervals = EMPTY
+    """Where Python may make the next batch, and may do anything else as well."""

@@ -28,6 +28,8 @@ CAUSES = {
     "input-not-prefetched": "input/no-prefetch",
     "input-slow-source": "input/slow-source",
     "input-loader-in-step": "input/loader-in-loop",
+    "input-made-in-loop": "input/loader-in-loop",
+    "input-perhaps-made-in-loop": "input/loader-in-loop",
     "input-bound-steps": "input",
     "host-work-in-loop": "host/work-in-loop",
     "value-read-every-step": "host/value-read",

@@ -1,43 +1,39 @@
-"""Cleans pictures of clouds of noise; long chains of elementwise ops are compiled by XLA or run one after the other."""
+"""Fits a picture of clouds pixel by pixel; the long chain of elementwise ops is compiled by XLA or runs op after op."""
 
 import sys
 
 import numpy as np
 import tensorflow as tf
 
-BATCH, SIDE = 24, 160
+SIDE = 1200
 STEPS = 10
 
 
 def main(logdir, faulty):
     random = np.random.default_rng(51)
-    gains = tf.Variable(random.normal(1, 0.1, (8, 1, SIDE, SIDE)).astype("float32"))
-    shifts = tf.Variable(random.normal(0, 0.1, (8, 1, SIDE, SIDE)).astype("float32"))
+    picture = tf.Variable(random.random((SIDE, SIDE), np.float32))
+    first, second = tf.Variable(tf.zeros([SIDE, SIDE])), tf.Variable(tf.zeros([SIDE, SIDE]))
 
     @tf.function(jit_compile=not faulty)
-    def denoise_step(clouds, noise, level):
-        level = level[:, None, None]
-        noisy = tf.sqrt(1 - level) * clouds + tf.sqrt(level) * noise
+    def fit_step(clouds, light):
         with tf.GradientTape() as tape:
-            guess = noisy
+            seen = picture
             for layer in range(8):
-                hidden = guess * gains[layer] + shifts[layer]
-                guess = hidden * tf.sigmoid(1.7 * hidden) + 0.1 * noisy
-            loss = tf.reduce_mean((guess - noise) ** 2)
-        by_gains, by_shifts = tape.gradient(loss, [gains, shifts])
-        gains.assign_sub(0.1 * by_gains)
-        shifts.assign_sub(0.1 * by_shifts)
+                seen = seen * (1.02 - 0.03 * seen) + 0.01 * light * layer
+            loss = tf.reduce_sum(0.5 * (seen - clouds) ** 2 + 0.001 * (picture - 0.5) ** 2)
+        gradient = tape.gradient(loss, picture)
+        first.assign(0.9 * first + 0.1 * gradient)
+        second.assign(0.99 * second + 0.01 * gradient * gradient)
+        picture.assign(tf.minimum(tf.maximum(picture - 0.01 * first * tf.math.rsqrt(second + 1e-6), 0.0), 1.0))
         return loss
 
-    clouds = random.random((BATCH * 4, SIDE, SIDE), np.float32)
-    noise = random.normal(0, 1, (BATCH * 4, SIDE, SIDE)).astype("float32")
-    level = random.random(BATCH * 4, np.float32)
-    dataset = tf.data.Dataset.from_tensor_slices((clouds, noise, level)).batch(BATCH).cache().repeat().prefetch(2)
+    clouds, light = (random.random((8, SIDE, SIDE), np.float32) for _ in range(2))
+    dataset = tf.data.Dataset.from_tensor_slices((clouds, light)).cache().repeat().prefetch(2)
     for step, batch in enumerate(dataset.take(5 + STEPS)):
         if step == 5:
             tf.profiler.experimental.start(logdir)
-        with tf.profiler.experimental.Trace("denoise", step_num=step, _r=1):
-            denoise_step(*batch)
+        with tf.profiler.experimental.Trace("fit", step_num=step, _r=1):
+            fit_step(*batch)
     tf.profiler.experimental.stop()
 
 
