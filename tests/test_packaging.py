@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,7 @@ import pytest
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.catalogue import load_catalogue
 from tfadvisor.engine.compiled_rules import compile_rules, read_compiled
+from tfadvisor.version import VERSION
 from tfadvisor.xplane.decode import is_compiled
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +71,27 @@ def test_the_wheel_holds_neither_tests_nor_sources_of_the_extension(wheel: list[
 
 def test_this_installation_uses_the_compiled_decoder() -> None:
     assert is_compiled()
+
+
+def test_the_package_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tfadvisor", "--version"], capture_output=True, text=True, check=True, cwd=ROOT / "docs"
+    )
+
+    assert done.stdout == f"tfadvisor {VERSION}\n"
+
+
+def test_a_checkout_works_before_it_is_installed(tmp_path: Path) -> None:
+    """Without the extension, and with its rules beside the package."""
+    for folder in ("tfadvisor", "rules"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("_wire.*", "__pycache__"))
+    code = "import sys; sys.path.insert(0, '.'); from tfadvisor.cli.entry import run; run()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "rules", "list"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+    assert "host-work-in-loop" in done.stdout
 
 
 def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:

@@ -81,13 +81,21 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
 
 def built_in_rules() -> list[Rule]:
     """The rules of the package: compiled when it was built, else read from their YAML, as in a development checkout."""
-    from importlib import import_module  # noqa: PLC0415
-
     compiled = read_compiled(_PACKAGE)
     if compiled is not None:
         return compiled
-    root = Path(import_module(_PACKAGE).__path__[0])  # a folder of data, mapped into the package by the build
+    root = _rules_folder()
     return [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
+
+
+def _rules_folder() -> Path:
+    """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        return Path(import_module(_PACKAGE).__path__[0])
+    except ModuleNotFoundError:
+        return Path(__file__).parents[2] / "rules"
 
 
 def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:
