@@ -1,4 +1,4 @@
-"""Names plants from photos in a loop over the dataset; photos are distorted by one thread or by all."""
+"""Names plants from photos in a loop over the dataset; photos are distorted while a step runs, or before it."""
 
 import sys
 
@@ -38,25 +38,21 @@ class Names(tf.Module):
 def main(logdir, faulty):
     random = np.random.default_rng(42)
     photos, names = random.random((BATCH * 6, SIDE, SIDE, 3), np.float32), random.integers(0, 20, BATCH * 6)
-    dataset = tf.data.Dataset.from_tensor_slices((photos, names)).repeat()
-    if faulty:
-        dataset = dataset.map(distort)
-    else:
-        dataset = dataset.batch(BATCH).cache().unbatch().map(distort, num_parallel_calls=tf.data.AUTOTUNE)
+    dataset = tf.data.Dataset.from_tensor_slices((photos, names)).repeat().map(distort).batch(BATCH)
+    if not faulty:
+        dataset = dataset.prefetch(tf.data.AUTOTUNE)
     model = Names()
 
     @tf.function
     def learn(photos, names):
-        for _ in range(3):
-            with tf.GradientTape() as tape:
-                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(names, model(photos)))
-            for variable, gradient in zip(
-                model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True
-            ):
-                variable.assign_sub(0.05 * gradient)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(names, model(photos)))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        for variable, gradient in zip(model.trainable_variables, gradients, strict=True):
+            variable.assign_sub(0.05 * gradient)
         return loss
 
-    for step, (photos, names) in enumerate(dataset.batch(BATCH).prefetch(tf.data.AUTOTUNE)):
+    for step, (photos, names) in enumerate(dataset):
         if step == 10:
             tf.profiler.experimental.start(logdir)
         if step == 10 + STEPS:
