@@ -194,3 +194,49 @@ def test_without_markers_the_order_of_call_and_dispatch_tells() -> None:
 
     assert (loading.value("input_bound_fraction") or 0.0) > 0.2
     assert not reporting.value("input_bound_fraction")
+
+
+def test_what_sets_the_loop_up_is_no_dispatch_of_a_step() -> None:
+    """Sums are zeroed by a dispatch before the first batch is made."""
+    builder = looping(("$train.py:9 lines", 10, 40)).call("PjitFunction(zeros)", -20, -15)
+
+    assert loading_and_host(builder)[0] == pytest.approx(0.30)
+
+
+def test_a_generator_is_asked_once_more_than_it_has_batches() -> None:
+    builder = looping(("$train.py:9 lines", 10, 40)).call("$train.py:9 lines", 380, 381)
+    callback = looping(("$train.py:9 lines", 10, 40)).call("$train.py:9 lines", 365, 395)
+
+    assert loading_and_host(builder)[0] == pytest.approx(0.30, abs=0.01)
+    assert loading_and_host(callback)[0] == 0
+
+
+def test_a_loop_that_waits_for_a_thread_before_each_dispatch_waits_for_input() -> None:
+    """30 of 100 µs in queue.get(), the half of which is a wait for the thread that fills the queue."""
+    metrics = looping(("$queue.py:154 get", 10, 40), inside="$threading.py:288 wait").measure()
+    own = looping(("$train.py:9 rides", 10, 40), inside="$train.py:20 cut").measure()
+
+    assert metrics.value("input_bound_fraction") == pytest.approx(0.30)
+    assert metrics.value("loader_wait_share") == pytest.approx(1.0)
+    assert own.value("loader_wait_share") == 0
+
+
+def test_half_of_a_loading_call_is_a_wait_for_a_process() -> None:
+    metrics = looping(("$train.py:9 rides", 10, 40), inside="$connection.py:250 recv").measure()
+
+    assert metrics.value("loader_wait_share") == pytest.approx(14 / 30)
+
+
+def test_a_thread_that_is_joined_after_the_dispatch_loads_nothing() -> None:
+    assert loading_and_host(looping(("$threading.py:1080 join", 75, 95)))[0] == 0
+
+
+def test_arrays_of_the_host_that_a_call_converts() -> None:
+    """40 of 100 µs of each call hand a NumPy array over; on another thread the same is no time of the step."""
+    builder = trace()
+    for at in (0, 100, 200, 300):
+        builder.step(at, at + 100).call("PjitFunction(step)", at + 5, at + 55).call("DevicePut", at + 10, at + 50)
+        builder.busy("GPU:0", (at + 60, at + 95))
+
+    assert builder.measure().value("array_handing_fraction") == pytest.approx(0.4)
+    assert looping().measure().value("array_handing_fraction") == 0

@@ -189,3 +189,29 @@ def test_stripping_the_markers_leaves_the_step_time(name: str) -> None:
     assert inferred.source is not StepSource.MARKER
     expected, found = (np.median(np.array(periods(steps))[steps.steady()]) for steps in (marked, inferred))
     assert found == pytest.approx(expected, rel=0.05)
+
+
+def test_steps_that_slowly_grow_have_a_rhythm() -> None:
+    """Periods of 40, 60, 80 … µs: a file that is written anew with one row more each time."""
+    builder, at = trace(), 0.0
+    for index in range(12):
+        builder.call("PjitFunction(step)", at, at + 5)
+        builder.kernel("GPU:0", "fusion", at + 6, at + 30, launched=(at + 1, at + 2), hlo_module="jit_step")
+        at += 40 + 20 * index
+
+    assert periods(builder.timeline().steps)[:3] == [40, 60, 80]
+
+
+def test_a_host_that_dispatches_in_bursts_leaves_the_rhythm_to_the_device() -> None:
+    """Calls come in pairs as the queue has room; the device works through them 50 µs each, further and further behind."""
+    builder = trace()
+    for index in range(12):
+        at = (index // 2) * 40 + (index % 2) * 2
+        builder.call("PjitFunction(step)", at, at + 1)
+        began = 100 + index * 50
+        builder.kernel("GPU:0", "fusion", began, began + 45, launched=(at, at + 1), hlo_module="jit_step")
+
+    steps = builder.timeline().steps
+
+    assert steps.source is StepSource.MODULE
+    assert periods(steps)[:11] == [50] * 11

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, covered_per_step, device_steps, gpus, needs_steps, share
+from tfadvisor.metrics.steady import (
+    accelerators,
+    counted_hosts,
+    counted_ps,
+    covered_per_step,
+    device_steps,
+    gpus,
+    needs_device,
+    needs_steps,
+    share,
+)
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import CopyTotals
 from tfadvisor.timeline.model import TimeClass
@@ -175,3 +185,17 @@ def hideable_copies(question: Question) -> str:
 def unhideable_copy_fraction(question: Question) -> float:
     """What hideable_copy_fraction leaves of transfer_fraction."""
     return max(_only_copying(question)["in"] - share(question, TimeClass.COMPUTE), 0.0)
+
+
+@metric(
+    "array_handing_fraction",
+    unit=Unit.FRACTION,
+    about="The part of kernel_launch_gap_fraction in which the thread that dispatches makes arrays of a device out of arrays "
+    "of the host: JAX's `DevicePut`, which converts and copies each NumPy argument of a call.",
+)
+def array_handing_fraction(question: Question) -> float:
+    """0 for a step that gets arrays of the device only."""
+    needs_device(question.run)
+    hosts = counted_hosts(question.run)
+    handed = sum(host.handing_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    return min(handed, share(question, TimeClass.LAUNCH))

@@ -280,3 +280,17 @@ def input_frame_inner(question: Question) -> str:
     if not frames or not frames[0].inner:
         raise MetricAbsent("no single call below the loader stands out")
     return frames[0].inner
+
+
+@metric(
+    "loader_wait_share",
+    unit=Unit.FRACTION,
+    about="Part of the time in the training loop's loading calls in which they wait for another thread or process that makes "
+    "the batch. Needs Python frames.",
+)
+def loader_wait_share(question: Question) -> float:
+    """Near 1 where a loader beside the loop is slower than the steps."""
+    frames = loading_frames(question)
+    if not frames:
+        raise MetricAbsent("the trace holds no Python frames of a loader")
+    return sum(frame.others_ps for frame in frames) / max(sum(frame.input_ps for frame in frames), 1)

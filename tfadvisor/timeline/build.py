@@ -16,6 +16,7 @@ from tfadvisor.timeline.compiles import compiled_in_steps
 from tfadvisor.timeline.cpu_devices import cpu_devices, pipeline_work
 from tfadvisor.timeline.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.frames import loop_frames
+from tfadvisor.timeline.handing import handing_time
 from tfadvisor.timeline.host_calls import allocating_time, host_calls
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.input_pipeline import input_pipeline
@@ -118,6 +119,7 @@ def build_host(
         pictures=pictures,
         calls=host_calls(threads, steps, activity.wait),
         allocating=allocating_time(threads),
+        handing=handing_time(threads, steps.thread),
     )
 
 

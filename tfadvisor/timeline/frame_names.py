@@ -73,6 +73,14 @@ def frame_class(name: str) -> HostClass:
     return _framework_class(file, function) or _users_class(file, function)
 
 
+def waits_for_others(name: str) -> bool:
+    """Whether a frame waits for another thread or process of the program, and not for a device."""
+    place = frame_place(name)
+    if place is None:
+        return name.startswith("$") and name.rpartition(" ")[2] == "acquire"
+    return place[0] in _WAITING_FILES and place[2] in _WAITING
+
+
 def sounds_like_loading(name: str) -> bool:
     """Whether a function or annotation is named for loading or preparing data."""
     return _LOADING.search(name) is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.lean_numpy import distinct, is_in
+from tfadvisor.lean_numpy import distinct, is_in, median
 from tfadvisor.record import record
 from tfadvisor.timeline.calls import dispatches
 from tfadvisor.timeline.classes import HostClass
-from tfadvisor.timeline.frame_names import frame_place
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
+from tfadvisor.timeline.frame_names import frame_place, waits_for_others
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.nesting import parents
 from tfadvisor.timeline.threads import Threads
@@ -17,13 +17,16 @@ from tfadvisor.timeline.threads import Threads
 _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01
 _MOST_STEPS = 0.5
+_LAST_ASK = 0.1
+"""A generator is asked once more than it has batches. That call is shorter than this share of the others."""
 _NEXT = "$builtins next"
 _ANNOTATING = ("$profiler.py", "$profiler_v2.py")
 
 
 @record
 class FrameShare:
-    """A call that the training loop makes. host_ps, input_ps: how much of the counted steps it fills with each.
+    """A call that the training loop makes. host_ps, input_ps: how much of the counted steps it fills with each. others_ps:
+    how much of input_ps it waits for another thread or process.
 
     file: the script's name as the trace has it, without its folder. line: where the function begins. inner: the call
     below it that takes most of its time, "" when none stands out.
@@ -36,6 +39,7 @@ class FrameShare:
     host_ps: int
     input_ps: int
     inner: str
+    others_ps: int = 0
 
     def place(self) -> str:
         """`load_batch (train.py:42)`."""
@@ -56,6 +60,8 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     counted = windows.contains(start[called])
     called, cost = called[counted], cost[counted]
     total = windows.length()
+    others = _waits_for_others(threads, frames)
+    loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
     shares = []
     for used in distinct(row[called]).tolist():
         mine = called[row[called] == used]
@@ -72,6 +78,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
                 int(host.within(start[mine], end[mine]).sum()),
                 int(loading.within(start[mine], end[mine]).sum()),
                 inner,
+                int(loading_waits.within(start[mine], end[mine]).sum()),
             )
         )
     return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
@@ -100,30 +107,56 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
 
     Such a function is called before the step is dispatched, from the first step of the trace to the last, and it neither
     dispatches nor waits for a device, so that it cannot depend on the step before it. `next(iterator)` need not be the
-    first.
+    first. Where such a call waits for a thread or process that makes the batch, that wait is among them.
     """
     if steps.thread < 0 or not len(steps):
         return np.empty(0, np.int64)
     longest = int((steps.ends - steps.starts).max())  # found without markers, a step begins with its dispatch
     frames, _, called = _loop(threads, steps, np.ones(len(steps), np.bool_), before=longest)
     thread = threads.threads[steps.thread]
+    others = _waits_for_others(threads, frames)
     dispatched = dispatches(threads, thread)
     if not len(called) or not len(dispatched):
         return np.empty(0, np.int64)
     calls = frames[called]
     begun, ended = threads.start[dispatched], threads.end[dispatched]
-    waits = threads.of(thread, HostClass.WAIT)
+    waits = np.setdiff1d(threads.of(thread, HostClass.WAIT), others)
     row, found = threads.row[calls], []
+    first_of_steps = _first_of_steps(threads, dispatched, len(steps))
     for used in distinct(row).tolist():
         mine = calls[row == used]
         start, end = threads.start[mine], threads.end[mine]
         busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
-        first, last = int(start[0]), int(end[-1])
-        ahead = first < int(begun[0]) and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
+        first, last = int(start[0]), int(_without_last_ask(start, end)[-1])
+        ahead = first < first_of_steps and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
         ahead &= not threads.names[used].startswith(_ANNOTATING)
         if not busy.any() and (ahead or threads.names[used] == _NEXT):
             found.append(mine)
-    return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+    if not found:
+        return np.empty(0, np.int64)
+    loading = np.concatenate(found)
+    inside = union(threads.start[loading], threads.end[loading]).contains(threads.start[others])
+    return np.union1d(loading, others[inside])
+
+
+def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int:
+    """When the first dispatch begins that is repeated in most of the steps. Others may set the loop up."""
+    _, inverse, count = np.unique(threads.row[dispatched], return_inverse=True, return_counts=True)
+    repeated = dispatched[count[inverse] >= _MOST_STEPS * steps]
+    return int(threads.start[repeated[0] if len(repeated) else dispatched[0]])
+
+
+def _waits_for_others(threads: Threads, frames: Int64Array) -> Int64Array:
+    """Which of the frames wait for another thread or process."""
+    rows = [row for row in distinct(threads.row[frames]).tolist() if waits_for_others(threads.names[row])]
+    return frames[is_in(threads.row[frames], rows)]
+
+
+def _without_last_ask(start: Int64Array, end: Int64Array) -> Int64Array:
+    """The ends of a function's calls, without the one in which a generator says that it has no more."""
+    length = end - start
+    asked = len(length) > 2 and length[-1] < _LAST_ASK * float(median(length))
+    return end[:-1] if asked else end
 
 
 def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> BoolArray:

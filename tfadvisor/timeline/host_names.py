@@ -23,7 +23,7 @@ PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 """TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
 
 _PYTHON_THUNK = re.compile(
-    r"^(?:pure_callback|io_callback|debug_callback|python_callback|xla(?:_ffi)?_(?:partitioned_)?python_(?:cpu|gpu)_callback)"
+    r"^(?:pure_callback|io_callback|debug_callback|debug_print|python_callback|xla(?:_ffi)?_(?:partitioned_)?python_(?:cpu|gpu)_callback)"
     r"(?:[._]\d+)*$"
 )
 """XLA ops that run a Python function, as JAX names them."""

@@ -45,7 +45,8 @@ class HostSummary:
     works. frames, compiles and pipeline are about the counted steps. pipeline is None without tf.data. memory_calls: of
     the driver's allocation in the counted steps. pictures: only where they were asked for. allocating_ps: time of the
     counted steps in which no device works and a thread allocates; step_python_ps: the same while the compiled step is in
-    Python; batch_python_ps, perhaps_batch_python_ps: while the loop makes its next batch, or may. patterns: of the first
+    Python; handing_ps: while it hands arrays over;
+    batch_python_ps, perhaps_batch_python_ps: while the loop makes its next batch, or may. patterns: of the first
     device's hottest program, None on a CPU and without HLO.
     """
 
@@ -77,6 +78,7 @@ class HostSummary:
     step_python_ps: int = 0
     batch_python_ps: int = 0
     perhaps_batch_python_ps: int = 0
+    handing_ps: int = 0
     patterns: ProgramPatterns | None = None
 
 
@@ -118,6 +120,7 @@ def summarize(host: HostTimeline) -> HostSummary:
         step_python_ps=_alone(host, "host", host.activity.step_python, together, lo, hi),
         batch_python_ps=_alone(host, "input", host.activity.batch_python, together, lo, hi),
         perhaps_batch_python_ps=_alone(host, "host", host.activity.perhaps_batch_python, together, lo, hi),
+        handing_ps=_alone(host, "launch", host.handing, together, lo, hi),
         patterns=_patterns(summaries, host),
         pictures=host.pictures,
     )

@@ -32,6 +32,7 @@ class HostTimeline:
     programs: the HLO that the trace carries. dispatch_starts: of the driving thread. frames, compiles and pipeline are
     about the counted steps. pipeline is None without tf.data. memory_calls: of the driver's allocation in
     the counted steps. pictures: only where they were asked for. allocating: when any thread is inside such a call.
+    handing: when the driving thread makes arrays of a device out of arrays of the host.
     """
 
     host: str
@@ -55,6 +56,7 @@ class HostTimeline:
     pictures: tuple[StepPicture, ...] = ()
     calls: HostCalls = HostCalls()
     allocating: Intervals = EMPTY
+    handing: Intervals = EMPTY
 
     def active_devices(self) -> tuple[Device, ...]:
         """The devices that the breakdown is about, in its order."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.lean_numpy import distinct, median
-from tfadvisor.record import record
+from tfadvisor.record import record, replace
 from tfadvisor.timeline.calls import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.classes import DeviceClass, HostClass
 from tfadvisor.timeline.intervals import Int64Array
@@ -26,6 +26,8 @@ _LARGEST_SPREAD = 0.35
 """Median deviation from the median period, as a share of it, beyond which cycles are no steps. Recorded training loops
 stay below 0.1, unrelated calls of one helper function lie above 0.45."""
 _FEW_PERIODS = 5
+_AHEAD = 0.5
+"""Steps are told by the devices' events only where more calls than this share were over before their work began."""
 _FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
 _MODULE_NUMBER = re.compile(r"\(\d+\)$")
 
@@ -47,10 +49,11 @@ def inferred_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]
     for attempt in (
         _device_module_line(trace),
         _jax_program(threads, devices, driver),
-        _tf_function(trace, threads),
+        _one_batch_a_step(threads, _tf_function(trace, threads)),
         _executor_loop(trace, threads),
         _batches(threads, driver),
         _host_pattern(threads, driver),
+        _batches(threads, _taker(threads)),
         _device_pattern(devices),
     ):
         if attempt is not None and attempt.confidence > 0:
@@ -99,7 +102,28 @@ def _jax_program(threads: Threads, devices: Sequence[Device], driver: int) -> In
     if len(calls) < _LEAST_CYCLES:
         return None
     about = f"calls of {threads.names[threads.row[calls[0]]]}"
-    return _inferred(threads.start[calls], threads.end[calls], StepSource.MODULE, 0.9, driver, about)
+    found = _inferred(threads.start[calls], threads.end[calls], StepSource.MODULE, 0.9, driver, about)
+    begun = _first_events(devices, threads.start[calls])
+    if found.confidence > 0 or begun is None:
+        return found
+    return replace(found, confidence=_inferred(begun, begun, StepSource.MODULE, 0.9, driver, about).confidence)
+
+
+def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | None:
+    """When the devices began with what each call dispatched, where they did so for all of them, in order.
+
+    A host that is ahead dispatches in bursts, as its queue has room; the devices then hold the rhythm.
+    """
+    begun = np.full(len(calls), np.iinfo(np.int64).max)
+    for device in devices:
+        ops = device.ops
+        index = np.searchsorted(calls, ops.launch_start)
+        known = (ops.launch_start >= 0) & (index < len(calls))
+        known[known] = calls[index[known]] == ops.launch_start[known]
+        np.minimum.at(begun, index[known], ops.start[known])
+    whole = (begun < np.iinfo(np.int64).max).all() and (np.diff(begun) > 0).all()
+    ahead = begun[:-1] >= calls[1:]
+    return begun if whole and ahead.mean() > _AHEAD else None
 
 
 def _tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
@@ -168,7 +192,7 @@ def _batches(threads: Threads, driver: int) -> Inferred | None:
     """One batch a step: each time the driving thread asks tf.data for one."""
     if driver < 0:
         return None
-    calls = outermost(threads, threads.of(threads.threads[driver], HostClass.GET_NEXT))
+    calls = _first_of_each_batch(threads, driver)
     if len(calls) < _LEAST_CYCLES:
         return None
     return _inferred(
@@ -179,6 +203,33 @@ def _batches(threads: Threads, driver: int) -> Inferred | None:
         driver,
         "batches taken from the input pipeline",
     )
+
+
+def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
+    """Calls that take a batch from tf.data; of several in a row, one for each replica, the first."""
+    thread = threads.threads[index]
+    calls = outermost(threads, threads.of(thread, HostClass.GET_NEXT))
+    others = dispatches(threads, thread)
+    others = others[~np.isin(others, calls)]
+    between = np.searchsorted(others, calls)
+    return calls[np.insert(np.diff(between) > 0, 0, True)] if len(calls) else calls
+
+
+def _taker(threads: Threads) -> int:
+    """The thread that takes most batches from tf.data, -1 when none does. With replicas it is not the one that dispatches."""
+    taken = [(len(threads.of(one, HostClass.GET_NEXT)), -one.index) for one in threads.threads if not one.is_pipeline]
+    most, index = max(taken, default=(0, 0))
+    return -index if most else -1
+
+
+def _one_batch_a_step(threads: Threads, functions: Inferred | None) -> Inferred | None:
+    """A loop that takes one batch for several calls of a function steps from batch to batch: each layer is a function."""
+    if functions is None or functions.thread < 0:
+        return functions
+    batches = _batches(threads, functions.thread)
+    if batches is None or not batches.confidence or len(functions.starts) < 2 * len(batches.starts):
+        return functions
+    return batches
 
 
 def _host_pattern(threads: Threads, driver: int) -> Inferred | None:
@@ -232,9 +283,19 @@ def _inferred(
     starts: Int64Array, ends: Int64Array, source: StepSource, confidence: float, thread: int, about: str
 ) -> Inferred:
     """Irregular cycles are less sure: the confidence falls with the spread of the periods, to 0 when there is no rhythm."""
-    periods = np.diff(starts)
-    typical = float(median(periods))
-    middle = np.mean if len(periods) < _FEW_PERIODS else np.median
-    spread = float(middle(np.abs(periods - typical))) / typical if typical > 0 else 1.0
+    spread = _spread(starts)
     sure = 0.0 if spread > _LARGEST_SPREAD else confidence / (1.0 + spread)
     return Inferred(starts, ends, source, round(sure, 3), thread, about)
+
+
+def _spread(starts: Int64Array) -> float:
+    """How far the periods lie from the median one, as a share of it; or from their neighbours, where they slowly grow."""
+    periods = np.diff(starts)
+    typical = float(median(periods)) if len(periods) else 0.0
+    if typical <= 0:
+        return 1.0
+    middle = np.mean if len(periods) < _FEW_PERIODS else np.median
+    spread = float(middle(np.abs(periods - typical)))
+    if len(periods) >= _FEW_PERIODS:
+        spread = min(spread, float(np.median(np.abs(np.diff(periods)))))
+    return spread / typical
