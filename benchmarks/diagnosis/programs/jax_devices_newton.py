@@ -11,26 +11,23 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-GROUPS, POINTS = 48, 128
+GROUPS, POINTS, LOADS = 8, 128, 48
 STEPS = 12
 
 
-def at_rest(matrix, force):
-    """Conjugate gradients, until one group is solved."""
+def at_rest(matrix, forces):
+    """Steps down the slope for many loads at once, until all of one group's springs are at rest."""
 
     def going_on(state):
-        return (state[3] > 1e-8) & (state[4] < 600)
+        return (jnp.max(jnp.abs(forces - matrix @ state[0])) > 1e-2) & (state[1] < 120)
 
     def improve(state):
-        place, residual, way, norm, count = state
-        product = matrix @ way
-        length = norm / (way @ product)
-        residual = residual - length * product
-        new = residual @ residual
-        return place + length * way, residual, residual + new / norm * way, new, count + 1
+        places, count = state
+        for _ in range(4):
+            places = places + 0.9 * (forces - matrix @ places)
+        return places, count + 4
 
-    start = (jnp.zeros_like(force), force, force, force @ force, 0)
-    return jax.lax.while_loop(going_on, improve, start)[0]
+    return jax.lax.while_loop(going_on, improve, (jnp.zeros_like(forces), 0))[0]
 
 
 def main(logdir, faulty):
@@ -39,7 +36,7 @@ def main(logdir, faulty):
 
     def own(matrices, forces):
         places = jax.lax.map(lambda group: at_rest(*group), (matrices, forces))
-        return forces + 0.01 * places, jax.lax.pmean(jnp.mean(places**2), "groups")
+        return 0.99 * forces + 1e-3 * places, jax.lax.pmean(jnp.mean(places**2), "groups")
 
     relax = jax.jit(jax.shard_map(own, mesh=mesh, in_specs=P("groups"), out_specs=(P("groups"), P()), check_vma=False))
     random = np.random.default_rng(7)
@@ -47,9 +44,9 @@ def main(logdir, faulty):
     for group in range(GROUPS):
         stiff = group >= GROUPS // 2 if faulty else group % 2
         turned, _ = np.linalg.qr(random.normal(size=(POINTS, POINTS)))
-        matrices.append(turned * np.geomspace(1, 30000 if stiff else 2, POINTS) @ turned.T)
+        matrices.append(turned * np.geomspace(0.02 if stiff else 0.5, 1, POINTS) @ turned.T)
     matrices = jax.device_put(np.array(matrices, np.float32), split)
-    forces = jax.device_put(random.random((GROUPS, POINTS), np.float32), split)
+    forces = jax.device_put(random.random((GROUPS, POINTS, LOADS), np.float32), split)
 
     def simulate(forces, steps):
         for _ in range(steps):

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-PIXELS, BATCH = 400, 64
+PIXELS, BATCH = 400, 512
 STEPS = 12
 
 
@@ -42,8 +42,8 @@ def decayed(rate, weight):
 def chain(*parts):
     def update(gradients, states, params):
         new = []
-        for part, state in zip(parts, states, strict=True):
-            gradients, state = part.update(gradients, state, params)
+        for part, old in zip(parts, states, strict=True):
+            gradients, state = part.update(gradients, old, params)
             new.append(state)
         return jax.tree.map(jnp.add, params, gradients), tuple(new)
 

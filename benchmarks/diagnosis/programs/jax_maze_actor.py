@@ -1,4 +1,4 @@
-"""An actor learns to leave a maze; each move asks the network and reads its answer, or all moves are one compiled scan."""
+"""Actors learn to leave a maze; each move asks the network and reads its answer, or all moves are one compiled scan."""
 
 import sys
 
@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-SIDE, MOVES, WIDTH = 12, 48, 64
+SIDE, PLAYERS, MOVES, WIDTH = 12, 256, 16, 128
 STEPS = 12
 WAYS = np.array([[0, 1], [1, 0], [0, -1], [-1, 0]])
 
 
 def policy(params, place):
-    hidden = jnp.tanh(params["w1"][place[0] * SIDE + place[1]] @ params["w2"])
+    hidden = jnp.tanh(params["w1"][place[..., 0] * SIDE + place[..., 1]] @ params["w2"])
     return hidden @ params["w3"]
 
 
@@ -30,17 +30,17 @@ def play_all(params, key):
         place = jnp.clip(place + jnp.asarray(WAYS)[way], 0, SIDE - 1)
         return (place, key), (place, way)
 
-    (_, key), (places, ways) = jax.lax.scan(move, (jnp.zeros(2, jnp.int32), key), length=MOVES)
+    (_, key), (places, ways) = jax.lax.scan(move, (jnp.zeros((PLAYERS, 2), jnp.int32), key), length=MOVES)
     return key, places, ways
 
 
 @jax.jit
 def learn(params, places, ways):
-    reached = (places.sum(axis=1) / (2 * SIDE)).astype(jnp.float32)
+    reached = (places.sum(axis=2) / (2 * SIDE)).astype(jnp.float32)
 
     def loss_fn(params):
-        logits = jax.nn.log_softmax(jax.vmap(policy, (None, 0))(params, places))
-        return -jnp.mean(jnp.take_along_axis(logits, ways[:, None], axis=1)[:, 0] * reached)
+        logits = jax.nn.log_softmax(policy(params, places))
+        return -jnp.mean(jnp.take_along_axis(logits, ways[..., None], axis=2)[..., 0] * reached)
 
     return jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss_fn)(params))
 
@@ -60,10 +60,10 @@ class Agent:
         if not self.asks:
             self.key, places, ways = play_all(self.params, self.key)
             return places, ways
-        place, places, ways = np.zeros(2, np.int32), [], []
+        place, places, ways = np.zeros((PLAYERS, 2), np.int32), [], []
         for _ in range(MOVES):
             way, self.key = choose(self.params, self.key, place)
-            way = int(way)
+            way = np.asarray(way)
             place = np.clip(place + WAYS[way], 0, SIDE - 1).astype(np.int32)
             places.append(place)
             ways.append(way)

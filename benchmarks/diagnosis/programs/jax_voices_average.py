@@ -1,5 +1,6 @@
 """Tells voices apart; a running average of the weights is kept in NumPy, or on the device in a step of its own."""
 
+import itertools
 import sys
 
 import jax
@@ -50,7 +51,7 @@ def main(logdir, faulty):
     sizes = [BANDS, WIDTH, WIDTH, WIDTH]
     layers = [
         {"kernel": jnp.asarray(random.normal(0, 0.05, (a, b)), jnp.float32), "bias": jnp.zeros(b)}
-        for a, b in zip(sizes, sizes[1:], strict=False)
+        for a, b in itertools.pairwise(sizes)
     ]
     params = {"layers": layers, "head": jnp.asarray(random.normal(0, 0.05, (WIDTH, VOICES)), jnp.float32)}
     sounds = jnp.asarray(random.random((6, BATCH, BANDS), np.float32))
