@@ -10,15 +10,15 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-INPUTS, WIDTH, BATCH = 256, 24_576, 32
+INPUTS, WIDTH, BATCH = 256, 16_384, 32
 STEPS = 10
 
 
 def main(logdir, faulty):
-    mesh = jax.make_mesh((2,), ("model",))
+    mesh = Mesh(np.array(jax.devices()), ("model",))
     whole, columns, rows = (NamedSharding(mesh, spec) for spec in (P(), P(None, "model"), P("model", None)))
 
     @functools.partial(jax.jit, out_shardings=({"up": columns, "down": rows}, whole), donate_argnums=0)

@@ -26,7 +26,7 @@ def confusion(guesses, plants, random):
     guesses = np.asarray(guesses)
     table = np.zeros((PLANTS, PLANTS))
     np.add.at(table, (plants, guesses), 1)
-    again = random.integers(0, BATCH, (60, BATCH))
+    again = random.integers(0, BATCH, (500, BATCH))
     right = (guesses[again] == plants[again]).mean(axis=1)
     return table, np.quantile(right, [0.05, 0.95])
 
