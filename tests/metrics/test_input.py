@@ -50,6 +50,19 @@ def test_a_parallel_map_of_long_calls_has_much_to_do() -> None:
     assert mapped(run=105).measure().fact("input_stage_fault") == "parallel-map"
 
 
+def test_windows_that_are_cut_one_by_one_work_element_by_element() -> None:
+    """Sixty-four calls of a flat_map a step, before a batch that tf.data fused with a map."""
+    builder = trace().steps(3, period=1000).busy("GPU:0", (0, 10)).thread("tf_data_iterator_resource/1")
+    for index in range(3):
+        start = index * 1000
+        builder.call("Iterator::Root::Prefetch::MapAndBatch", start, start + 900)
+        for element in range(64):
+            at = start + 5 + element * 12
+            builder.call("Iterator::Root::Prefetch::MapAndBatch::FlatMap", at, at + 10)
+
+    assert builder.measure().fact("input_stage_fault") == "per-element-map"
+
+
 def test_of_a_map_fused_with_its_batch_the_elements_count() -> None:
     """One call of the fused stage a step, which asks for eight elements and runs 8 · 60 µs of functions."""
     builder = waiting_steps(wait=500)

@@ -192,8 +192,9 @@ def test_on_a_cpu_the_hlo_tells_what_is_elementwise() -> None:
     assert metrics.value("layout_conversion_fraction") is None
 
 
-def test_a_cpu_run_without_hlo_does_not_tell() -> None:
-    metrics = trace().step(0, 10).thread("tf_Compute/1").call("a:Mul", 0, 5).measure()
+def test_a_cpu_run_without_hlo_and_types_of_ops_does_not_tell() -> None:
+    thunk = {"hlo_op": "dot.1", "device_ordinal": 0, "run_id": 1}
+    metrics = trace().step(0, 10).thread("tf_XLAEigen/1").call("dot.1", 0, 5, **thunk).measure()
 
     assert metrics.value("elementwise_fraction") is None
     assert "HLO" in metrics["elementwise_fraction"].reason

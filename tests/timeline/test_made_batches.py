@@ -78,3 +78,14 @@ def test_a_step_of_many_dispatches_runs_op_by_op() -> None:
 
     assert metrics.value("batch_python_fraction") == 0
     assert metrics.value("perhaps_batch_python_fraction") == 0
+
+
+def test_a_small_op_between_the_tensor_and_the_dispatch_changes_nothing() -> None:
+    """As `train_on_batch` casts what it converted."""
+    builder = trace()
+    for index in range(10):
+        at = index * 100
+        builder.call("convert_to_tensor", at + 35, at + 40).call("EagerLocalExecute: Cast", at + 41, at + 43)
+        builder.call(STEP, at + 47, at + 97).busy("GPU:0", (at + 47, at + 97))
+
+    assert builder.measure().value("perhaps_batch_python_fraction") == pytest.approx(0.38, abs=0.02)

@@ -9,7 +9,7 @@ from tfadvisor.metrics.steady import accelerators, counted_hosts, counted_ps, ne
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.frames import FrameShare
 from tfadvisor.timeline.model import TimeClass
-from tfadvisor.units import Unit, percent
+from tfadvisor.units import PS_PER_MS, Unit, percent
 
 
 def host_frames(question: Question) -> list[FrameShare]:
@@ -127,6 +127,72 @@ def perhaps_batch_python_fraction(question: Question) -> float:
     hosts = counted_hosts(question.run)
     made = sum(host.perhaps_batch_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
     return min(made, loop_python_fraction(question))
+
+
+@metric(
+    "loop_python_ms_per_step",
+    unit=Unit.MS,
+    about="What loop_python_fraction is of a step, in milliseconds. The calls of a plain loop or of Keras take about 0.1 ms.",
+)
+def loop_python_ms_per_step(question: Question) -> float:
+    """A mean over the counted steps of all hosts."""
+    hosts = counted_hosts(question.run)
+    steps = sum(int(host.steps.steady().sum()) for host in hosts)
+    if not steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
+
+
+@metric(
+    "eager_dispatch_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which no device works while the driving thread dispatches TensorFlow ops one by one, outside "
+    "of any compiled function, or shortly pauses between two of them. It is part of kernel_launch_gap_fraction.",
+)
+def eager_dispatch_fraction(question: Question) -> float:
+    """0 where a step has fewer than eight dispatches."""
+    hosts = counted_hosts(question.run)
+    eager = sum(host.eager_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    return min(eager, share(question, TimeClass.LAUNCH))
+
+
+@metric(
+    "file_writing_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time that goes by after the step's compiled function until the last op that writes a checkpoint, a "
+    "summary or another file, all work for its sake included. Files that Python writes by itself are not seen.",
+)
+def file_writing_fraction(question: Question) -> float:
+    """0 for steps without such an op."""
+    hosts = counted_hosts(question.run)
+    return sum(host.writing_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+
+
+@metric(
+    "file_writes_per_step",
+    unit=Unit.COUNT,
+    about="Ops a step that write a checkpoint, a summary or another file, dispatched by Python.",
+)
+def file_writes_per_step(question: Question) -> float:
+    """A mean; below 1 where files are written now and then, as they should."""
+    steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
+    if not steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return sum(host.writes for host in question.run.hosts) / steps
+
+
+@metric(
+    "loop_iterations_per_step",
+    unit=Unit.COUNT,
+    about="Iterations a step of the longest while loop inside TensorFlow's compiled functions: tf.while_loop, tf.map_fn, loops "
+    "over tensors, recurrent layers.",
+)
+def loop_iterations_per_step(question: Question) -> float:
+    """A mean. XLA's loops are not seen."""
+    steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
+    if not steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return sum(host.loop_iterations for host in question.run.hosts) / steps
 
 
 @metric(

@@ -20,6 +20,8 @@ _SOURCES = (
     "Parquet",
 )
 _FILES = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable")
+_BATCHES = ("Batch", "MapAndBatch", "ParallelBatch", "PaddedBatch")
+_ONE_BY_ONE = ("FlatMap", "Window", "Filter")
 _MANY_FILES = 4
 _SHORT_CALL_PS = 100 * PS_PER_US
 """A user function that takes no longer is mostly the cost of calling it."""
@@ -130,6 +132,7 @@ def input_stage_fault(question: Question) -> str:
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
         ("small-files", many_files and kind.startswith((*_SOURCES, "FlatMap"))),
         ("source", kind.startswith(_SOURCES)),
+        ("per-element-map", kind.startswith(_ONE_BY_ONE) and _feeds_a_batch(pipeline, stage)),
         ("batch", "Batch" in kind),
     )
     return next((cause for cause, holds in causes if holds), "other")
@@ -218,7 +221,7 @@ def _elements(pipeline: InputPipeline, stage: InputStage) -> int:
 def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
     """Whether a stage nearer to the consumer batches what this one makes, element by element."""
     above = stage.path.split("::")[:-1]
-    batches = [one for one in pipeline.stages if one.kind.startswith("Batch") and one.path.split("::")[-1] in above]
+    batches = [one for one in pipeline.stages if one.kind.startswith(_BATCHES) and one.path.split("::")[-1] in above]
     return any(stage.calls > 2 * max(one.calls, 1) for one in batches)
 
 

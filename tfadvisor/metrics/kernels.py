@@ -9,6 +9,7 @@ from tfadvisor.metrics.once import once
 from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
+from tfadvisor.timeline.host_names import op_type
 from tfadvisor.timeline.hot_ops import HotOp, HotOps
 from tfadvisor.timeline.kernel_names import kernel_kind, short_name
 from tfadvisor.timeline.model import TimeClass
@@ -51,6 +52,14 @@ _COPY_STEMS = ("copy", "copy_fusion", "loop_copy_fusion", "wrapped_copy", "input
 _ELEMENTWISE = ("_gpu_dt_", "eigenmetakernel", "elementwise", "biasnhwc", "biasnchw", "unary_", "binary_")
 _NOT_ELEMENTWISE = ("reduc", "sort", "random", "philox", "rng", "pool", "softmax", "norm", "argm", "scatter")
 _GENERATED = ("loop_", "wrapped_")
+_ELEMENTWISE_OPS = frozenset(
+    """
+    Abs Add AddN AddV2 Atan2 BiasAdd BiasAddV1 Cast Ceil ClipByValue Cos Div DivNoNan Elu EluGrad Equal Erf Exp Expm1 Floor
+    Greater GreaterEqual Inv InvGrad LeakyRelu LeakyReluGrad Less LessEqual Log Log1p Maximum Minimum Mul MulNoNan Neg Pow RealDiv
+    Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Round Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid
+    SigmoidGrad Sign Sin Softplus SoftplusGrad Sqrt SqrtGrad Square SquaredDifference Sub Tanh TanhGrad Xdivy
+    """.split()
+)
 _ELEMENTWISE_OPCODES = frozenset(
     """
     abs add and atan2 cbrt ceil clamp compare convert cosine divide erf exponential exponential-minus-one floor is-finite log
@@ -155,11 +164,15 @@ _register(Kind.CONCATENATE, "concatenation", "kernels that concatenate or split 
 
 @once
 def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
-    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO tells which they are."""
+    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO tells, or TensorFlow's op types."""
     host = next((host for host in question.run.hosts if host.devices), None)
     if host is None or host.devices[0].kind != "cpu":
         return _by_kind(question)[Kind.ELEMENTWISE], hottest_ops(question)
-    if host.hot_ops is None or not any(one.known is not None for one in host.hot_ops.ops):
+    if host.hot_ops is None:
+        raise MetricAbsent("no op begins in a counted step")
+    if any(op_type(one.name()) for one in host.hot_ops.ops):
+        return [one for one in host.hot_ops.ops if op_type(one.name()) in _ELEMENTWISE_OPS], host.hot_ops
+    if not any(one.known is not None for one in host.hot_ops.ops):
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
     known = [one for one in host.hot_ops.ops if one.known is not None and not one.known.products]
     return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.hot_ops
@@ -169,7 +182,7 @@ def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     "elementwise_fraction",
     unit=Unit.FRACTION,
     about="Share of step time in elementwise kernels: what XLA, MLIR and Eigen generate, reductions left out. On a CPU those "
-    "ops whose HLO ends in an elementwise op.",
+    "ops whose HLO ends in an elementwise op, or whose TensorFlow type is one.",
 )
 def elementwise_fraction(question: Question) -> float:
     """Of the first device."""

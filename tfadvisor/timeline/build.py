@@ -20,10 +20,11 @@ from tfadvisor.timeline.handing import handing_time
 from tfadvisor.timeline.host_calls import allocating_time, host_calls
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.input_pipeline import input_pipeline
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.memory import device_memory, device_memory_calls
 from tfadvisor.timeline.placement import host_ops
 from tfadvisor.timeline.steps import chosen_steps, find_steps, placed_on_device, sorted_out
-from tfadvisor.timeline.threads import host_threads
+from tfadvisor.timeline.threads import Threads, host_threads
 from tfadvisor.timeline.tpu_clock import on_chip_clock
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
 from tfadvisor.xplane.runs import host_of
@@ -117,10 +118,17 @@ def build_host(
         memory=device_memory(trace, threads, steps),
         memory_calls=device_memory_calls(threads, steps),
         pictures=pictures,
-        calls=host_calls(threads, steps, activity.wait),
+        calls=host_calls(threads, steps, activity.wait, _loop_iterations(trace, threads, pipeline)),
         allocating=allocating_time(threads),
         handing=handing_time(threads, steps.thread),
     )
+
+
+def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) -> tuple[Int64Array, Int64Array]:
+    """(start, number) of the executor's events that belong to an iteration of a loop in the step."""
+    position, iteration = threads.integers(trace.stat("iter_num"))
+    keep = ~pipeline[position]
+    return threads.start[position[keep]], iteration[keep]
 
 
 def _window(trace: HostTrace) -> tuple[int, int]:

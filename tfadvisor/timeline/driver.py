@@ -12,7 +12,7 @@ from tfadvisor.timeline.calls import dispatches
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.cpu_devices import eager_kernels
 from tfadvisor.timeline.frames import calls_before_dispatches
-from tfadvisor.timeline.host_names import PYTHON_OPS, op_type, runs_python
+from tfadvisor.timeline.host_names import PYTHON_OPS, is_single_op, op_type, runs_python
 from tfadvisor.timeline.intervals import (
     EMPTY,
     BoolArray,
@@ -97,6 +97,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         step_python,
         batch_python,
         made.perhaps,
+        _eager_dispatch(threads, thread, steps),
+        _eager_elsewhere(threads, steps),
     )
 
 
@@ -160,8 +162,31 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
     return begin[keep], finish[keep]
 
 
-def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
-    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function."""
+def _eager_dispatch(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
+    """Where TensorFlow dispatches ops by themselves, and the short pauses between two of them."""
+    pauses = _eager_pauses(threads, thread, steps, of_ops=True)
+    if not len(pauses):
+        return EMPTY
+    calls = threads.of(thread, HostClass.EAGER_OP)
+    rows = [row for row in distinct(threads.row[calls]).tolist() if is_single_op(threads.names[row])]
+    calls = calls[is_in(threads.row[calls], rows)]
+    return union_of(pauses, union(threads.start[calls], threads.end[calls]))
+
+
+def _eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
+    """Where other threads of Python run a step op by op, as one for each replica does: the driving thread waits for them."""
+    found = EMPTY
+    for thread in threads.threads:
+        if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
+            found = union_of(found, _eager_dispatch(threads, thread, steps))
+    return found
+
+
+def _eager_pauses(threads: Threads, thread: Thread, steps: Steps, of_ops: bool = False) -> Intervals:
+    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
+
+    of_ops: only those between two ops that TensorFlow dispatches by themselves.
+    """
     calls = dispatches(threads, thread)
     if len(calls) < _EAGER_DISPATCHES:
         return EMPTY
@@ -175,6 +200,11 @@ def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
     compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
     limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
     short = (starts[1:] - ends[:-1] <= limit) & (step[1:] == step[:-1]) & eager[1:]
+    if of_ops:
+        rows = distinct(threads.row[calls])
+        ops = [row for row in rows.tolist() if is_single_op(threads.names[row])]
+        single = is_in(threads.row[calls], ops)
+        short &= single[:-1] & single[1:]
     return union(ends[:-1][short], starts[1:][short])
 
 
@@ -215,6 +245,7 @@ def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
+    Host time during which another thread runs the step op by op is dispatch.
     """
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
     host = difference(activity.present, own)
@@ -223,6 +254,10 @@ def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
     locked_out = intersection(union_of(launch, host), activity.pipeline_python)
     own_input = union_of(activity.input, locked_out)
     own_launch, host = difference(launch, locked_out), difference(host, locked_out)
+    own_launch, host = (
+        union_of(own_launch, intersection(host, activity.eager_elsewhere)),
+        difference(host, activity.eager_elsewhere),
+    )
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
         "compile": union_of(activity.compile, difference(activity.pending_compile, busy_elsewhere)),

@@ -6,8 +6,9 @@ import numpy as np
 
 from tfadvisor.lean_numpy import is_in
 from tfadvisor.record import record
+from tfadvisor.timeline.calls import dispatches
 from tfadvisor.timeline.classes import HostClass
-from tfadvisor.timeline.host_names import op_type, runs_python
+from tfadvisor.timeline.host_names import op_type, runs_python, writes_file
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.memory import blocks_on_memory
 from tfadvisor.timeline.model import Steps
@@ -23,7 +24,9 @@ _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 class HostCalls:
     """Of the counted steps. waits: how often the driving thread blocks. synchronises: calls of the driver that wait for a
     stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
-    of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none.
+    of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. writes: ops of
+    TensorFlow that write files, writing: see writing_time. loop_iterations: of the longest while
+    loop inside each step's compiled functions.
     """
 
     waits: int = 0
@@ -31,10 +34,15 @@ class HostCalls:
     synchronise_ps: int = 0
     loss_scaling: int = 0
     python_op: str = ""
+    writes: int = 0
+    writing: Intervals = EMPTY
+    loop_iterations: int = 0
 
 
-def host_calls(threads: Threads, steps: Steps, waits: Intervals) -> HostCalls:
-    """By name, each distinct one looked at once. waits: of the driving thread."""
+def host_calls(
+    threads: Threads, steps: Steps, waits: Intervals, iterations: tuple[Int64Array, Int64Array]
+) -> HostCalls:
+    """By name, each distinct one looked at once. waits: of the driving thread. iterations: see counted_iterations."""
     synchronising, scaling, python = [], [], ""
     for row, name in enumerate(threads.names):
         if not python and runs_python(name):
@@ -43,6 +51,7 @@ def host_calls(threads: Threads, steps: Steps, waits: Intervals) -> HostCalls:
             synchronising.append(row)
         elif "cal" in name and any(word in name.lower() for word in _LOSS_SCALING):
             scaling.append(row)
+    writes = _named(threads, steps, [row for row, name in enumerate(threads.names) if writes_file(name)])
     synchronises, scales = (_named(threads, steps, rows) for rows in (synchronising, scaling))
     return HostCalls(
         waits=int(in_counted_steps(waits.starts, steps).sum()),
@@ -50,7 +59,43 @@ def host_calls(threads: Threads, steps: Steps, waits: Intervals) -> HostCalls:
         synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=python,
+        writes=len(writes),
+        writing=writing_time(threads, steps, writes),
+        loop_iterations=counted_iterations(steps, *iterations),
     )
+
+
+def writing_time(threads: Threads, steps: Steps, writes: Int64Array) -> Intervals:
+    """What the driving thread does for the sake of files: from the end of a step's longest dispatch to its last write, or
+    from the step's start where the files are written before that dispatch."""
+    if steps.thread < 0 or not len(writes):
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    calls = dispatches(threads, thread)
+    writes = writes[(writes >= thread.lo) & (writes < thread.hi)]
+    lo, hi = [], []
+    for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
+        mine = calls[(threads.start[calls] >= start) & (threads.start[calls] < end)]
+        written = writes[(threads.start[writes] >= start) & (threads.start[writes] < end)]
+        if len(mine) and len(written):
+            longest = mine[np.argmax(threads.end[mine] - threads.start[mine])]
+            last = int(threads.end[written[-1]])
+            after = last > int(threads.end[longest])
+            lo.append(int(threads.end[longest]) if after else start)
+            hi.append(last)
+    return union(np.array(lo, np.int64), np.array(hi, np.int64)) if lo else EMPTY
+
+
+def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:
+    """Iterations of the longest while loop of each counted step, added up.
+
+    start, iteration: of the executor's events, which number the iterations of every loop from 1 on.
+    """
+    inside = in_counted_steps(start, steps)
+    step = np.searchsorted(steps.starts, start[inside], side="right") - 1
+    longest = np.zeros(len(steps), np.int64)
+    np.maximum.at(longest, step, iteration[inside])
+    return int(longest.sum())
 
 
 def allocating_time(threads: Threads) -> Intervals:

@@ -28,6 +28,12 @@ _PYTHON_THUNK = re.compile(
 )
 """XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
+_WRITING_OPS = frozenset(
+    """
+    SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
+    WriteAudioSummary WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
+    """.split()
+)
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
 # Ops that run other ops; their events cover their children's time or nothing at all.
 _CONTROL_OP_TYPES = frozenset(
@@ -161,6 +167,16 @@ def op_type(name: str) -> str | None:
 def runs_python(name: str) -> bool:
     """Whether an op of a compiled program calls Python and holds Python's lock meanwhile."""
     return op_type(name) in PYTHON_OPS or _PYTHON_THUNK.match(name) is not None
+
+
+def writes_file(name: str) -> bool:
+    """Whether an op that Python dispatches writes a checkpoint, a summary or another file."""
+    return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
+
+
+def is_single_op(name: str) -> bool:
+    """Whether TensorFlow's eager runtime runs one op here, no compiled function."""
+    return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
 def _pipeline_class(name: str) -> HostClass | None:

@@ -78,6 +78,10 @@ class HostSummary:
     step_python_ps: int = 0
     batch_python_ps: int = 0
     perhaps_batch_python_ps: int = 0
+    eager_ps: int = 0
+    writing_ps: int = 0
+    writes: int = 0
+    loop_iterations: int = 0
     handing_ps: int = 0
     patterns: ProgramPatterns | None = None
 
@@ -120,6 +124,10 @@ def summarize(host: HostTimeline) -> HostSummary:
         step_python_ps=_alone(host, "host", host.activity.step_python, together, lo, hi),
         batch_python_ps=_alone(host, "input", host.activity.batch_python, together, lo, hi),
         perhaps_batch_python_ps=_alone(host, "host", host.activity.perhaps_batch_python, together, lo, hi),
+        eager_ps=_alone(host, "launch", host.activity.eager, together, lo, hi),
+        writing_ps=int(host.calls.writing.within(lo, hi).sum()),
+        writes=host.calls.writes,
+        loop_iterations=host.calls.loop_iterations,
         handing_ps=_alone(host, "launch", host.handing, together, lo, hi),
         patterns=_patterns(summaries, host),
         pictures=host.pictures,

@@ -41,7 +41,7 @@ def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
     known = threads.of(thread, HostClass.LAUNCH)
     converting = [row for row in rows if threads.names[row].startswith(_CONVERSIONS)]
     conversions = outermost(threads, known[np.isin(threads.row[known], converting)])
-    batches = outermost(threads, threads.of(thread, HostClass.GET_NEXT))
+    batches = threads.everywhere(HostClass.GET_NEXT)  # also where a compiled function takes them, as in Keras' fit
     calls = dispatches(threads, thread)
     inside = union(threads.start[conversions], threads.end[conversions])
     calls = calls[~inside.contains(threads.start[calls])] if len(conversions) else calls
@@ -54,6 +54,8 @@ def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
     has = first < len(calls)
     first = first[has]
     until, after = begun[first], np.where(first > 0, ended[first - 1], steps.starts[has])
+    if steps.source is not StepSource.MARKER:  # a step begins with its dispatch; small ones may follow a conversion
+        after = np.concatenate([after[:1], ended[first[:-1]]])
     last = np.searchsorted(threads.start[conversions], until) - 1
     converted = threads.start[conversions][np.maximum(last, 0)]
     converts = (last >= 0) & (converted > after)
@@ -61,7 +63,7 @@ def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
         return MadeBatches()
     after, converted = after[converts], converted[converts]
     if steps.source is not StepSource.MARKER:
-        return MadeBatches(perhaps=union(after, converted))
+        return MadeBatches(perhaps=union(after, np.maximum(converted, after)))
     start = np.maximum(steps.starts[has][converts], after)
     marked = start < converted
     return MadeBatches(

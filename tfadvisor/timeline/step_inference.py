@@ -52,8 +52,8 @@ def inferred_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]
         _one_batch_a_step(threads, _tf_function(trace, threads)),
         _executor_loop(trace, threads),
         _batches(threads, driver),
-        _host_pattern(threads, driver),
         _batches(threads, _taker(threads)),
+        _host_pattern(threads, driver),
         _device_pattern(devices),
     ):
         if attempt is not None and attempt.confidence > 0:

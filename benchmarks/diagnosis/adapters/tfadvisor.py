@@ -59,6 +59,8 @@ CAUSES = {
     "exposed-copies": "transfer",  # see cause_of
     "copies-outlast-compute": "transfer",  # likewise
     "python-in-step": "host/python-in-step",
+    "short-steps": "launch/many-dispatches",
+    "files-written-every-step": "host/file-writes",
     "input-small-files": "input/small-files",
     "input-shuffle-refill": "input/shuffle-buffer",
     "many-small-copies": "transfer",

@@ -1,0 +1,133 @@
+"""What Python dispatches beside a compiled step: single ops, files, pieces of a step, replicas."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.timeline.model import StepSource
+
+STEP = "EagerLocalExecute: __inference_train_step_7"
+
+
+def step_and_ops(ops: list[str], marked: bool = True) -> TraceBuilder:
+    """Ten steps of 1,000 µs: a function of 500 µs that computes, then ops of 20 µs with pauses of 20 µs."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        if marked:
+            builder.step(at, at + 1000)
+        builder.call(STEP, at, at + 500).busy("GPU:0", (at, at + 500))
+        for place, op in enumerate(ops):
+            builder.call(f"EagerLocalExecute: {op}", at + 520 + place * 40, at + 540 + place * 40)
+    return builder
+
+
+def test_ops_beside_a_function_and_the_pauses_between_them_are_eager_dispatch() -> None:
+    """Ten ops of 20 µs and the nine pauses between them; the pause behind the function is dispatch of another kind."""
+    metrics = step_and_ops(["Mean"] * 10).measure()
+
+    assert metrics.value("eager_dispatch_fraction") == pytest.approx(0.38, abs=0.001)
+    assert metrics.value("kernel_launch_gap_fraction") == pytest.approx(0.40, abs=0.001)
+
+
+def test_pieces_of_a_compiled_step_are_no_eager_dispatch() -> None:
+    metrics = step_and_ops(["__inference_layer_9"] * 10).measure()
+
+    assert metrics.value("eager_dispatch_fraction") == 0
+    assert metrics.value("kernel_launch_gap_fraction") == pytest.approx(0.40, abs=0.001)
+
+
+def test_few_ops_are_no_eager_dispatch() -> None:
+    assert step_and_ops(["Mean"] * 6).measure().value("eager_dispatch_fraction") == 0
+
+
+def test_writing_lasts_from_the_function_to_the_last_write() -> None:
+    metrics = step_and_ops(["Sum", "WriteSummary", "Max", "WriteSummary", "Add"]).measure()
+
+    assert metrics.value("file_writes_per_step") == 2
+    assert metrics.value("file_writing_fraction") == pytest.approx(0.16, abs=0.001)  # 500 to 660 µs
+
+
+def test_files_written_before_the_function_take_the_time_before_it() -> None:
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call("EagerLocalExecute: SaveV2", at + 50, at + 300).call(STEP, at + 400, at + 900)
+        builder.busy("GPU:0", (at + 400, at + 900))
+
+    assert builder.measure().value("file_writing_fraction") == pytest.approx(0.30, abs=0.001)
+
+
+def test_a_step_that_writes_nothing() -> None:
+    metrics = step_and_ops(["Mean"] * 3).measure()
+
+    assert metrics.value("file_writes_per_step") == 0
+    assert metrics.value("file_writing_fraction") == 0
+
+
+def test_iterations_of_the_longest_loop() -> None:
+    """Two loops of 30 and 12 iterations a step."""
+    builder = trace().steps(4, period=1000).busy("GPU:0", (0, 10))
+    builder.thread("tf_Compute/1")
+    for index in range(4):
+        for turn in range(1, 31):
+            at = index * 1000 + turn * 10
+            builder.call("ExecutorState::Process", at, at + 4, id=5, iter_num=turn)
+            if turn <= 12:
+                builder.call("ExecutorState::Process", at + 5, at + 9, id=6, iter_num=turn)
+
+    assert builder.measure().value("loop_iterations_per_step") == pytest.approx(30)
+
+
+def test_python_of_the_loop_in_milliseconds() -> None:
+    builder = trace().steps(4, period=1000)
+    for index in range(4):
+        builder.call(STEP, index * 1000, index * 1000 + 600).busy("GPU:0", (index * 1000, index * 1000 + 600))
+
+    assert builder.measure().value("loop_python_ms_per_step") == pytest.approx(0.4, abs=0.11)
+
+
+def test_a_loop_that_calls_many_functions_steps_from_batch_to_batch() -> None:
+    """Each of ten batches goes through eight functions of one name."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.call("EagerLocalExecute: IteratorGetNext", at, at + 20)
+        for layer in range(8):
+            builder.call(f"EagerLocalExecute: __inference_layer_{layer}", at + 50 + layer * 100, at + 140 + layer * 100)
+    steps = builder.busy("GPU:0", (0, 10)).timeline().steps
+
+    assert len(steps) == 10
+    assert steps.source is StepSource.HOST_LOOP
+
+
+def test_replicas_that_run_op_by_op_on_threads_of_their_own() -> None:
+    """The thread that takes two batches a step waits while two others dispatch; that is dispatch, and no work of the loop."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.thread("python").call("EagerLocalExecute: IteratorGetNext", at, at + 20)
+        builder.call("EagerLocalExecute: IteratorGetNext", at + 25, at + 45)
+        builder.call("EagerLocalExecute: AddN", at + 950, at + 960)
+        for replica in range(2):
+            builder.thread(f"replica {replica}")
+            for op in range(10):
+                begin = at + 100 + replica * 400 + op * 40
+                builder.call("EagerLocalExecute: Relu", begin, begin + 20)
+    timeline = builder.busy("GPU:0", (0, 10)).timeline()
+    metrics = builder.measure()
+
+    assert len(timeline.steps) == 10
+    assert metrics.value("loop_python_fraction") < 0.2
+    assert metrics.value("kernel_launch_gap_fraction") > 0.7
+
+
+def test_elementwise_ops_of_tensorflow_on_a_cpu() -> None:
+    builder = trace().steps(4, period=100).thread("tf_Compute/1")
+    for index in range(4):
+        at = index * 100
+        builder.call("mul:Mul", at, at + 30).call("add:AddV2", at + 30, at + 60).call("matmul:MatMul", at + 60, at + 80)
+    metrics = builder.measure()
+
+    assert metrics.value("elementwise_fraction") == pytest.approx(0.6, abs=0.01)
