@@ -25,7 +25,8 @@ AS_FIRST_RECORDED = (
     "false alarms about 13 of the 46 healthy forms. Of the 14 JAX programs of batch 3, as they were first written and recorded "
     "beside other work, it named 7 causes first and raised false alarms about 6 healthy forms; one was left out since its fault, "
     "a loop over rows, cost nothing. "
-    "Of the TensorFlow programs of batch 3 one that it missed was left out too, for the same reason: tf.data mended its map itself."
+    "Of the TensorFlow programs of batch 3 one that it missed was left out too, for the same reason: tf.data mended its map "
+    "itself."
 )
 
 
