@@ -8,5 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-if not any((ROOT / "tfadvisor" / "xplane" / f"_wire{end}").exists() for end in EXTENSION_SUFFIXES):  # not built in place
+if not any(
+    (ROOT / "tfadvisor" / "xplane" / f"_wire{end}").exists() for end in EXTENSION_SUFFIXES
+):  # not built in place
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != ROOT]
