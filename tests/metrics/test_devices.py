@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.exactly import picoseconds_of, us
 from support.trace_builder import trace
 
@@ -91,3 +92,11 @@ def test_a_host_without_steps_says_nothing_of_its_devices_while_others_have_step
 
     assert picoseconds_of(metrics, "device_skew_fraction", 200) == us(20)
     assert metrics.value("device_concurrency_fraction") == (220 / 120) / 2
+
+
+def test_devices_with_equal_shards_run_equally_many_ops() -> None:
+    """Three ops against one of the same step: (3 - 1) / 3."""
+    builder = trace().step(0, 100).busy("GPU:0", (0, 10), (20, 30), (40, 50)).busy("GPU:1", (0, 60))
+
+    assert builder.measure().value("op_count_skew") == pytest.approx(2 / 3, abs=1e-12)
+    assert trace().step(0, 100).busy("GPU:0", (0, 10)).measure().value("op_count_skew") is None

@@ -34,6 +34,26 @@ def device_skew_fraction(question: Question) -> float:
     return spread / time
 
 
+@metric(
+    "op_count_skew",
+    unit=Unit.FRACTION,
+    about="How many more ops one device of a host runs in the counted steps than another, as a share of the larger number. "
+    "Devices that run one program on equal shards run equally many.",
+)
+def op_count_skew(question: Question) -> float:
+    """The largest of the hosts' values, each from its devices with the most and the fewest ops."""
+    needs_steps(question.run)
+    counts = [
+        [int(device.ops.count.sum()) for device in host.devices]
+        for host in counted_hosts(question.run)
+        if len(host.devices) > 1
+    ]
+    found = [(max(one) - min(one)) / max(one) for one in counts if max(one)]
+    if not found:
+        raise MetricAbsent("no host of this run has several active devices")
+    return max(found)
+
+
 @fact("busiest_device", about="The device that computes most, where a host has several.")
 def busiest_device(question: Question) -> str:
     """`GPU:0 computes 8.1 ms a step, the others 5.0 ms on average`."""

@@ -33,6 +33,7 @@ CAUSES = {
     "input-loader-behind": "input/slow-loader",
     "input-bound-steps": "input",
     "host-work-in-loop": "host/work-in-loop",
+    "short-host-work": "host/work-in-loop",
     "value-read-every-step": "host/value-read",
     "eager-execution": "launch/op-by-op",
     "many-tiny-ops": "launch/tiny-ops",
