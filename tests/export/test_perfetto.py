@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -176,19 +174,3 @@ def test_every_event_of_every_fixture_is_there_once(tmp_path: Path, folder: Path
     ours = {uuid for uuid, track in found.tracks.items() if track.tid is not None or "overlapping" in track.name}
     assert sum(one.track in ours for one in found.slices) == placed
     assert all(one.end >= one.start for one in found.slices)
-
-
-def test_the_trace_processor_reads_it(tmp_path: Path) -> None:
-    """Where its program is at hand; the package itself would fetch it from the network."""
-    program = os.environ.get("TFADVISOR_TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
-    if program is None:
-        pytest.skip("no trace_processor_shell in PATH or TFADVISOR_TRACE_PROCESSOR")
-    from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig  # noqa: PLC0415
-
-    built(input_bound(), tmp_path)
-    with TraceProcessor(trace=str(tmp_path / "run.pftrace"), config=TraceProcessorConfig(bin_path=program)) as tool:
-        problems = list(tool.query("select name, value from stats where severity = 'error' and value > 0"))
-        steps = [row.name for row in tool.query("select name from slice where category = 'step' order by ts")]
-
-    assert problems == []
-    assert steps == [f"train {index}" for index in range(5)]
