@@ -120,7 +120,8 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         return np.empty(0, np.int64)
     calls = frames[called]
     begun, ended = threads.start[dispatched], threads.end[dispatched]
-    waits = np.setdiff1d(threads.of(thread, HostClass.WAIT), others)
+    waits = threads.of(thread, HostClass.WAIT)
+    waits = waits[~is_in(waits, others)]
     row, found = threads.row[calls], []
     first_of_steps = _first_of_steps(threads, dispatched, len(steps))
     for used in distinct(row).tolist():
@@ -136,7 +137,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         return np.empty(0, np.int64)
     loading = np.concatenate(found)
     inside = union(threads.start[loading], threads.end[loading]).contains(threads.start[others])
-    return np.union1d(loading, others[inside])
+    return distinct(np.concatenate([loading, others[inside]]))
 
 
 def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.lean_numpy import is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.calls import dispatches, outermost
 from tfadvisor.timeline.classes import HostClass
@@ -40,7 +41,7 @@ def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
         return MadeBatches()
     known = threads.of(thread, HostClass.LAUNCH)
     converting = [row for row in rows if threads.names[row].startswith(_CONVERSIONS)]
-    conversions = outermost(threads, known[np.isin(threads.row[known], converting)])
+    conversions = outermost(threads, known[is_in(threads.row[known], converting)])
     batches = threads.everywhere(HostClass.GET_NEXT)  # also where a compiled function takes them, as in Keras' fit
     calls = dispatches(threads, thread)
     inside = union(threads.start[conversions], threads.end[conversions])

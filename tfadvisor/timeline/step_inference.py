@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.lean_numpy import distinct, median
+from tfadvisor.lean_numpy import distinct, is_in, median
 from tfadvisor.record import record, replace
 from tfadvisor.timeline.calls import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.classes import DeviceClass, HostClass
@@ -210,7 +210,7 @@ def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
     thread = threads.threads[index]
     calls = outermost(threads, threads.of(thread, HostClass.GET_NEXT))
     others = dispatches(threads, thread)
-    others = others[~np.isin(others, calls)]
+    others = others[~is_in(others, calls)]
     between = np.searchsorted(others, calls)
     return calls[np.insert(np.diff(between) > 0, 0, True)] if len(calls) else calls
 
@@ -291,11 +291,11 @@ def _inferred(
 def _spread(starts: Int64Array) -> float:
     """How far the periods lie from the median one, as a share of it; or from their neighbours, where they slowly grow."""
     periods = np.diff(starts)
-    typical = float(median(periods)) if len(periods) else 0.0
+    typical = median(periods) if len(periods) else 0.0
     if typical <= 0:
         return 1.0
-    middle = np.mean if len(periods) < _FEW_PERIODS else np.median
-    spread = float(middle(np.abs(periods - typical)))
+    away = np.abs(periods - typical)
+    spread = float(np.mean(away)) if len(periods) < _FEW_PERIODS else median(away)
     if len(periods) >= _FEW_PERIODS:
-        spread = min(spread, float(np.median(np.abs(np.diff(periods)))))
+        spread = min(spread, median(np.abs(np.diff(periods))))
     return spread / typical
