@@ -17,10 +17,7 @@ _NAMED = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExe
 
 def calls_of_module(threads: Threads, module: str) -> Int64Array:
     """Positions of the outermost calls of the jitted function that XLA compiled to this module, in order of time."""
-    rows = [row for row, name in enumerate(threads.names) if _module_of_call(name) == module]
-    if not rows:
-        return np.empty(0, np.int64)
-    calls = np.flatnonzero(is_in(threads.row, rows))
+    calls = threads.named(lambda name: _module_of_call(name) == module)
     found = [outermost(threads, calls[threads.thread_of(calls) == one]) for one in distinct(threads.thread_of(calls))]
     joined = np.concatenate(found) if found else calls
     return joined[np.argsort(threads.start[joined], kind="stable")]

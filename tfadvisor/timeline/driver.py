@@ -84,7 +84,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     lo, hi, who = innermost(starts, ends)
     held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in (_INPUT, _COMPILE, _LAUNCH, _WAIT)}
     known = union(starts, ends)
-    launch = union_of(held[_LAUNCH], difference(_eager_pauses(threads, thread, steps), known))
+    pauses, between_ops = _eager_pauses(threads, thread, steps)
+    launch = union_of(held[_LAUNCH], difference(pauses, known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
     batch_python = difference(made.surely, union_of(known, launch))
     return HostActivity(
@@ -97,7 +98,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         step_python,
         batch_python,
         made.perhaps,
-        _eager_dispatch(threads, thread, steps),
+        _eager_dispatch(threads, thread, between_ops),
         _eager_elsewhere(threads, steps),
     )
 
@@ -162,15 +163,19 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
     return begin[keep], finish[keep]
 
 
-def _eager_dispatch(threads: Threads, thread: Thread, steps: Steps) -> Intervals:
+def _eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Intervals:
     """Where TensorFlow dispatches ops by themselves, and the short pauses between two of them."""
-    pauses = _eager_pauses(threads, thread, steps, of_ops=True)
     if not len(pauses):
         return EMPTY
     calls = threads.of(thread, HostClass.EAGER_OP)
-    rows = [row for row in distinct(threads.row[calls]).tolist() if is_single_op(threads.names[row])]
-    calls = calls[is_in(threads.row[calls], rows)]
+    calls = calls[_are_single_ops(threads, calls)]
     return union_of(pauses, union(threads.start[calls], threads.end[calls]))
+
+
+def _are_single_ops(threads: Threads, calls: Int64Array) -> BoolArray:
+    """Which calls are ops that TensorFlow dispatches by themselves."""
+    rows = threads.row[calls]
+    return is_in(rows, [row for row in distinct(rows).tolist() if is_single_op(threads.names[row])])
 
 
 def _eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
@@ -178,18 +183,19 @@ def _eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
     found = EMPTY
     for thread in threads.threads:
         if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
-            found = union_of(found, _eager_dispatch(threads, thread, steps))
+            _, between_ops = _eager_pauses(threads, thread, steps)
+            found = union_of(found, _eager_dispatch(threads, thread, between_ops))
     return found
 
 
-def _eager_pauses(threads: Threads, thread: Thread, steps: Steps, of_ops: bool = False) -> Intervals:
+def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Intervals, Intervals]:
     """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
 
-    of_ops: only those between two ops that TensorFlow dispatches by themselves.
+    All of them, and those between two ops that TensorFlow dispatches by themselves.
     """
     calls = dispatches(threads, thread)
     if len(calls) < _EAGER_DISPATCHES:
-        return EMPTY
+        return EMPTY, EMPTY
     starts, ends = threads.start[calls], threads.end[calls]
     step = np.searchsorted(steps.starts, starts, side="right") - 1
     count = np.bincount(step[step >= 0], minlength=len(steps))
@@ -200,12 +206,9 @@ def _eager_pauses(threads: Threads, thread: Thread, steps: Steps, of_ops: bool =
     compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
     limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
     short = (starts[1:] - ends[:-1] <= limit) & (step[1:] == step[:-1]) & eager[1:]
-    if of_ops:
-        rows = distinct(threads.row[calls])
-        ops = [row for row in rows.tolist() if is_single_op(threads.names[row])]
-        single = is_in(threads.row[calls], ops)
-        short &= single[:-1] & single[1:]
-    return union(ends[:-1][short], starts[1:][short])
+    single = _are_single_ops(threads, calls)
+    between_ops = short & single[:-1] & single[1:]
+    return union(ends[:-1][short], starts[1:][short]), union(ends[:-1][between_ops], starts[1:][between_ops])
 
 
 def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals, Intervals]:
@@ -232,10 +235,7 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Interv
 
 def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
     """Where a compiled step calls Python, on any thread."""
-    rows = [row for row, name in enumerate(threads.names) if runs_python(name)]
-    if not rows:
-        return EMPTY
-    python = np.flatnonzero(is_in(threads.row, rows))
+    python = threads.named(runs_python)
     python = python[~pipeline[python]]
     return union(threads.start[python], threads.end[python])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tfadvisor.lean_numpy import is_in
@@ -43,22 +45,16 @@ def host_calls(
     threads: Threads, steps: Steps, waits: Intervals, iterations: tuple[Int64Array, Int64Array]
 ) -> HostCalls:
     """By name, each distinct one looked at once. waits: of the driving thread. iterations: see counted_iterations."""
-    synchronising, scaling, python = [], [], ""
-    for row, name in enumerate(threads.names):
-        if not python and runs_python(name):
-            python = op_type(name) or name
-        if name.endswith(_SYNCHRONISING):
-            synchronising.append(row)
-        elif "cal" in name and any(word in name.lower() for word in _LOSS_SCALING):
-            scaling.append(row)
-    writes = _named(threads, steps, [row for row, name in enumerate(threads.names) if writes_file(name)])
-    synchronises, scales = (_named(threads, steps, rows) for rows in (synchronising, scaling))
+    python = next((name for name in threads.names if runs_python(name)), "")
+    writes, synchronises, scales = (
+        _in_counted_steps(threads, steps, wanted) for wanted in (writes_file, _synchronises, _scales_a_loss)
+    )
     return HostCalls(
         waits=int(in_counted_steps(waits.starts, steps).sum()),
         synchronises=len(synchronises),
         synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
-        python_op=python,
+        python_op=op_type(python) or python,
         writes=len(writes),
         writing=writing_time(threads, steps, writes),
         loop_iterations=counted_iterations(steps, *iterations),
@@ -100,17 +96,20 @@ def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -
 
 def allocating_time(threads: Threads) -> Intervals:
     """When any thread is inside cudaMalloc, cudaFree or their kin."""
-    rows = [row for row, name in enumerate(threads.names) if blocks_on_memory(name)]
-    if not rows:
-        return EMPTY
-    calls = np.flatnonzero(is_in(threads.row, rows))
+    calls = threads.named(blocks_on_memory)
     return union(threads.start[calls], threads.end[calls])
 
 
-def _named(threads: Threads, steps: Steps, rows: list[int]) -> Int64Array:
-    """Positions of the counted steps' events of these names."""
-    if not rows:
-        return np.empty(0, np.int64)
-    positions = np.flatnonzero(is_in(threads.row, rows))
+def _synchronises(name: str) -> bool:
+    return name.endswith(_SYNCHRONISING)
+
+
+def _scales_a_loss(name: str) -> bool:
+    return "cal" in name and any(word in name.lower() for word in _LOSS_SCALING)
+
+
+def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bool]) -> Int64Array:
+    """Positions of the counted steps' events whose name is wanted."""
+    positions = threads.named(wanted)
     chosen: Int64Array = positions[in_counted_steps(threads.start[positions], steps)]
     return chosen

@@ -13,7 +13,7 @@ from tfadvisor.timeline.host_names import PYTHON_OPS, op_type
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.nesting import parents
-from tfadvisor.timeline.threads import Thread, Threads
+from tfadvisor.timeline.threads import Threads
 from tfadvisor.xplane.columns import HostTrace, Value
 
 _MOST_EVENTS = 2_000_000
@@ -94,8 +94,9 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
         mine = threads.of(thread, HostClass.DATASET, HostClass.CAPTURED)
         mine = mine[(threads.start[mine] >= lo) & (threads.start[mine] < hi)]
         if len(mine):
-            _add_thread(threads, thread, mine, path_of, functions, busy, calls, python)
-            _add_fills(threads, mine, path_of, filled)
+            parent = parents(threads.start[mine], threads.end[mine])
+            _add_thread(threads, mine, parent, path_of, functions, busy, calls, python)
+            _add_fills(threads, mine, parent, path_of, filled)
     shown = _shown_stages(trace, path_of, busy, calls, python, filled)
     return InputPipeline(shown, hi - lo, count) if shown else None
 
@@ -125,8 +126,8 @@ def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, in
 
 def _add_thread(
     threads: Threads,
-    thread: Thread,
     events: Int64Array,
+    parent: Int64Array,
     path_of: dict[int, str],
     functions: _Functions,
     busy: dict[str, int],
@@ -135,10 +136,10 @@ def _add_thread(
 ) -> None:
     """Adds one thread's self times: each event's length without its children's, user functions on top.
 
+    parent: of each event among them, -1 for none.
     A stage that works in the background only waits in its own events; its work is that of its functions.
     """
     start, end, row = threads.start[events], threads.end[events], threads.row[events]
-    parent = parents(start, end)
     children = np.zeros(len(events), np.int64)
     is_stage = is_in(row, list(path_of))
     nested = (parent >= 0) & is_stage
@@ -164,21 +165,24 @@ def _add_thread(
 
 
 def _add_fills(
-    threads: Threads, events: Int64Array, path_of: dict[int, str], filled: dict[str, tuple[int, int]]
+    threads: Threads,
+    events: Int64Array,
+    parent: Int64Array,
+    path_of: dict[int, str],
+    filled: dict[str, tuple[int, int]],
 ) -> None:
     """Adds one thread's calls that fill a buffer: those around very many calls of the stage before."""
     row = threads.row[events]
     rows = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_FILLS)]
     if not is_in(row, rows).any():
         return
-    start, end = threads.start[events], threads.end[events]
-    parent = parents(start, end)
+    length = threads.end[events] - threads.start[events]
     below = parent[is_in(row, list(path_of)) & (parent >= 0)]
     asked = np.bincount(below, minlength=len(events))
     for used in rows:
         fills = np.flatnonzero((row == used) & (asked >= _MANY))
         time, number = filled.get(path_of[used], (0, 0))
-        filled[path_of[used]] = time + int((end - start)[fills].sum()), number + len(fills)
+        filled[path_of[used]] = time + int(length[fills].sum()), number + len(fills)
 
 
 def _owning_stage(

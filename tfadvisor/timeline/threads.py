@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfadvisor.lean_numpy import is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.host_names import host_classes
@@ -87,6 +89,11 @@ class Threads:
         table = np.zeros(128, np.bool_)
         table[list(kinds)] = True
         return np.flatnonzero(table[self.kind])
+
+    def named(self, wanted: Callable[[str], bool]) -> Int64Array:
+        """Positions of all events whose name is wanted; each distinct name is looked at once."""
+        rows = [row for row, name in enumerate(self.names) if wanted(name)]
+        return np.flatnonzero(is_in(self.row, rows)) if rows else np.empty(0, np.int64)
 
     def on_pipeline_threads(self, positions: Int64Array) -> BoolArray:
         """Whether each position is on a thread that works for tf.data only."""
