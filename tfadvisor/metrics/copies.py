@@ -6,12 +6,12 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
     accelerators,
     counted_hosts,
-    counted_ps,
     covered_per_step,
     device_steps,
     gpus,
     needs_device,
     needs_steps,
+    of_counted_time,
     share,
 )
 from tfadvisor.timeline.classes import DeviceClass
@@ -123,6 +123,26 @@ def p2p_bytes_per_step(question: Question) -> float:
     return _bytes(question, DeviceClass.P2P)
 
 
+def _host_copies(question: Question) -> list[CopyTotals]:
+    return [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
+
+
+@metric("host_copies_per_step", unit=Unit.COUNT, about="Copies between host and device a step and device, both ways.")
+def host_copies_per_step(question: Question) -> float:
+    """An input of a few arrays and a loss need fewer than ten."""
+    return sum(one.count for one in _host_copies(question)) / max(device_steps(question.run), 1)
+
+
+@metric("host_copy_bytes", unit=Unit.BYTES, about="Mean size of the copies between host and device.")
+def host_copy_bytes(question: Question) -> float:
+    """Of those whose details say how large they are."""
+    found = _host_copies(question)
+    sized = sum(one.count - one.unsized for one in found)
+    if not sized:
+        raise MetricAbsent("the trace does not say how large the copies are")
+    return sum(one.bytes for one in found) / sized
+
+
 @metric(
     "pageable_copy_share",
     unit=Unit.FRACTION,
@@ -131,21 +151,55 @@ def p2p_bytes_per_step(question: Question) -> float:
 )
 def pageable_copy_share(question: Question) -> float:
     """Pinned memory is copied at the link's speed, beside computation."""
-    totals = [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
+    totals = _host_copies(question)
     known = sum(one.pageable + one.pinned for one in totals)
     if not known:
         raise MetricAbsent("no copy of a counted step says what kind of host memory it touches")
     return sum(one.pageable for one in totals) / known
 
 
-def _only_copying(question: Question) -> dict[str, float]:
-    """The share of step time in which devices only copy, by direction: in proportion to their copies' time, hidden or not."""
-    only_copying = share(question, TimeClass.TRANSFER)
-    time = {
-        "in": _milliseconds(question, DeviceClass.H2D),
-        "out": _milliseconds(question, DeviceClass.D2H),
-        "within": _milliseconds(question, DeviceClass.D2D) + _milliseconds(question, DeviceClass.P2P),
+def _by_direction(question: Question) -> dict[str, int]:
+    """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host) and within (on
+    the device and between devices)."""
+    needs_steps(question.run)
+    covered = sum(device.covered_ps[host.steps.steady()].sum(axis=0) for host, device in accelerators(question.run))
+    return {
+        "in": int(covered[DeviceClass.H2D]),
+        "out": int(covered[DeviceClass.D2H]),
+        "within": int(covered[[DeviceClass.D2D, DeviceClass.P2P]].sum()),
     }
+
+
+@fact("copy_direction", about="Where most of the copying time goes.")
+def copy_direction(question: Question) -> str:
+    """in (host to device), out (device to host) or within (on the device and between devices)."""
+    time = _by_direction(question)
+    if not any(time.values()):
+        raise MetricAbsent("no copy of a counted step says from where to where")
+    return max(time, key=lambda way: time[way])
+
+
+@fact("copied_op", about="The op of the program that the longest copies belong to.")
+def copied_op(question: Question) -> str:
+    """`copy.5 of jit_train_step`."""
+    time: dict[tuple[str, str], int] = {}
+    for _, device in accelerators(question.run):
+        ops = device.ops
+        for kind in device.copies:
+            for row in ops.of_class(kind).tolist():
+                if ops.op[row] >= 0 and ops.module[row] >= 0:
+                    key = ops.names[ops.op[row]], ops.names[ops.module[row]]
+                    time[key] = time.get(key, 0) + int(ops.total_ps[row])
+    if not time:
+        raise MetricAbsent("the trace does not say which op a copy belongs to")
+    op, module = max(time, key=lambda key: time[key])
+    return f"{op} of {module}"
+
+
+def _only_copying(question: Question) -> dict[str, float]:
+    """The share of step time in which devices only copy, by direction: in proportion to their copies' time."""
+    only_copying = share(question, TimeClass.TRANSFER)
+    time = _by_direction(question)
     every = sum(time.values())
     if not every:
         return dict.fromkeys(time, 0.0)
@@ -196,6 +250,5 @@ def unhideable_copy_fraction(question: Question) -> float:
 def array_handing_fraction(question: Question) -> float:
     """0 for a step that gets arrays of the device only."""
     needs_device(question.run)
-    hosts = counted_hosts(question.run)
-    handed = sum(host.handing_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    handed = of_counted_time(counted_hosts(question.run), lambda host: host.handing_ps)
     return min(handed, share(question, TimeClass.LAUNCH))

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, counted_hosts, counted_ps, needs_device, needs_steps, share
+from tfadvisor.metrics.steady import (
+    accelerators,
+    counted_hosts,
+    counted_ps,
+    counted_steps,
+    needs_device,
+    needs_steps,
+    of_counted_time,
+    share,
+)
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.frames import FrameShare
 from tfadvisor.timeline.model import TimeClass
@@ -77,9 +86,11 @@ def python_in_step_fraction(question: Question) -> float:
     """0 for a step that calls none."""
     needs_device(question.run)
     needs_steps(question.run)
-    hosts = counted_hosts(question.run)
-    called = sum(host.step_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
-    return min(called, share(question, TimeClass.HOST))
+    return min(_python_in_step(question), share(question, TimeClass.HOST))
+
+
+def _python_in_step(question: Question) -> float:
+    return of_counted_time(counted_hosts(question.run), lambda host: host.step_python_ps)
 
 
 @fact("python_in_step_op", about="The op by which the compiled step calls Python.")
@@ -98,9 +109,7 @@ def python_in_step_op(question: Question) -> str:
 )
 def loop_python_fraction(question: Question) -> float:
     """Never below 0."""
-    hosts = counted_hosts(question.run)
-    called = sum(host.step_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
-    return max(share(question, TimeClass.HOST) - called, 0.0)
+    return max(share(question, TimeClass.HOST) - _python_in_step(question), 0.0)
 
 
 @metric(
@@ -111,8 +120,7 @@ def loop_python_fraction(question: Question) -> float:
 )
 def batch_python_fraction(question: Question) -> float:
     """0 for a loop that takes its batches from tf.data, and where Python frames name what the loop calls."""
-    hosts = counted_hosts(question.run)
-    made = sum(host.batch_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    made = of_counted_time(counted_hosts(question.run), lambda host: host.batch_python_ps)
     return min(made, share(question, TimeClass.INPUT))
 
 
@@ -124,8 +132,7 @@ def batch_python_fraction(question: Question) -> float:
 )
 def perhaps_batch_python_fraction(question: Question) -> float:
     """Never more than loop_python_fraction."""
-    hosts = counted_hosts(question.run)
-    made = sum(host.perhaps_batch_python_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    made = of_counted_time(counted_hosts(question.run), lambda host: host.perhaps_batch_python_ps)
     return min(made, loop_python_fraction(question))
 
 
@@ -137,9 +144,7 @@ def perhaps_batch_python_fraction(question: Question) -> float:
 def loop_python_ms_per_step(question: Question) -> float:
     """A mean over the counted steps of all hosts."""
     hosts = counted_hosts(question.run)
-    steps = sum(int(host.steps.steady().sum()) for host in hosts)
-    if not steps:
-        raise MetricAbsent("the trace holds no counted step")
+    steps = counted_steps(hosts)
     return loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
 
 
@@ -151,8 +156,7 @@ def loop_python_ms_per_step(question: Question) -> float:
 )
 def eager_dispatch_fraction(question: Question) -> float:
     """0 where a step has fewer than eight dispatches."""
-    hosts = counted_hosts(question.run)
-    eager = sum(host.eager_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    eager = of_counted_time(counted_hosts(question.run), lambda host: host.eager_ps)
     return min(eager, share(question, TimeClass.LAUNCH))
 
 
@@ -164,8 +168,7 @@ def eager_dispatch_fraction(question: Question) -> float:
 )
 def file_writing_fraction(question: Question) -> float:
     """0 for steps without such an op."""
-    hosts = counted_hosts(question.run)
-    return sum(host.writing_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
+    return of_counted_time(counted_hosts(question.run), lambda host: host.writing_ps)
 
 
 @metric(
@@ -175,10 +178,7 @@ def file_writing_fraction(question: Question) -> float:
 )
 def file_writes_per_step(question: Question) -> float:
     """A mean; below 1 where files are written now and then, as they should."""
-    steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
-    if not steps:
-        raise MetricAbsent("the trace holds no counted step")
-    return sum(host.writes for host in question.run.hosts) / steps
+    return sum(host.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
 @metric(
@@ -189,10 +189,7 @@ def file_writes_per_step(question: Question) -> float:
 )
 def loop_iterations_per_step(question: Question) -> float:
     """A mean. XLA's loops are not seen."""
-    steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
-    if not steps:
-        raise MetricAbsent("the trace holds no counted step")
-    return sum(host.loop_iterations for host in question.run.hosts) / steps
+    return sum(host.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
 @metric(

@@ -10,7 +10,7 @@ import numpy as np
 from tfadvisor.lean_numpy import distinct, is_in, median, percentile
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_device, needs_steps, share
+from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, needs_steps, share
 from tfadvisor.timeline.classes import DeviceClass
 from tfadvisor.timeline.device_summary import DeviceSummary, OpTable
 from tfadvisor.timeline.host_names import op_type
@@ -97,14 +97,11 @@ def graph_launches_per_step(question: Question) -> float:
 def launch_between_kernels_fraction(question: Question) -> float:
     """Mean over the devices."""
     needs_device(question.run)
-    short = total = 0
-    for host in counted_hosts(question.run):
-        counted = host.takes_part & host.steps.steady()[None, :]
-        short += int(host.short_launch_ps[counted].sum())
-        total += int(host.breakdown[counted].sum())
+    total = device_ps(question.run)
     if not total:
         raise MetricAbsent("the trace holds no step")
-    return short / total
+    counted = ((host, host.takes_part & host.steps.steady()[None, :]) for host in counted_hosts(question.run))
+    return sum(int(host.short_launch_ps[steps].sum()) for host, steps in counted) / total
 
 
 @metric(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, counted_ps, gpus, needs_steps
+from tfadvisor.metrics.steady import accelerators, gpus, needs_steps, of_counted_time
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.units import Unit
 
@@ -88,7 +88,7 @@ def memory_call_fraction(question: Question) -> float:
     """0 when the framework's own allocator serves the steps."""
     needs_steps(question.run)
     hosts = {id(host): host for host, _ in accelerators(question.run)}.values()
-    return min(sum(host.allocating_ps for host in hosts) / max(sum(map(counted_ps, hosts)), 1), 1.0)
+    return min(of_counted_time(hosts, lambda host: host.allocating_ps), 1.0)
 
 
 @metric(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
 from tfadvisor.metrics.once import once
@@ -96,6 +98,20 @@ def counted_ps(host: HostSummary) -> int:
     """Summed length of a host's counted steps, ps."""
     steady = host.steps.steady()
     return int((host.steps.ends - host.steps.starts)[steady].sum())
+
+
+def of_counted_time(hosts: Iterable[HostSummary], spent: Callable[[HostSummary], int]) -> float:
+    """What hosts spend of their counted steps, in ps, as a share of these steps' time."""
+    told = list(hosts)
+    return sum(map(spent, told)) / max(sum(map(counted_ps, told)), 1)
+
+
+def counted_steps(hosts: Iterable[HostSummary]) -> int:
+    """How many counted steps hosts have together. Raises MetricAbsent when there are none."""
+    steps = sum(int(host.steps.steady().sum()) for host in hosts)
+    if not steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return steps
 
 
 def covered_per_step(run: RunTimeline, devices: list[tuple[HostSummary, DeviceSummary]], kind: DeviceClass) -> float:

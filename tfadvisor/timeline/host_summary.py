@@ -80,8 +80,6 @@ class HostSummary:
     perhaps_batch_python_ps: int = 0
     eager_ps: int = 0
     writing_ps: int = 0
-    writes: int = 0
-    loop_iterations: int = 0
     handing_ps: int = 0
     patterns: ProgramPatterns | None = None
 
@@ -126,8 +124,6 @@ def summarize(host: HostTimeline) -> HostSummary:
         perhaps_batch_python_ps=_alone(host, "host", host.activity.perhaps_batch_python, together, lo, hi),
         eager_ps=_alone(host, "launch", host.activity.eager, together, lo, hi),
         writing_ps=int(host.calls.writing.within(lo, hi).sum()),
-        writes=host.calls.writes,
-        loop_iterations=host.calls.loop_iterations,
         handing_ps=_alone(host, "launch", host.handing, together, lo, hi),
         patterns=_patterns(summaries, host),
         pictures=host.pictures,
