@@ -7,7 +7,7 @@ import textwrap
 from typing import TextIO
 
 BOLD, DIM = "1", "2"
-RED, GREEN, YELLOW, CYAN = "1;31", "32", "33", "36"
+RED, GREEN, YELLOW = "1;31", "32", "33"
 WHITE_ON_RED, BLACK_ON_GREEN, BLACK_ON_YELLOW = "1;97;41", "1;30;42", "1;30;43"
 _WIDEST = 110
 

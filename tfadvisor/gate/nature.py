@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import log
 
 from tfadvisor.record import record
 
@@ -68,10 +68,6 @@ class Nature:
     def scaled(self, value: float) -> float:
         """The scale on which runs scatter evenly: logarithms of factors."""
         return log(value) if self.by_factor else value
-
-    def unscaled(self, value: float) -> float:
-        """Back to the metric's unit."""
-        return exp(value) if self.by_factor else value
 
     def floor_at(self, centre: float) -> float:
         """The smallest spread that is believed, on the scale."""

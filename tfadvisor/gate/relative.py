@@ -108,7 +108,7 @@ def _verdict(one: Question, config: Config, level: float, first: float) -> Check
 
 def _outcome(one: Question, config: Config, level: float) -> tuple[Outcome, str]:
     """The verdict and its sentence."""
-    tell = words.Sentence(one.asked, one.nature, one.unit, one.base, one.value, one.allowed)
+    tell = words.Sentence(one)
     over_raw = one.raw.distance > one.allowed
     over = [test for test in one.tests if test.distance > one.allowed]
     sure = [test for test in over if one.significant(test, level)]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import expm1, inf, isfinite
 
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.gate.config import Relative
 from tfadvisor.gate.nature import Nature
+from tfadvisor.gate.question import Question
 from tfadvisor.record import record
 from tfadvisor.units import Unit, in_words
 
@@ -51,28 +51,23 @@ def change_words(base: float, change: float, unit: Unit) -> str:
 
 @record
 class Sentence:
-    """The sentences of a verdict about one metric. allowed: the limit on the scale."""
+    """The sentences of a verdict about one metric."""
 
-    asked: Relative
-    nature: Nature
-    unit: str
-    base: tuple[float, ...]
-    value: float
-    allowed: float
+    about: Question
 
     def failed(self, reach: float) -> str:
         """Over the limit and beyond what noise explains."""
         noise = f"runs of an unchanged program stay within {self._of(reach)}"
-        return f"{self._moved()}; the limit is {self._of(self.allowed)}, and {noise}."
+        return f"{self._moved()}; the limit is {self._of(self.about.allowed)}, and {noise}."
 
     def passed(self, *, significant: bool) -> str:
         """Within the limit."""
         more = "; more than noise, but within the limit" if significant else ""
-        return f"{self._moved()}{more}; the limit is {self._of(self.allowed)}."
+        return f"{self._moved()}{more}; the limit is {self._of(self.about.allowed)}."
 
     def cannot_tell(self, reach: float, outside: float | None, *, assumed: bool, runs_needed: int) -> str:
         """The limit is finer than what these runs can show. outside: what they show beside the unchanged ops."""
-        number = len(self.base)
+        number = len(self.about.base)
         runs = f"{number} baseline run{'s' if number != 1 else ''}"
         above = f"changes above {self._of(reach)}"
         if outside is not None and outside < reach:
@@ -87,7 +82,7 @@ class Sentence:
                 f"Runs differ so much that with {runs} only {above} can be told. More runs, several --candidates, a quieter "
                 "machine or a wider limit would tell."
             )
-        return f"{self._moved()}; the limit is {self._of(self.allowed)}. {how}"
+        return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
 
     def slower_machine(self, log_factor: float, *, steady: bool) -> str:
         """Everything takes longer alike."""
@@ -95,7 +90,7 @@ class Sentence:
             f"{self._moved()}, and ops whose work did not change take {expm1(log_factor) * 100:.0f} % longer throughout"
         )
         if steady:
-            return f"{text}; the limit is {self._of(self.allowed)}."
+            return f"{text}; the limit is {self._of(self.about.allowed)}."
         return f"{text}: as on a slower or busier machine. Run again, in turns with the base, to tell."
 
     def faster_machine(self, distance: float, log_factor: float) -> str:
@@ -107,17 +102,18 @@ class Sentence:
         )
 
     def _moved(self) -> str:
-        unit, centre = Unit(self.unit), middle_of(self.base)
-        change = self.value - centre
-        values = f"{in_words(centre, unit)} → {in_words(self.value, unit)}"
+        metric, value = self.about.asked.metric, self.about.value
+        unit, centre = Unit(self.about.unit), middle_of(self.about.base)
+        change = value - centre
+        values = f"{in_words(centre, unit)} → {in_words(value, unit)}"
         if not change:
-            return f"{self.asked.metric} is unchanged at {in_words(self.value, unit)}"
+            return f"{metric} is unchanged at {in_words(value, unit)}"
         verb = "rose" if change > 0 else "fell"
-        return f"{self.asked.metric} {verb} by {change_words(centre, change, unit)} ({values})"
+        return f"{metric} {verb} by {change_words(centre, change, unit)} ({values})"
 
     def _of(self, distance: float) -> str:
         """A distance on the scale, in words of change."""
         if not isfinite(distance) or abs(distance) > _HUGE:
             return "any size"
-        centre = middle_of(self.base)
-        return change_words(centre, beyond(self.base, distance, self.nature) - centre, Unit(self.unit))
+        one, centre = self.about, middle_of(self.about.base)
+        return change_words(centre, beyond(one.base, distance, one.nature) - centre, Unit(one.unit))
