@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 import pytest
+from support.made_runs import QUIET
 from support.trace_builder import trace
 
 from tfadvisor.gate.baseline import NOTHING, Baseline, choose
@@ -17,19 +18,6 @@ from tfadvisor.record import replace
 from tfadvisor.report_model import Broken, Evidence, Finding, Fix, Location, Report, Saving, Severity
 
 TODAY = date(2026, 6, 1)
-QUIET = Config(
-    file="tfadvisor.toml",
-    keep=10,
-    fewest_runs=5,
-    false_alarm_rate=0.01,
-    on_inconclusive="fail",
-    on_slower_machine="inconclusive",
-    budgets=(),
-    relative=(),
-    severity={},
-    rules=(),
-    ignores=(),
-)
 STEP_TIME = Relative("step_time_ms", 0.05, None, None, None, "error", 3)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from support.made_runs import UNITS, op, side, snapshot
+from support.made_runs import QUIET, UNITS, op, side, snapshot
 
 from tfadvisor.gate.baseline import choose
 from tfadvisor.gate.config import Config, Relative
@@ -24,19 +24,7 @@ def limits(**asked: object) -> Config:
         settings = {"limit": None, "change": None, "worse": None, "floor": None, "level": "error", "line": 0}
         settings |= one if isinstance(one, dict) else {"limit": one}
         relative.append(Relative(metric, **settings))
-    return Config(
-        file="tfadvisor.toml",
-        keep=10,
-        fewest_runs=5,
-        false_alarm_rate=0.01,
-        on_inconclusive="fail",
-        on_slower_machine="inconclusive",
-        budgets=(),
-        relative=tuple(relative),
-        severity={},
-        rules=(),
-        ignores=(),
-    )
+    return replace(QUIET, relative=tuple(relative))
 
 
 def ten_runs(spread: float = 1.0, **known: object) -> list[Snapshot]:

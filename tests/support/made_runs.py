@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfadvisor.comparison.side import TIME_CLASSES, Found, OpRow, Side
+from tfadvisor.gate.config import Config
 from tfadvisor.gate.snapshot import Key, Snapshot
+
+QUIET = Config(
+    file="tfadvisor.toml",
+    keep=10,
+    fewest_runs=5,
+    false_alarm_rate=0.01,
+    on_inconclusive="fail",
+    on_slower_machine="inconclusive",
+    budgets=(),
+    relative=(),
+    severity={},
+    rules=(),
+    ignores=(),
+)
+"""A configuration that asks nothing."""
 
 UNITS = {
     "step_time_ms": "ms",
