@@ -51,17 +51,17 @@ FLAG = re.compile(r"^\t--(\w+)=(.*?)[ ]*\t(\w+)\t(.*?)(?=\n\t--|\Z)", re.M | re.
 class Place(NamedTuple):
     """One installed version: the interpreter that runs it, and what that needs to find it."""
 
-    library: str
+    package: str
     version: str
     python: Path
     path: str
 
     def environment(self, **variables: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "TF_", "JAX_"))}
-        return {**kept, "PYTHONPATH": self.path if self.library == "jaxlib" else "", **variables}
+        return {**kept, "PYTHONPATH": self.path if self.package == "jaxlib" else "", **variables}
 
     def command(self, mode: str, variable: str) -> list[str]:
-        return [str(self.python), __file__, mode, self.library, variable]
+        return [str(self.python), __file__, mode, self.package, variable]
 
 
 # Inside the library's own process
@@ -204,12 +204,12 @@ def ask(place: Place, variable: str) -> dict[str, Any]:
     """Every flag of one version, each tried with its own default, and the words that texts are limited to."""
     flags = flags_in(usage(place, variable))
     if not flags:
-        raise SystemExit(f"{place.library} {place.version} prints no help for {variable}, as TensorFlow 2.16 does not")
+        raise SystemExit(f"{place.package} {place.version} prints no help for {variable}, as TensorFlow 2.16 does not")
     limited = enumerations(place) if variable == "XLA_FLAGS" else {}
     with Tries(place, variable) as tries:
         for name, flag in flags.items():
             if tries.is_unknown(f"--{name}={flag['default']}"):
-                raise SystemExit(f"{place.library} {place.version} refuses {name}, which its help names")
+                raise SystemExit(f"{place.package} {place.version} refuses {name}, which its help names")
             if flag["type"] == "string" and name in limited:
                 flag["words"] = accepted_words(name, limited[name], flag["help"], tries)
     return flags
@@ -335,25 +335,25 @@ def record_all(places: Iterable[Place], folder: Path) -> list[dict[str, Any]]:
     """Asks each version, unless an earlier call in the same folder did."""
     answers: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for place in places:
-        for variable in LIBRARIES[place.library]:
-            kept = folder / f"{place.library}-{place.version}-{variable}.json"
+        for variable in LIBRARIES[place.package]:
+            kept = folder / f"{place.package}-{place.version}-{variable}.json"
             if not kept.exists():
                 kept.write_text(json.dumps(ask(place, variable)))
-            answers.setdefault((variable, place.library), {})[place.version] = json.loads(kept.read_text())
-            print(f"{place.library} {place.version}: {len(json.loads(kept.read_text()))} in {variable}", flush=True)
+            answers.setdefault((variable, place.package), {})[place.version] = json.loads(kept.read_text())
+            print(f"{place.package} {place.version}: {len(json.loads(kept.read_text()))} in {variable}", flush=True)
     return [table(variable, library, asked) for (variable, library), asked in answers.items()]
 
 
 def try_foreign_flags(places: Iterable[Place], tables: list[dict[str, Any]], folder: Path) -> None:
     """Every flag that another version knows must be refused by one whose help does not name it."""
     for place in places:
-        for variable in LIBRARIES[place.library]:
-            own = json.loads((folder / f"{place.library}-{place.version}-{variable}.json").read_text())
+        for variable in LIBRARIES[place.package]:
+            own = json.loads((folder / f"{place.package}-{place.version}-{variable}.json").read_text())
             every = {name for one in tables if one["variable"] == variable for name in one["flags"]}
             with Tries(place, variable) as tries:
                 wrong = [name for name in sorted(every - own.keys()) if not tries.is_unknown(f"--{name}=1")]
             if wrong:
-                raise SystemExit(f"{place.library} {place.version} accepts what its help does not name: {wrong}")
+                raise SystemExit(f"{place.package} {place.version} accepts what its help does not name: {wrong}")
 
 
 def table(variable: str, library: str, asked: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
