@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tfadvisor.comparison.result import Comparison
 from tfadvisor.comparison.wording import (
     beside_words,
@@ -13,24 +11,22 @@ from tfadvisor.comparison.wording import (
     signed,
     verdict_words,
 )
-from tfadvisor.report.printable import one_line
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
+from tfadvisor.report.printable import in_markdown
 
 
 def as_markdown(comparison: Comparison) -> str:
     """GitHub-flavoured; everything from the traces is escaped."""
     lines = [
-        f"## {escaped(verdict_words(comparison))}",
+        f"## {in_markdown(verdict_words(comparison))}",
         "",
-        f"- base {escaped(comparison.base.name)}: {escaped(head_words(comparison.base))}",
-        f"- new {escaped(comparison.new.name)}: {escaped(head_words(comparison.new))}",
+        f"- base {in_markdown(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
+        f"- new {in_markdown(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
         "",
         *causes_table(comparison),
     ]
     if comparison.differences:
         lines += ["The runs are not quite alike:", ""]
-        lines += [f"- {escaped(difference)}" for difference in comparison.differences] + [""]
+        lines += [f"- {in_markdown(difference)}" for difference in comparison.differences] + [""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -38,15 +34,12 @@ def causes_table(comparison: Comparison) -> list[str]:
     """The causes, which add up to the last row, and what speaks for them."""
     shown, others = shown_causes(comparison)
     lines = ["| change | class | cause |", "|---:|---|---|"]
-    lines += [f"| {signed(cause.change_ms)} | {cause.class_name} | {escaped(cause_words(cause))} |" for cause in shown]
+    lines += [
+        f"| {signed(cause.change_ms)} | {cause.class_name} | {in_markdown(cause_words(cause))} |" for cause in shown
+    ]
     if abs(others) > 1e-3 * abs(comparison.change_ms):
         lines.append(f"| {signed(others)} | | everything else |")
     lines += [f"| **{signed(comparison.change_ms)}** | | **in all, mean step time** |", ""]
     beside = beside_words(comparison, shown)
-    lines += [f"- {escaped(one)}" for one in beside]
+    lines += [f"- {in_markdown(one)}" for one in beside]
     return [*lines, ""] if beside else lines
-
-
-def escaped(text: str) -> str:
-    """Without meaning for Markdown, on one line, and without links."""
-    return _SPECIAL.sub(r"\\\1", one_line(text)).replace("://", ":\u200b//")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tfadvisor.report.printable import one_line, printable
+from tfadvisor.report.printable import in_markdown, printable
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
@@ -17,16 +17,14 @@ from tfadvisor.report.wording import (
 from tfadvisor.report_model import Finding, Fix, Report
 from tfadvisor.units import percent
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
-
 
 def as_markdown(report: Report) -> str:
     """GitHub-flavoured; everything from the trace is escaped."""
     lines = [
-        f"## {verdict_name(report)}: {_escaped(report.verdict.summary)}",
+        f"## {verdict_name(report)}: {in_markdown(report.verdict.summary)}",
         "",
-        f"{_escaped(run_line(report))}  ",
-        _escaped(steps_line(report)),
+        f"{in_markdown(run_line(report))}  ",
+        in_markdown(steps_line(report)),
         "",
     ]
     if shares(report):
@@ -40,32 +38,32 @@ def as_markdown(report: Report) -> str:
         lines += _finding(number, finding)
     if report.capture:
         lines += ["### About this trace", ""]
-        lines += [f"- {_escaped(note.note)} {_escaped(note.do)}" for note in report.capture]
+        lines += [f"- {in_markdown(note.note)} {in_markdown(note.do)}" for note in report.capture]
         lines.append("")
     if report.broken:
         lines += ["### Broken", ""]
-        lines += [f"- {_escaped(one.name)}: {_escaped(one.error)}" for one in report.broken]
+        lines += [f"- {in_markdown(one.name)}: {in_markdown(one.error)}" for one in report.broken]
         lines.append("")
-    lines.append(f"<sub>{report.tool.name} {_escaped(report.tool.version)}</sub>")
+    lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
     return "\n".join(lines) + "\n"
 
 
 def _finding(number: int, finding: Finding) -> list[str]:
     saving = saving_words(finding.saving)
     lines = [
-        f"### {number}. {_escaped(finding.title)}",
+        f"### {number}. {in_markdown(finding.title)}",
         "",
         f"**{finding.severity.value}**{f', saves {saving}' if saving else ''} · `{finding.rule_id}`",
         "",
-        _escaped(finding.summary),
+        in_markdown(finding.summary),
         "",
     ]
     if finding.caveat:
-        lines += [f"_{_escaped(finding.caveat)}_", ""]
+        lines += [f"_{in_markdown(finding.caveat)}_", ""]
     for location in finding.locations:
         place = f"{location.file}:{location.line}" if location.line is not None else location.file
-        lines += [f"Where: {_escaped(place)} in {_escaped(location.op)}", ""]
-    lines += [f"- {_escaped(evidence_words(one))}" for one in finding.evidence]
+        lines += [f"Where: {in_markdown(place)} in {in_markdown(location.op)}", ""]
+    lines += [f"- {in_markdown(evidence_words(one))}" for one in finding.evidence]
     if finding.evidence:
         lines.append("")
     for fix in finding.fixes:
@@ -77,17 +75,13 @@ def _finding(number: int, finding: Finding) -> list[str]:
 
 def fix_lines(fix: Fix) -> list[str]:
     """One edit: what, the snippet, for which versions, its side effect."""
-    lines = [f"**Fix** ({fix.kind}): {_escaped(fix.do)}", ""]
+    lines = [f"**Fix** ({fix.kind}): {in_markdown(fix.do)}", ""]
     if fix.snippet:
         snippet = printable(fix.snippet).rstrip("\n")
         longest = max((len(run) for run in re.findall(r"`+", snippet)), default=0)
         fence = "`" * max(3, longest + 1)
         lines += [f"{fence}{'python' if fix.kind == 'code' else 'sh'}", snippet, fence, ""]
-    notes = [f"Valid for: {_escaped(fix.valid_for)}."]
+    notes = [f"Valid for: {in_markdown(fix.valid_for)}."]
     if fix.side_effect:
-        notes.append(f"Side effect: {_escaped(fix.side_effect)}")
+        notes.append(f"Side effect: {in_markdown(fix.side_effect)}")
     return [*lines, " ".join(notes), ""]
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", one_line(text)).replace("://", ":\u200b//")

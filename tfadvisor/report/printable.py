@@ -1,4 +1,4 @@
-"""Text from traces made harmless for a terminal or a page: control characters shown, never sent."""
+"""Text from traces made harmless for a terminal, a page or Markdown: control characters shown, never sent."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Printable, with every run of white space as one blank."""
     return " ".join(printable(text).split())
+
+
+def in_markdown(text: str) -> str:
+    """On one line, without meaning for Markdown, and without links."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+!|~])", r"\\\1", one_line(text)).replace("://", ":\u200b//")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfadvisor.comparison.markdown import causes_table, escaped
+from tfadvisor.comparison.markdown import causes_table
 from tfadvisor.comparison.wording import verdict_words
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
 from tfadvisor.gate.verdict import Check, Outcome, Verdict
+from tfadvisor.report.printable import in_markdown
 from tfadvisor.units import Unit, in_words
 
 LARGEST = 60 * 1024
@@ -46,20 +47,20 @@ def _with_what_fits(text: str, section: Sequence[str]) -> str:
 
 
 def _head(verdict: Verdict) -> list[str]:
-    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {escaped(subject(verdict))[:2000]}"]
+    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(subject(verdict))[:2000]}"]
     if seen := could_have_seen(verdict):
-        lines += ["", f"Could have seen: {escaped(seen)}"]
+        lines += ["", f"Could have seen: {in_markdown(seen)}"]
     return lines
 
 
 def _told(verdict: Verdict) -> list[str]:
-    return [f"- **{outcome.value}** {escaped(check.message)}" for outcome in SHOWN for check in verdict.of(outcome)]
+    return [f"- **{outcome.value}** {in_markdown(check.message)}" for outcome in SHOWN for check in verdict.of(outcome)]
 
 
 def _explained(verdict: Verdict) -> list[str]:
     if verdict.comparison is None or verdict.outcome is Outcome.PASS:
         return []
-    return [f"### {escaped(verdict_words(verdict.comparison))}", "", *causes_table(verdict.comparison)]
+    return [f"### {in_markdown(verdict_words(verdict.comparison))}", "", *causes_table(verdict.comparison)]
 
 
 def _table(verdict: Verdict) -> list[str]:
@@ -70,11 +71,11 @@ def _table(verdict: Verdict) -> list[str]:
         "| metric | baseline | now | limit | expected of an unchanged program | p | |",
         "|---|---:|---:|---:|---:|---:|---|",
     ]
-    lines += [f"| {escaped(check.name)} | {' | '.join(_cells(check))} | {check.outcome.value} |" for check in rows]
+    lines += [f"| {in_markdown(check.name)} | {' | '.join(_cells(check))} | {check.outcome.value} |" for check in rows]
     for outcome in QUIET:
         named = [check.name for check in verdict.of(outcome) if check.value is None]
         if named:
-            lines += ["", f"{outcome.value}: {escaped(', '.join(named))}"]
+            lines += ["", f"{outcome.value}: {in_markdown(', '.join(named))}"]
     return lines
 
 
@@ -89,7 +90,7 @@ def _cells(check: Check) -> list[str]:
 
 def _notes(verdict: Verdict) -> list[str]:
     told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences), *verdict.tighten]
-    return [f"- {escaped(one)}" for one in told]
+    return [f"- {in_markdown(one)}" for one in told]
 
 
 def _foot(verdict: Verdict) -> list[str]:
