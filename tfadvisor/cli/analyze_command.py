@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from tfadvisor.advise import Options, analyze_run, draw_run
-from tfadvisor.cli.arguments import Parser, gigabytes_per_second, parameter_count, step_range
+from tfadvisor.cli.arguments import Parser
 from tfadvisor.cli.outputs import check_outside, note, write_output
 from tfadvisor.cli.progress import reading_progress
+from tfadvisor.cli.reading_options import add_path, add_reading_options, chosen_run
 from tfadvisor.errors import UsageError
 from tfadvisor.report_model import Report, Severity
-from tfadvisor.xplane.runs import Run, choose_run
+from tfadvisor.xplane.runs import Run
 
 _DESCRIPTION = """\
 Say where the step's time goes, why, and what to change.
@@ -39,28 +39,8 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog=_EXAMPLES,
     )
     parser.set_defaults(call=analyze)
-    parser.add_argument(
-        "path",
-        nargs="+",
-        type=Path,
-        metavar="PATH",
-        help="a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run",
-    )
-    chosen = parser.add_argument_group("what to analyse")
-    chosen.add_argument("--run", metavar="NAME", help="the run to analyse instead of the newest")
-    chosen.add_argument("--host", metavar="NAME", help="only this host of the run")
-    chosen.add_argument("--steps", type=step_range, metavar="A:B", help="only steps A up to but not B, counted from 0")
-    chosen.add_argument("--params", type=parameter_count, metavar="N", help="model parameters, as 110M or 6.7B")
-    chosen.add_argument("--bandwidth", type=gigabytes_per_second, metavar="GB/S", help="bandwidth between devices")
-    rules = parser.add_argument_group("rules")
-    rules.add_argument(
-        "--rules",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="a folder with more rules, or an installed rule package; may be repeated",
-    )
+    add_path(parser)
+    rules = add_reading_options(parser)
     rules.add_argument(
         "--disable", action="append", default=[], metavar="ID", help="a rule to leave out; may be repeated"
     )
@@ -79,23 +59,11 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def analyze(arguments: argparse.Namespace) -> int:
     """Runs the command and returns its exit code."""
-    options = Options(
-        run=arguments.run,
-        host=arguments.host,
-        rules=tuple(arguments.rules),
-        disabled=tuple(arguments.disable),
-        parameters=arguments.params,
-        bandwidth_gb_s=arguments.bandwidth,
-        steps=arguments.steps,
-        processes=os.cpu_count() or 1,
-    )
     if arguments.format == "html" and arguments.output is None and sys.stdout.isatty():
         raise UsageError("--format html is a page for a browser. Give a file to write it to: -o report.html")
-    chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
+    chosen, options = chosen_run(arguments.path, arguments, arguments.run)
     if arguments.output is not None:
         check_outside(arguments.output, arguments.path, "--output")
-    if number > 1 and arguments.run is None:
-        note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
     if arguments.format == "html":
         report = _write_page(chosen, options, arguments.output)
     else:

@@ -74,7 +74,7 @@ def compare(arguments: argparse.Namespace) -> int:
 def _write_page(arguments: argparse.Namespace) -> None:
     """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
     from tfadvisor.advise import draw_run  # noqa: PLC0415
-    from tfadvisor.cli.gate_inputs import chosen_run  # noqa: PLC0415
+    from tfadvisor.cli.reading_options import chosen_run  # noqa: PLC0415
     from tfadvisor.compare_runs import compare as compare_runs  # noqa: PLC0415
     from tfadvisor.comparison.on_page import on_page  # noqa: PLC0415
     from tfadvisor.report.html import as_html  # noqa: PLC0415

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.cli.arguments import Parser
 from tfadvisor.cli.outputs import check_outside, note
-from tfadvisor.cli.reading_options import add_reading_options
+from tfadvisor.cli.reading_options import add_path, add_reading_options, chosen_run
 from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import one_line
 
@@ -47,13 +47,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog=_EXAMPLES,
     )
     parser.set_defaults(call=export)
-    parser.add_argument(
-        "path",
-        nargs="+",
-        type=Path,
-        metavar="PATH",
-        help="a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run",
-    )
+    add_path(parser)
     parser.add_argument("--to", choices=["perfetto", "parquet"], required=True, help="what to write")
     parser.add_argument(
         "-o",
@@ -68,20 +62,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def export(arguments: argparse.Namespace) -> int:
     """Runs the command and returns its exit code."""
-    from tfadvisor.advise import Options  # noqa: PLC0415
-    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
-
-    options = Options(
-        run=arguments.run,
-        host=arguments.host,
-        rules=tuple(arguments.rules),
-        parameters=arguments.params,
-        bandwidth_gb_s=arguments.bandwidth,
-        steps=arguments.steps,
-    )
-    chosen, number = choose_run(arguments.path, arguments.run, arguments.host)
-    if number > 1 and arguments.run is None:
-        note(f"{number:,} runs; this is the newest, {chosen.name}. --run NAME for another.")
+    chosen, options = chosen_run(arguments.path, arguments, arguments.run)
     output = arguments.output or _new_name(chosen, arguments.to)
     check_outside(output, arguments.path, "--output")
     try:

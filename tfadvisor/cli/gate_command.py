@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.cli.arguments import Parser
 from tfadvisor.cli.outputs import check_outside, note, write_output
-from tfadvisor.cli.reading_options import add_identity_options, add_reading_options
+from tfadvisor.cli.reading_options import add_identity_options, add_path, add_reading_options
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,13 +51,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "gate", help="pass or fail a run by budgets and baselines", description=_DESCRIPTION, epilog=_EXAMPLES
     )
     parser.set_defaults(call=gate)
-    parser.add_argument(
-        "path",
-        nargs="*",
-        type=Path,
-        metavar="PATH",
-        help="a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run",
-    )
+    add_path(parser, needed=False)
     parser.add_argument(
         "--candidates", nargs="+", type=Path, default=[], metavar="PATH", help="more runs of the same program as PATH"
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tfadvisor.advise import Options, analyze_run
+from tfadvisor.advise import analyze_run
 from tfadvisor.cli.outputs import note
+from tfadvisor.cli.reading_options import chosen_run
 from tfadvisor.compare_runs import NothingToCompare, as_snapshot
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.gate.config import DEFAULT_KEEP, Written
@@ -17,7 +17,7 @@ from tfadvisor.gate.read_config import Known, read
 from tfadvisor.gate.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
 from tfadvisor.gate.store import read_store
 from tfadvisor.report_model import Report
-from tfadvisor.xplane.runs import Run, choose_run, find_runs
+from tfadvisor.xplane.runs import find_runs
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 
@@ -25,23 +25,6 @@ DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 def report_of(paths: Sequence[Path], arguments: argparse.Namespace, run: str | None = None) -> Report:
     """The report of a run, as `analyze` makes it. Raises TraceError or UsageError."""
     return analyze_run(*chosen_run(paths, arguments, run))
-
-
-def chosen_run(paths: Sequence[Path], arguments: argparse.Namespace, run: str | None) -> tuple[Run, Options]:
-    """The run, and how it is to be analysed. Raises TraceError or UsageError."""
-    options = Options(
-        run=run,
-        host=arguments.host,
-        rules=tuple(getattr(arguments, "rules", ())),
-        parameters=getattr(arguments, "params", None),
-        bandwidth_gb_s=getattr(arguments, "bandwidth", None),
-        steps=arguments.steps,
-        processes=os.cpu_count() or 1,
-    )
-    chosen, number = choose_run(paths, run, arguments.host)
-    if number > 1 and run is None:
-        note(f"{number:,} runs in {paths[0]}; this is the newest, {chosen.name}.")
-    return chosen, options
 
 
 def read_side(path: Path, run: str | None, arguments: argparse.Namespace) -> Report | Snapshot:
