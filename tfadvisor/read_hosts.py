@@ -13,6 +13,7 @@ from pathlib import Path
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_summary import HostSummary, summarize
+from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
 
 Progress = Callable[[Path, int, int], None]
@@ -80,16 +81,33 @@ def read_host(
         if progress is not None:
             progress(file, done, total)
 
-    trace = decode_file(file, SELECTION, on_progress)
+    trace = decode_host(file, SELECTION, on_progress)
+    summary = summarize(build_host(trace, steps, pictured_events))
+    on_progress(1, 1)
+    return summary
+
+
+def decode_host(file: Path, selection: Selection, progress: Callable[[int, int], None] | None = None) -> HostTrace:
+    """The selected parts of a host's trace. Raises TraceError when its file cannot be read or holds no event."""
+    trace = decode_file(file, selection, progress)
     if not len(trace.events):
         raise TraceError(
             str(file),
             "is a trace without a single event.",
             "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
         )
-    summary = summarize(build_host(trace, steps, pictured_events))
-    on_progress(1, 1)
-    return summary
+    return trace
+
+
+def progress_over(files: Sequence[Path], show: Callable[[float], None]) -> Progress:
+    """Shows the share of all files that is done, each file counting alike."""
+    done_of = dict.fromkeys(files, 0.0)
+
+    def progress(file: Path, done: int, total: int) -> None:
+        done_of[file] = done / max(total, 1)
+        show(sum(done_of.values()) / len(files))
+
+    return progress
 
 
 def _unpacked(file: Path) -> int:

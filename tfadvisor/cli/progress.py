@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfadvisor.read_hosts import Progress
+from tfadvisor.read_hosts import Progress, progress_over
 from tfadvisor.report.printable import printable
 from tfadvisor.xplane.runs import Run
 
@@ -31,13 +31,8 @@ def reading_progress(run: Run) -> Iterator[Progress | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
-        task, done_of = bar.add_task(printable(title), total=len(run.files)), dict.fromkeys(run.files, 0.0)
-
-        def show(file: Path, done: int, total: int) -> None:
-            done_of[file] = done / max(total, 1)
-            bar.update(task, completed=sum(done_of.values()))
-
-        yield show
+        task = bar.add_task(printable(title), total=1.0)
+        yield progress_over(run.files, lambda done: bar.update(task, completed=done))
 
 
 def _size(file: Path) -> int:

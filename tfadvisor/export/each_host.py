@@ -6,15 +6,13 @@ from typing import Protocol
 
 from tfadvisor.advise import Options, judged
 from tfadvisor.engine.catalogue import load_catalogue
-from tfadvisor.errors import TraceError
-from tfadvisor.read_hosts import Progress
+from tfadvisor.read_hosts import Progress, decode_host
 from tfadvisor.report_model import Report
 from tfadvisor.timeline.build import build_host
 from tfadvisor.timeline.host_summary import summarize
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.tpu_clock import on_chip_clock
 from tfadvisor.xplane.columns import HostTrace, Selection
-from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run, without_duplicates
 
 
@@ -36,13 +34,7 @@ def export_run(
     files, duplicates = without_duplicates(run.files)
     summaries = []
     for file in files:
-        trace = on_chip_clock(decode_file(file, selection))
-        if not len(trace.events):
-            raise TraceError(
-                str(file),
-                "is a trace without a single event.",
-                "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
-            )
+        trace = on_chip_clock(decode_host(file, selection))
         timeline = build_host(trace, options.steps)
         if progress is not None:
             progress(file, 1, 2)

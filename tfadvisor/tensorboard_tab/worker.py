@@ -18,6 +18,7 @@ from tfadvisor.errors import AdvisorError, TraceError
 from tfadvisor.gate.snapshot import snapshot_of
 from tfadvisor.gate.snapshot_json import as_text
 from tfadvisor.page.encode import encode, encode_comparison
+from tfadvisor.read_hosts import progress_over
 from tfadvisor.report.as_json import as_json
 from tfadvisor.report_model import Report
 from tfadvisor.tensorboard_tab.cache import COMPARISON, PAGE, REPORT, SNAPSHOT
@@ -47,17 +48,15 @@ def main() -> None:
 def _analyse(task: dict[str, Any]) -> None:
     files = tuple(Path(file) for file in task["files"])
     run = Run(task["name"], Path(task["path"]), files)
-    done_of = dict.fromkeys(files, 0.0)
     said_at = 0.0
 
-    def progress(file: Path, done: int, total: int) -> None:
+    def say(fraction: float) -> None:
         nonlocal said_at
-        done_of[file] = done / max(total, 1)
         if time.monotonic() - said_at >= _SAY_EVERY_S:
             said_at = time.monotonic()
-            _say({"fraction": sum(done_of.values()) / len(files)})
+            _say({"fraction": fraction})
 
-    page = draw_run(run, Options(processes=task["processes"]), progress)
+    page = draw_run(run, Options(processes=task["processes"]), progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
     snapshot = _snapshot(page.report)
