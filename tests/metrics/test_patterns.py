@@ -1,4 +1,4 @@
-"""What the step's program could do better: attention, copies, products of one operand, scatters as loops."""
+"""What the step's program could do better: attention, copies, products of one operand, scatters as loops, unrolled loops."""
 
 from __future__ import annotations
 
@@ -177,3 +177,63 @@ def test_a_cpu_run_may_scatter_in_loops_too() -> None:
 
     assert metrics.value("looped_updates_per_step") is None
     assert "HLO" in metrics["looped_updates_per_step"].reason
+
+
+def unrolled(*places: tuple[str, int]) -> bytes:
+    """A fusion of one product for each place (path, line of model.py), and another kernel."""
+    products = [
+        hlo.op(2 + index, "multiply", "f32[16]", 1, 1, metadata=hlo.metadata(path, "model.py", line))
+        for index, (path, line) in enumerate(places)
+    ]
+    return hlo.module(
+        hlo.computation(2, hlo.op(1, "parameter", "f32[16]"), *products),
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", "f32[16]"),
+            hlo.op(2, "fusion", "f32[16]", 1, calls=[2], name="levels"),
+            hlo.op(3, "negate", "f32[16]", 2, name="after"),
+        ),
+    )
+
+
+LEVELS = ("loop_fusion", 60.0, "levels"), ("loop_negate_fusion", 20.0, "after")
+
+
+def test_a_loop_that_was_unrolled_into_one_kernel() -> None:
+    """200 turns, the kernel 60 of 100 µs."""
+    metrics = gpu_steps(*LEVELS, program=unrolled(*[("jit(step)/jvp()/mul", 16)] * 200)).measure()
+
+    assert metrics.value("unrolled_fraction") == approx(0.6)
+    assert metrics.value("unrolled_copies") == 200
+    assert metrics.fact("unrolled_place") == "levels (model.py:16)"
+
+
+def test_tensorflow_numbers_what_it_unrolls() -> None:
+    program = unrolled(*[(f"level/mul_{turn}", 16) for turn in range(150)])
+
+    assert gpu_steps(*LEVELS, program=program).measure().value("unrolled_copies") == 150
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        pytest.param([("jit(step)/mul", 16)] * 127, id="a loop of few turns"),
+        pytest.param([("jit(step)/lgamma", 16)] * 300, id="one function that XLA expands"),
+        pytest.param([("jit(step)/mul", line) for line in range(300)], id="a long program"),
+        pytest.param(
+            [(f"jit(step)/layer_{index}/mul", 16) for index in range(300)], id="layers with names of their own"
+        ),
+    ],
+)
+def test_what_is_no_unrolled_loop(places: list[tuple[str, int]]) -> None:
+    metrics = gpu_steps(*LEVELS, program=unrolled(*places)).measure()
+
+    assert metrics.value("unrolled_fraction") == 0
+    assert metrics.value("unrolled_copies") is None
+
+
+def test_without_hlo_nothing_is_known_of_unrolled_loops() -> None:
+    metrics = gpu_steps(("loop_fusion", 60.0)).measure()
+
+    assert metrics.value("unrolled_fraction") is None
+    assert "HLO" in metrics["unrolled_fraction"].reason

@@ -183,3 +183,41 @@ def looped_matrix_free_share(question: Question) -> float:
 def scatter_loop_place(question: Question) -> str:
     """`loop_dynamic_update_slice_fusion (model.py:42)`."""
     return place_of(_scattering(_looped(question)))
+
+
+def _unrolled(question: Question) -> list[HotOp]:
+    return [one for one in _hot(question).ops if one.known is not None and one.known.unrolled is not None]
+
+
+@metric(
+    "unrolled_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in ops that hold a hundred and more copies of one line's operation, by the trace's HLO: a Python "
+    "loop that was unrolled.",
+)
+def unrolled_fraction(question: Question) -> float:
+    """0 where loops are loops of the compiled program."""
+    return of_step_time(question, _unrolled(question), _hot(question))
+
+
+@metric(
+    "unrolled_copies",
+    unit=Unit.COUNT,
+    about="How many copies of one line's operation the hottest of these ops holds.",
+)
+def unrolled_copies(question: Question) -> float:
+    """Several for each turn of the loop, where gradients repeat it."""
+    found = _unrolled(question)
+    known = found[0].known if found else None
+    if known is None or known.unrolled is None:
+        raise MetricAbsent("no op holds a hundred copies of one line's operation")
+    return float(known.unrolled.copies)
+
+
+@fact("unrolled_place", about="The hottest of these ops with the line that was unrolled.")
+def unrolled_place(question: Question) -> str:
+    """`copy_fusion (model.py:42)`."""
+    for one in _unrolled(question):
+        if one.known is not None and one.known.unrolled is not None and one.known.unrolled.file:
+            return f"{one.name()} ({one.known.unrolled.file}:{one.known.unrolled.line})"
+    raise MetricAbsent("no line of the program is known to be unrolled")

@@ -9,6 +9,7 @@ from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
 from tfadvisor.hlo.products import products
 from tfadvisor.hlo.source_location import location_of
+from tfadvisor.hlo.unrolled import unrolled
 from tfadvisor.timeline.in_program import InProgram
 
 
@@ -31,7 +32,7 @@ class OpsOfProgram:
             return "", None
         if self._costs is None:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
-        cost, place = self._costs.of(one), location_of(one)
+        cost, place, parts = self._costs.of(one), location_of(one), inside(one)
         return one.name, InProgram(
             opcode=one.opcode,
             flops=None if cost.unknown else cost.flops,
@@ -43,8 +44,9 @@ class OpsOfProgram:
             effect=effect(one),
             products=products(one),
             in_loop=self._running.get(one.computation.id, False),
-            scatters=any(_scatters(part) for part in inside(one)),
+            scatters=any(_scatters(part) for part in parts),
             tuned=_tuned(one),
+            unrolled=unrolled(parts),
         )
 
 

@@ -8,6 +8,7 @@ from tfadvisor.record import record
 
 if TYPE_CHECKING:
     from tfadvisor.hlo.dots import DotSize
+    from tfadvisor.hlo.unrolled import Unrolled
 
 
 @record
@@ -17,7 +18,7 @@ class InProgram:
     bytes: read and written by one execution. file, line: of the user's program, "" and 0 when not known. op_name: the
     framework's path to it. effect: the opcode that makes its result. products: the matrix products in it. in_loop:
     whether a while loop runs it. scatters: whether it puts elements where an index says. tuned: False for a library's
-    convolution whose algorithm nobody chose, None for others.
+    convolution whose algorithm nobody chose, None for others. unrolled: the operation that hundreds of its parts are copies of.
     """
 
     opcode: str
@@ -32,3 +33,4 @@ class InProgram:
     in_loop: bool = False
     scatters: bool = False
     tuned: bool | None = None
+    unrolled: Unrolled | None = None
