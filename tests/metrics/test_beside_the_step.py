@@ -66,6 +66,40 @@ def test_a_step_that_writes_nothing() -> None:
     assert metrics.value("file_writing_fraction") == 0
 
 
+def test_building_lasts_from_the_first_dataset_to_the_last_iterator() -> None:
+    """Of 1,000 µs: from 520 to 740. Eager dispatch is what follows: the pause before the next op, and the sum."""
+    ops = ["RangeDataset", "Mean", "MapDataset", "ParallelMapDatasetV2", "AnonymousIteratorV3", "MakeIterator"]
+    metrics = step_and_ops([*ops, "IteratorGetNext", "__inference_predict_9", "Sum"]).measure()
+
+    assert metrics.value("pipeline_building_fraction") == pytest.approx(0.22, abs=0.001)
+    assert metrics.value("pipeline_building_step_share") == 1
+    assert metrics.value("eager_dispatch_fraction") == pytest.approx(0.02 + 0.02, abs=0.001)
+
+
+def test_an_iterator_made_once_an_epoch_is_seldom_built() -> None:
+    """Made in the fourth of ten steps: 20 µs of 10,000."""
+    builder = step_and_ops([])
+    builder.call("EagerLocalExecute: MakeIterator", 3600, 3620)
+    metrics = builder.measure()
+
+    assert metrics.value("pipeline_building_step_share") == pytest.approx(0.1)
+    assert metrics.value("pipeline_building_fraction") == pytest.approx(0.002)
+
+
+def test_taking_batches_builds_nothing() -> None:
+    metrics = step_and_ops(["IteratorGetNext", "OptionalGetValue", "OptionalHasValue"]).measure()
+
+    assert metrics.value("pipeline_building_step_share") == 0
+    assert metrics.value("pipeline_building_fraction") == 0
+
+
+def test_what_other_threads_build_is_not_the_loops() -> None:
+    builder = step_and_ops([])
+    builder.thread("another").call("EagerLocalExecute: MakeIterator", 600, 900)
+
+    assert builder.measure().value("pipeline_building_fraction") == 0
+
+
 def test_iterations_of_the_longest_loop() -> None:
     """Two loops of 30 and 12 iterations a step."""
     builder = trace().steps(4, period=1000).busy("GPU:0", (0, 10))

@@ -152,7 +152,8 @@ def loop_python_ms_per_step(question: Question) -> float:
     "eager_dispatch_fraction",
     unit=Unit.FRACTION,
     about="Share of step time in which no device works while the driving thread dispatches TensorFlow ops one by one, outside "
-    "of any compiled function, or shortly pauses between two of them. It is part of kernel_launch_gap_fraction.",
+    "of any compiled function, or shortly pauses between two of them; not to build a tf.data pipeline. It is part of "
+    "kernel_launch_gap_fraction.",
 )
 def eager_dispatch_fraction(question: Question) -> float:
     """0 where a step has fewer than eight dispatches."""
@@ -179,6 +180,28 @@ def file_writing_fraction(question: Question) -> float:
 def file_writes_per_step(question: Question) -> float:
     """A mean; below 1 where files are written now and then, as they should."""
     return sum(host.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
+
+
+@metric(
+    "pipeline_building_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time that goes by from the first op with which Python makes a tf.data dataset or iterator in a step to "
+    "the last one, the tracing of the pipeline's functions included.",
+)
+def pipeline_building_fraction(question: Question) -> float:
+    """0 for a loop that makes its pipeline before its first step."""
+    return of_counted_time(counted_hosts(question.run), lambda host: host.building_ps)
+
+
+@metric(
+    "pipeline_building_step_share",
+    unit=Unit.FRACTION,
+    about="Share of the counted steps in which Python makes a tf.data dataset or iterator.",
+)
+def pipeline_building_step_share(question: Question) -> float:
+    """1 for a loop that calls model.predict in every step; small where it does so once an epoch."""
+    hosts = counted_hosts(question.run)
+    return sum(len(host.calls.building) for host in hosts) / counted_steps(hosts)
 
 
 @metric(

@@ -23,6 +23,7 @@ from tfadvisor.timeline.input_pipeline import input_pipeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.memory import device_memory, device_memory_calls
 from tfadvisor.timeline.placement import host_ops
+from tfadvisor.timeline.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.steps import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.timeline.threads import Threads, host_threads
 from tfadvisor.timeline.tpu_clock import on_chip_clock
@@ -121,6 +122,7 @@ def build_host(
         calls=host_calls(threads, steps, activity.wait, _loop_iterations(trace, threads, pipeline)),
         allocating=allocating_time(threads),
         handing=handing_time(threads, steps.thread),
+        cores=shared_cores(trace, threads, steps, pipeline) if active and active[0].kind == "cpu" else SharedCores(),
     )
 
 

@@ -47,6 +47,11 @@ def cpu_devices(
     return tuple(devices)
 
 
+def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArray) -> Int64Array:
+    """Positions of what computes on a CPU: XLA's thunks and TensorFlow's ops, those of the input pipeline left out."""
+    return np.concatenate([_thunks(trace, threads)[0], _ops(threads, pipeline_work)])
+
+
 def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
     """Whether each host event is work of a tf.data pipeline.
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfadvisor.lean_numpy import is_in
+from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.calls import dispatches
 from tfadvisor.timeline.classes import HostClass
-from tfadvisor.timeline.host_names import op_type, runs_python, writes_file
+from tfadvisor.timeline.host_names import builds_pipeline, op_type, runs_python, writes_file
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.memory import blocks_on_memory
 from tfadvisor.timeline.model import Steps
-from tfadvisor.timeline.step_windows import in_counted_steps
+from tfadvisor.timeline.step_windows import in_counted_steps, step_of
 from tfadvisor.timeline.threads import Threads
 
 _SYNCHRONISING = ("StreamSynchronize", "CtxSynchronize", "DeviceSynchronize", "EventSynchronize")
@@ -27,8 +27,9 @@ class HostCalls:
     """Of the counted steps. waits: how often the driving thread blocks. synchronises: calls of the driver that wait for a
     stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
     of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. writes: ops of
-    TensorFlow that write files, writing: see writing_time. loop_iterations: of the longest while
-    loop inside each step's compiled functions.
+    TensorFlow that write files, writing: see writing_time. building: one stretch for each counted step in which Python
+    builds a tf.data pipeline, see building_time. loop_iterations: of the longest while loop inside each step's compiled
+    functions.
     """
 
     waits: int = 0
@@ -38,6 +39,7 @@ class HostCalls:
     python_op: str = ""
     writes: int = 0
     writing: Intervals = EMPTY
+    building: Intervals = EMPTY
     loop_iterations: int = 0
 
 
@@ -57,6 +59,7 @@ def host_calls(
         python_op=op_type(python) or python,
         writes=len(writes),
         writing=writing_time(threads, steps, writes),
+        building=building_time(threads, steps),
         loop_iterations=counted_iterations(steps, *iterations),
     )
 
@@ -80,6 +83,21 @@ def writing_time(threads: Threads, steps: Steps, writes: Int64Array) -> Interval
             lo.append(int(threads.end[longest]) if after else start)
             hi.append(last)
     return union(np.array(lo, np.int64), np.array(hi, np.int64)) if lo else EMPTY
+
+
+def building_time(threads: Threads, steps: Steps) -> Intervals:
+    """What the driving thread does to build tf.data pipelines: of each counted step from the first op that makes a dataset or
+    an iterator to the end of the last, with the tracing of functions between them."""
+    if steps.thread < 0:
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    ops = _in_counted_steps(threads, steps, builds_pipeline)
+    ops = ops[(ops >= thread.lo) & (ops < thread.hi)]
+    step = step_of(threads.start[ops], steps)
+    building = distinct(step)
+    first = np.searchsorted(step, building)
+    last_end = np.maximum.reduceat(threads.end[ops], first) if len(ops) else np.empty(0, np.int64)
+    return Intervals(threads.start[ops[first]], np.minimum(last_end, steps.ends[building]))
 
 
 def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:

@@ -174,6 +174,12 @@ def writes_file(name: str) -> bool:
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
 
 
+def builds_pipeline(name: str) -> bool:
+    """Whether Python makes a tf.data dataset or its iterator here, which reads nothing yet."""
+    op = name.removeprefix(_EAGER_OP)
+    return op != name and op.rstrip("0123456789").removesuffix("V").endswith(("Dataset", "Iterator"))
+
+
 def is_single_op(name: str) -> bool:
     """Whether TensorFlow's eager runtime runs one op here, no compiled function."""
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name

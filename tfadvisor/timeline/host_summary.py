@@ -22,6 +22,7 @@ from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, differenc
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.timeline.model import Device, Steps, TimeClass
 from tfadvisor.timeline.placement import HostOps
+from tfadvisor.timeline.shared_cores import SharedCores
 from tfadvisor.timeline.step_windows import in_counted_steps
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class HostSummary:
     the driver's allocation in the counted steps. pictures: only where they were asked for. allocating_ps: time of the
     counted steps in which no device works and a thread allocates; step_python_ps: the same while the compiled step is in
     Python; handing_ps: while it hands arrays over;
-    batch_python_ps, perhaps_batch_python_ps: while the loop makes its next batch, or may. patterns: of the first
+    batch_python_ps, perhaps_batch_python_ps: while the loop makes its next batch, or may. cores: of a run without an
+    accelerator. patterns: of the first
     device's hottest program, None on a CPU and without HLO.
     """
 
@@ -80,7 +82,9 @@ class HostSummary:
     perhaps_batch_python_ps: int = 0
     eager_ps: int = 0
     writing_ps: int = 0
+    building_ps: int = 0
     handing_ps: int = 0
+    cores: SharedCores = SharedCores()
     patterns: ProgramPatterns | None = None
 
 
@@ -122,9 +126,11 @@ def summarize(host: HostTimeline) -> HostSummary:
         step_python_ps=_alone(host, "host", host.activity.step_python, together, lo, hi),
         batch_python_ps=_alone(host, "input", host.activity.batch_python, together, lo, hi),
         perhaps_batch_python_ps=_alone(host, "host", host.activity.perhaps_batch_python, together, lo, hi),
-        eager_ps=_alone(host, "launch", host.activity.eager, together, lo, hi),
+        eager_ps=_alone(host, "launch", difference(host.activity.eager, host.calls.building), together, lo, hi),
         writing_ps=int(host.calls.writing.within(lo, hi).sum()),
+        building_ps=int(host.calls.building.within(lo, hi).sum()),
         handing_ps=_alone(host, "launch", host.handing, together, lo, hi),
+        cores=host.cores,
         patterns=_patterns(summaries, host),
         pictures=host.pictures,
     )

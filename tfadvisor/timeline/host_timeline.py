@@ -17,6 +17,7 @@ from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals
 from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.placement import HostOps
+from tfadvisor.timeline.shared_cores import SharedCores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +33,7 @@ class HostTimeline:
     programs: the HLO that the trace carries. dispatch_starts: of the driving thread. frames, compiles and pipeline are
     about the counted steps. pipeline is None without tf.data. memory_calls: of the driver's allocation in
     the counted steps. pictures: only where they were asked for. allocating: when any thread is inside such a call.
-    handing: when the driving thread makes arrays of a device out of arrays of the host.
+    handing: when the driving thread makes arrays of a device out of arrays of the host. cores: of a run without an accelerator.
     """
 
     host: str
@@ -57,6 +58,7 @@ class HostTimeline:
     calls: HostCalls = HostCalls()
     allocating: Intervals = EMPTY
     handing: Intervals = EMPTY
+    cores: SharedCores = SharedCores()
 
     def active_devices(self) -> tuple[Device, ...]:
         """The devices that the breakdown is about, in its order."""
