@@ -26,7 +26,9 @@ AS_FIRST_RECORDED = (
     "beside other work, it named 7 causes first and raised false alarms about 6 healthy forms; one was left out since its fault, "
     "a loop over rows, cost nothing. "
     "Of the TensorFlow programs of batch 3 one that it missed was left out too, for the same reason: tf.data mended its map "
-    "itself."
+    "itself. When the 28 programs whose faults cost least were measured three times more, those of three cost less than a tenth "
+    "of the step, and these were changed: tf_claims_ranking, jax_hosts_checkpoint, and jax_fish_executor, about which it had "
+    "said nothing. The code of then was asked about their new recordings."
 )
 
 

@@ -1,6 +1,7 @@
-"""Tells fish by their sonar; an executor cuts the batches, and the loop asks for the next too late, or a batch ahead."""
+"""Tells fish by their sonar; an executor gets the batches from a buoy, and the loop asks too late, or a batch ahead."""
 
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jax
@@ -25,6 +26,7 @@ def step(weights, echoes, kinds):
 
 
 def cut(tape, seed):
+    time.sleep(0.003)  # the answer of the buoy
     random = np.random.default_rng(seed)
     begins = random.integers(0, len(tape) - ECHOES, BATCH)
     echoes = tape[begins[:, None] + np.arange(ECHOES)]
@@ -40,6 +42,8 @@ def main(logdir, faulty):
         for shape in ((ECHOES, WIDTH), (WIDTH, WIDTH), (WIDTH, WIDTH), (WIDTH, 9))
     ]
 
+    losses = []
+
     def train(weights, steps, pool):
         ahead = pool.submit(cut, tape, 0)
         for number in range(steps):
@@ -49,8 +53,7 @@ def main(logdir, faulty):
                 echoes, kinds = ahead.result()
                 ahead = pool.submit(cut, tape, number + 1)
             weights, loss = step(weights, echoes, kinds)
-            if number % 50 == 0:
-                loss.block_until_ready()
+            losses.append(float(loss))
         return jax.block_until_ready(weights)
 
     with ThreadPoolExecutor(1) as pool:

@@ -1,5 +1,6 @@
 """Two hosts train a network together; the first writes a checkpoint after each step, or only at the end."""
 
+import gzip
 import os
 import pickle
 import sys
@@ -33,7 +34,7 @@ def train_step(params, moments, x, y):
 
 def save_checkpoint(file, params, moments):
     state = [np.asarray(leaf.addressable_data(0)) for leaf in [*params, *moments]]
-    with file.open("wb") as target:
+    with gzip.open(file, "wb", compresslevel=1) as target:
         pickle.dump([leaf.astype(np.float64).tolist() for leaf in state], target)
 
 

@@ -14,8 +14,8 @@ def weights_by_numpy(costs):
     places = np.argsort(np.argsort(-costs))
     apart = np.abs(np.subtract.outer(1 / np.log2(places + 2.0), 1 / np.log2(places + 2.0)))
     seen = np.zeros_like(apart)
-    for row in range(len(costs)):
-        seen[row] = apart[row] * np.abs(costs[row] - costs) * (costs[row] > costs)
+    for row, own in enumerate(costs):
+        seen[row] = [apart[row, other] * max(own - cost, 0) for other, cost in enumerate(costs)]
     return (seen / seen.sum()).astype(np.float32)
 
 
