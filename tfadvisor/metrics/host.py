@@ -185,8 +185,8 @@ def file_writes_per_step(question: Question) -> float:
 @metric(
     "pipeline_building_fraction",
     unit=Unit.FRACTION,
-    about="Share of step time that goes by from the first op with which Python makes a tf.data dataset or iterator in a step to "
-    "the last one, the tracing of the pipeline's functions included.",
+    about="Share of step time that goes by from the first op with which Python makes a tf.data dataset or iterator in a step "
+    "until the first batch of it is there, the tracing of the pipeline's functions included.",
 )
 def pipeline_building_fraction(question: Question) -> float:
     """0 for a loop that makes its pipeline before its first step."""
@@ -202,6 +202,18 @@ def pipeline_building_step_share(question: Question) -> float:
     """1 for a loop that calls model.predict in every step; small where it does so once an epoch."""
     hosts = counted_hosts(question.run)
     return sum(len(host.calls.building) for host in hosts) / counted_steps(hosts)
+
+
+@fact(
+    "pipeline_built",
+    about="What of a tf.data pipeline Python makes in the steps: `dataset`, or only an `iterator` of one.",
+)
+def pipeline_built(question: Question) -> str:
+    """Needs a counted step that makes any."""
+    hosts = [host for host in counted_hosts(question.run) if len(host.calls.building)]
+    if not hosts:
+        raise MetricAbsent("no step makes a dataset or an iterator")
+    return "dataset" if any(host.calls.makes_datasets for host in hosts) else "iterator"
 
 
 @metric(

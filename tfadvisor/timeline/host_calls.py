@@ -10,7 +10,7 @@ from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.calls import dispatches
 from tfadvisor.timeline.classes import HostClass
-from tfadvisor.timeline.host_names import builds_pipeline, op_type, runs_python, writes_file
+from tfadvisor.timeline.host_names import builds_pipeline, makes_dataset, op_type, runs_python, writes_file
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.memory import blocks_on_memory
 from tfadvisor.timeline.model import Steps
@@ -28,7 +28,8 @@ class HostCalls:
     stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
     of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. writes: ops of
     TensorFlow that write files, writing: see writing_time. building: one stretch for each counted step in which Python
-    builds a tf.data pipeline, see building_time. loop_iterations: of the longest while loop inside each step's compiled
+    builds a tf.data pipeline, see building_time; makes_datasets: whether any op there makes a dataset, not only an iterator
+    of one. loop_iterations: of the longest while loop inside each step's compiled
     functions.
     """
 
@@ -40,6 +41,7 @@ class HostCalls:
     writes: int = 0
     writing: Intervals = EMPTY
     building: Intervals = EMPTY
+    makes_datasets: bool = False
     loop_iterations: int = 0
 
 
@@ -60,6 +62,7 @@ def host_calls(
         writes=len(writes),
         writing=writing_time(threads, steps, writes),
         building=building_time(threads, steps),
+        makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         loop_iterations=counted_iterations(steps, *iterations),
     )
 
@@ -87,7 +90,7 @@ def writing_time(threads: Threads, steps: Steps, writes: Int64Array) -> Interval
 
 def building_time(threads: Threads, steps: Steps) -> Intervals:
     """What the driving thread does to build tf.data pipelines: of each counted step from the first op that makes a dataset or
-    an iterator to the end of the last, with the tracing of functions between them."""
+    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there."""
     if steps.thread < 0:
         return EMPTY
     thread = threads.threads[steps.thread]
@@ -95,9 +98,16 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     ops = ops[(ops >= thread.lo) & (ops < thread.hi)]
     step = step_of(threads.start[ops], steps)
     building = distinct(step)
+    if not len(building):
+        return EMPTY
     first = np.searchsorted(step, building)
-    last_end = np.maximum.reduceat(threads.end[ops], first) if len(ops) else np.empty(0, np.int64)
-    return Intervals(threads.start[ops[first]], np.minimum(last_end, steps.ends[building]))
+    built = np.maximum.reduceat(threads.end[ops], first)
+    batches = threads.of(thread, HostClass.GET_NEXT)
+    following = np.searchsorted(threads.start[batches], built)
+    taken = np.append(threads.end[batches], -1)[following]
+    asked = np.append(threads.start[batches], np.iinfo(np.int64).max)[following]
+    done = np.where(asked < steps.ends[building], taken, built)
+    return Intervals(threads.start[ops[first]], np.minimum(done, steps.ends[building]))
 
 
 def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:

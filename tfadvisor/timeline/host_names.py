@@ -176,8 +176,16 @@ def writes_file(name: str) -> bool:
 
 def builds_pipeline(name: str) -> bool:
     """Whether Python makes a tf.data dataset or its iterator here, which reads nothing yet."""
-    op = name.removeprefix(_EAGER_OP)
-    return op != name and op.rstrip("0123456789").removesuffix("V").endswith(("Dataset", "Iterator"))
+    return makes_dataset(name) or (name.startswith(_EAGER_OP) and _unversioned(name).endswith("Iterator"))
+
+
+def makes_dataset(name: str) -> bool:
+    """Whether Python makes a tf.data dataset here."""
+    return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Dataset")
+
+
+def _unversioned(name: str) -> str:
+    return name.rstrip("0123456789").removesuffix("V")
 
 
 def is_single_op(name: str) -> bool:
