@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, counted_ps, share
-from tfadvisor.timeline.frames import FrameShare
-from tfadvisor.timeline.host_summary import HostSummary
+from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.input_pipeline import InputPipeline, InputStage
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
@@ -260,76 +258,3 @@ def input_stages(question: Question) -> str:
     return ", ".join(
         f"{one.kind} {duration(one.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}" for one in costly if one.wall_ps
     )
-
-
-@metric(
-    "input_core_share",
-    unit=Unit.FRACTION,
-    about="Share of the cores' time that the ops of a tf.data pipeline take in a run without an accelerator, whose step computes "
-    "on the same cores. The cores are as many as threads compute, or prepare batches.",
-)
-def input_core_share(question: Question) -> float:
-    """Over the counted steps of all hosts."""
-    taken = available = 0
-    for host in _hosts_that_share(question):
-        taken += host.cores.preparing_ps
-        available += max(host.cores.computing, host.cores.preparing) * counted_ps(host)
-    return taken / available
-
-
-@metric(
-    "input_busy_threads",
-    unit=Unit.COUNT,
-    about="How many threads on average run ops of a tf.data pipeline in a run without an accelerator.",
-)
-def input_busy_threads(question: Question) -> float:
-    """Over the counted steps of all hosts."""
-    hosts = _hosts_that_share(question)
-    return sum(host.cores.preparing_ps for host in hosts) / sum(map(counted_ps, hosts))
-
-
-def _hosts_that_share(question: Question) -> list[HostSummary]:
-    if any(device.kind != "cpu" for host in question.run.hosts for device in host.devices):
-        raise MetricAbsent("this run computes on an accelerator, not on the cores that prepare its batches")
-    found = [host for host in counted_hosts(question.run) if host.cores.preparing and counted_ps(host)]
-    if not found:
-        raise MetricAbsent("no op of a tf.data pipeline runs in a counted step")
-    return found
-
-
-def loading_frames(question: Question) -> list[FrameShare]:
-    """Calls of the training loop that load data, the costliest first."""
-    frames = [frame for host in question.run.hosts for frame in host.frames if frame.input_ps > frame.host_ps]
-    return sorted(frames, key=lambda frame: -frame.input_ps)
-
-
-@fact("input_frame", about="The call of the training loop that spends most time loading, with its place.")
-def input_frame(question: Question) -> str:
-    """`load_batch (train.py:42)`."""
-    frames = loading_frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames of a loader")
-    return frames[0].place()
-
-
-@fact("input_frame_inner", about="What the loading call spends most of its time in.")
-def input_frame_inner(question: Question) -> str:
-    """`time sleep`, as the Python tracer names it."""
-    frames = loading_frames(question)
-    if not frames or not frames[0].inner:
-        raise MetricAbsent("no single call below the loader stands out")
-    return frames[0].inner
-
-
-@metric(
-    "loader_wait_share",
-    unit=Unit.FRACTION,
-    about="Part of the time in the training loop's loading calls in which they wait for another thread or process that makes "
-    "the batch. Needs Python frames.",
-)
-def loader_wait_share(question: Question) -> float:
-    """Near 1 where a loader beside the loop is slower than the steps."""
-    frames = loading_frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames of a loader")
-    return sum(frame.others_ps for frame in frames) / max(sum(frame.input_ps for frame in frames), 1)
