@@ -176,6 +176,35 @@ def test_replicas_that_run_op_by_op_on_threads_of_their_own() -> None:
     assert metrics.value("kernel_launch_gap_fraction") > 0.7
 
 
+def jitted_steps(calls: int) -> TraceBuilder:
+    """Ten steps of 1,000 µs: a jitted function of 900 µs, in which others are called that execute a program each."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call("PjitFunction(train_step)", at, at + 900)
+        for place in range(calls):
+            begin = at + 10 + place * 80
+            builder.call(f"PjitFunction(op_{place})", begin, begin + 30)
+            builder.call("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice", begin + 5, begin + 25)
+            builder.busy("GPU:0", (begin + 20, begin + 50))
+    return builder
+
+
+def test_a_jitted_function_that_python_runs_dispatches_what_it_calls() -> None:
+    """As under jax_disable_jit."""
+    metrics = jitted_steps(10).measure()
+
+    assert metrics.value("dispatches_per_step") == 10
+    assert metrics.fact("interpreted_function") == "train_step"
+
+
+def test_a_jitted_function_that_calls_few_others_while_it_is_traced_is_one_dispatch() -> None:
+    metrics = jitted_steps(7).measure()
+
+    assert metrics.value("dispatches_per_step") == 1
+    assert metrics.fact("interpreted_function") is None
+
+
 def test_elementwise_ops_of_tensorflow_on_a_cpu() -> None:
     builder = trace().steps(4, period=100).thread("tf_Compute/1")
     for index in range(4):

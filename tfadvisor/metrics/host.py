@@ -148,6 +148,17 @@ def loop_python_ms_per_step(question: Question) -> float:
     return loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
 
 
+@fact(
+    "interpreted_function", about="A jitted function that Python runs op by op all the same, as under jax_disable_jit."
+)
+def interpreted_function(question: Question) -> str:
+    """`train_step`."""
+    found = [host.calls.interpreted for host in question.run.hosts if host.calls.interpreted]
+    if not found:
+        raise MetricAbsent("Python runs no jitted function op by op")
+    return found[0]
+
+
 @metric(
     "eager_dispatch_fraction",
     unit=Unit.FRACTION,

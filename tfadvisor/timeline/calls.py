@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
 from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.timeline.classes import HostClass
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.threads import Thread, Threads
 
 _PJIT = re.compile(r"^PjitFunction\((.*)\)$")
+_EXECUTES = "Executable::Execute"
+_INTERPRETED = 8
+"""Jitted functions and executions inside a call from which on Python runs what should be compiled."""
 _NAMED = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExecutable")
 
 
@@ -30,11 +34,54 @@ def _module_of_call(name: str) -> str | None:
 
 
 def dispatches(threads: Threads, thread: Thread) -> Int64Array:
-    """Positions of a thread's outermost dispatches that name a program or an op."""
+    """Positions of a thread's outermost dispatches that name a program or an op.
+
+    A jitted function that Python runs, as under jax_disable_jit, dispatches nothing itself: what it calls does.
+    """
     candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
-    rows = distinct(threads.row[candidates])
-    named = [row for row in rows.tolist() if threads.names[row].startswith(_NAMED)]
-    return outermost(threads, candidates[is_in(threads.row[candidates], named)])
+    named = _bear(threads, candidates, _is_named)
+    return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
+
+
+def interpreted_function(threads: Threads, thread: Thread) -> str:
+    """The jitted function that Python runs on a thread, "" when there is none."""
+    candidates = threads.of(thread, HostClass.LAUNCH)
+    found = candidates[_interpreted(threads, candidates)]
+    match = _PJIT.match(threads.names[threads.row[found[0]]]) if len(found) else None
+    return match.group(1) if match else ""
+
+
+def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
+    """Which of a thread's launches are jitted functions inside which many others execute programs of their own."""
+    jitted = _bear(threads, candidates, _is_jitted)
+    calls = _number_inside(threads, candidates, jitted) - jitted
+    executions = _number_inside(threads, candidates, _bear(threads, candidates, _executes))
+    return jitted & (calls >= _INTERPRETED) & (executions >= _INTERPRETED)
+
+
+def _bear(threads: Threads, positions: Int64Array, wanted: Callable[[str], bool]) -> BoolArray:
+    """Which positions bear a wanted name."""
+    rows = threads.row[positions]
+    return is_in(rows, [row for row in distinct(rows).tolist() if wanted(threads.names[row])])
+
+
+def _is_named(name: str) -> bool:
+    return name.startswith(_NAMED)
+
+
+def _is_jitted(name: str) -> bool:
+    return name.startswith("PjitFunction")
+
+
+def _executes(name: str) -> bool:
+    return _EXECUTES in name
+
+
+def _number_inside(threads: Threads, positions: Int64Array, chosen: BoolArray) -> Int64Array:
+    """For each position of one thread, how many of the chosen ones begin in it, itself included."""
+    starts = threads.start[positions[chosen]]
+    before = np.searchsorted(starts, threads.start[positions])
+    return np.searchsorted(starts, threads.end[positions]) - before
 
 
 def outermost(threads: Threads, positions: Int64Array) -> Int64Array:

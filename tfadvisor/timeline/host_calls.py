@@ -8,7 +8,7 @@ import numpy as np
 
 from tfadvisor.lean_numpy import distinct, is_in
 from tfadvisor.record import record
-from tfadvisor.timeline.calls import dispatches
+from tfadvisor.timeline.calls import dispatches, interpreted_function
 from tfadvisor.timeline.classes import HostClass
 from tfadvisor.timeline.host_names import builds_pipeline, makes_dataset, op_type, runs_python, writes_file
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
@@ -26,11 +26,11 @@ _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 class HostCalls:
     """Of the counted steps. waits: how often the driving thread blocks. synchronises: calls of the driver that wait for a
     stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
-    of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. writes: ops of
-    TensorFlow that write files, writing: see writing_time. building: one stretch for each counted step in which Python
-    builds a tf.data pipeline, see building_time; makes_datasets: whether any op there makes a dataset, not only an iterator
-    of one. loop_iterations: of the longest while loop inside each step's compiled
-    functions.
+    of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. interpreted: the
+    jitted function that Python runs op by op, "" without one. writes: ops of TensorFlow that write files, writing: see
+    writing_time. building: one stretch for each counted step in which Python builds a tf.data pipeline, see building_time;
+    makes_datasets: whether any op there makes a dataset, not only an iterator of one. loop_iterations: of the longest while
+    loop inside each step's compiled functions.
     """
 
     waits: int = 0
@@ -38,6 +38,7 @@ class HostCalls:
     synchronise_ps: int = 0
     loss_scaling: int = 0
     python_op: str = ""
+    interpreted: str = ""
     writes: int = 0
     writing: Intervals = EMPTY
     building: Intervals = EMPTY
@@ -59,6 +60,7 @@ def host_calls(
         synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
+        interpreted=interpreted_function(threads, threads.threads[steps.thread]) if steps.thread >= 0 else "",
         writes=len(writes),
         writing=writing_time(threads, steps, writes),
         building=building_time(threads, steps),
