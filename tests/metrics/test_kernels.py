@@ -198,3 +198,39 @@ def test_a_cpu_run_without_hlo_and_types_of_ops_does_not_tell() -> None:
 
     assert metrics.value("elementwise_fraction") is None
     assert "HLO" in metrics["elementwise_fraction"].reason
+
+
+def test_transposes_of_tensorflow_on_a_cpu() -> None:
+    """Three of 30 µs together in a step of 100, and a product."""
+    builder = trace().steps(4, period=100).thread("tf_Compute/1")
+    for at in range(0, 400, 100):
+        builder.call("block/transpose:Transpose", at, at + 12).call("block/MatMul:MatMul", at + 12, at + 60)
+        builder.call("block/transpose_1:_MklTranspose", at + 60, at + 70)
+        builder.call("gradient_tape/block/transpose/transpose:Transpose", at + 70, at + 78)
+    metrics = builder.measure()
+
+    assert metrics.value("layout_conversion_fraction") == approx(0.3)
+    assert metrics.value("layout_conversions_per_step") == 3
+    assert metrics.fact("layout_conversion_op") == "block/transpose:Transpose"
+
+
+def test_layout_conversions_of_a_gpu_are_counted_too() -> None:
+    metrics = gpu_steps(
+        ("input_transpose_fusion", 10), ("sm90_xmma_gemm_f16f16", 50), ("nchwToNhwcKernel", 20)
+    ).measure()
+
+    assert metrics.value("layout_conversion_fraction") == approx(0.3)
+    assert metrics.value("layout_conversions_per_step") == 2
+
+
+def test_transposes_of_xla_on_a_cpu_are_not_told() -> None:
+    builder = (
+        trace()
+        .steps(4, period=100)
+        .program("jit_step", hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[8]"))))
+    )
+    builder.thread("tf_XLAEigen/1").call("transpose.1", 0, 50, hlo_op="transpose.1", hlo_module="jit_step")
+    metrics = builder.measure()
+
+    assert metrics.value("layout_conversion_fraction") is None
+    assert "GPU" in metrics["layout_conversion_fraction"].reason

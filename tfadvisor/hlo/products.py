@@ -8,6 +8,7 @@ from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
 
 _MAYBE = frozenset(("dot", "ragged-dot", "scaled-dot", "custom-call"))
+_ONE_HOT = "one_hot"
 _LOOKED_PAST = PASSING | {"convert"}
 
 
@@ -20,6 +21,19 @@ def products(one: Instruction) -> tuple[DotSize, ...]:
 def is_product(one: Instruction) -> bool:
     """Whether it multiplies matrices."""
     return one.opcode in ("dot", "fusion", "custom-call") and bool(products(one))
+
+
+def multiplies_one_hot(one: Instruction) -> bool:
+    """Whether an operand of a product is one-hot rows, as the framework's path to it says. Raises TraceError."""
+    for part in inside(one):
+        if part.opcode != "dot":
+            continue
+        for operand in part.operands[:2]:
+            outer = _outer(one, operand)
+            made_by = operand if outer is None else one.computation.by_id(outer)
+            if _ONE_HOT in made_by.op_name:
+                return True
+    return False
 
 
 def products_of_one_operand(module: Module) -> frozenset[str]:

@@ -67,6 +67,7 @@ _ELEMENTWISE_OPCODES = frozenset(
     select sign sine sqrt subtract tan tanh xor
     """.split()
 )
+_TRANSPOSES = frozenset(("Transpose", "_MklTranspose", "ConjugateTranspose"))
 _POOLING = ("pool",)
 
 
@@ -138,24 +139,55 @@ def _register(kind: Kind, word: str, about: str) -> None:
     """Three names of a kind: its share of step time, its hottest op, and that one's place."""
 
     def fraction(question: Question) -> float:
-        return of_step_time(question, _by_kind(question)[kind])
+        return of_step_time(question, *_of_kind(question, kind))
 
     def op(question: Question) -> str:
-        return name_of(_by_kind(question)[kind])
+        return name_of(_of_kind(question, kind)[0])
 
     def place(question: Question) -> str:
-        return place_of(_by_kind(question)[kind])
+        return place_of(_of_kind(question, kind)[0])
 
     metric(f"{word}_fraction", unit=Unit.FRACTION, about=f"Share of step time in {about}.")(fraction)
     fact(f"{word}_op", about=f"The op that takes most time of what {word}_fraction counts.")(op)
     fact(f"{word}_place", about=f"{word}_op with its place in the user's program.")(place)
 
 
+def _of_kind(question: Question, kind: Kind) -> tuple[list[HotOp], HotOps]:
+    """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are told."""
+    on_cpu = _tensorflow_ops_on_cpu(question) if kind is Kind.LAYOUT else None
+    if on_cpu is None:
+        return _by_kind(question)[kind], hottest_ops(question)
+    return [one for one in on_cpu.ops if op_type(one.name()) in _TRANSPOSES], on_cpu
+
+
+def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
+    """The hottest ops of a run of TensorFlow without an accelerator; None of another run."""
+    host = next((host for host in question.run.hosts if host.devices), None)
+    if host is None or host.devices[0].kind != "cpu" or host.hot_ops is None or not host.hot_ops.compute_ps:
+        return None
+    return host.hot_ops if any(op_type(one.name()) for one in host.hot_ops.ops) else None
+
+
 _register(
     Kind.LAYOUT,
     "layout_conversion",
-    "kernels that only bring data into another layout: transposes, copies, nchwToNhwc and back",
+    "kernels that only bring data into another layout: transposes, copies, nchwToNhwc and back; on a CPU TensorFlow's transposes",
 )
+
+
+@metric(
+    "layout_conversions_per_step",
+    unit=Unit.COUNT,
+    about="How many of the ops that layout_conversion_fraction counts a step runs.",
+)
+def layout_conversions_per_step(question: Question) -> float:
+    """A mean over the counted steps of the first device."""
+    found, _ = _of_kind(question, Kind.LAYOUT)
+    host = next(host for host in question.run.hosts if host.devices)
+    steps = int((host.takes_part[0] & host.steps.steady()).sum())
+    return sum(one.count for one in found) / max(steps, 1)
+
+
 _register(Kind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxima, by the ops' names and HLO")
 _register(Kind.GATHER, "gather", "gathers: rows picked out of a tensor by index")
 _register(Kind.UPDATE, "slice_copy", "kernels that copy a slice into or out of a larger buffer (dynamic slices)")
@@ -170,7 +202,7 @@ def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
         return _by_kind(question)[Kind.ELEMENTWISE], hottest_ops(question)
     if host.hot_ops is None:
         raise MetricAbsent("no op begins in a counted step")
-    if any(op_type(one.name()) for one in host.hot_ops.ops):
+    if _tensorflow_ops_on_cpu(question) is not None:
         return [one for one in host.hot_ops.ops if op_type(one.name()) in _ELEMENTWISE_OPS], host.hot_ops
     if not any(one.known is not None for one in host.hot_ops.ops):
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")

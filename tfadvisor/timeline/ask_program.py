@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tfadvisor.hlo.argument_copies import CopiedArguments
+from tfadvisor.hlo.convolutions import filter_length
 from tfadvisor.hlo.cost import Costs
 from tfadvisor.hlo.find_instruction import find_instruction
 from tfadvisor.hlo.flow import effect, inside, running_computations
 from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
-from tfadvisor.hlo.products import products
+from tfadvisor.hlo.products import multiplies_one_hot, products
 from tfadvisor.hlo.source_location import location_of
 from tfadvisor.hlo.unrolled import unrolled
 from tfadvisor.timeline.in_program import InProgram
@@ -21,6 +23,7 @@ class OpsOfProgram:
         self._program = program
         self._costs: Costs | None = None
         self._running: dict[int, bool] = {}
+        self._copied = CopiedArguments(program)
 
     def find(self, name: str) -> tuple[str, InProgram | None]:
         """(the op's own name, what is known) of an op or kernel; ("", None) when the program has none such.
@@ -33,6 +36,7 @@ class OpsOfProgram:
         if self._costs is None:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
         cost, place, parts = self._costs.of(one), location_of(one), inside(one)
+        copied = self._copied.copied_by(one)
         return one.name, InProgram(
             opcode=one.opcode,
             flops=None if cost.unknown else cost.flops,
@@ -47,6 +51,9 @@ class OpsOfProgram:
             scatters=any(_scatters(part) for part in parts),
             tuned=_tuned(one),
             unrolled=unrolled(parts),
+            copied=copied.name if copied else None,
+            filter_length=filter_length(one),
+            one_hot=multiplies_one_hot(one),
         )
 
 

@@ -19,6 +19,8 @@ class InProgram:
     framework's path to it. effect: the opcode that makes its result. products: the matrix products in it. in_loop:
     whether a while loop runs it. scatters: whether it puts elements where an index says. tuned: False for a library's
     convolution whose algorithm nobody chose, None for others. unrolled: the operation that hundreds of its parts are copies of.
+    copied: the name of the argument that it copies since it is not donated, None for other ops. filter_length: of a
+    convolution, in its longest dimension. one_hot: whether it multiplies one-hot rows.
     """
 
     opcode: str
@@ -34,3 +36,6 @@ class InProgram:
     scatters: bool = False
     tuned: bool | None = None
     unrolled: Unrolled | None = None
+    copied: str | None = None
+    filter_length: int = 0
+    one_hot: bool = False
