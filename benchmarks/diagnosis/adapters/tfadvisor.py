@@ -35,7 +35,7 @@ CAUSES = {
     "input-bound-steps": "input",
     "host-work-in-loop": "host/work-in-loop",
     "short-host-work": "host/work-in-loop",
-    "pipeline-built-in-step": "host/work-in-loop",
+    "pipeline-built-in-step": "host/work-in-loop",  # see cause_of
     "value-read-every-step": "host/value-read",
     "eager-execution": "launch/op-by-op",
     "many-tiny-ops": "launch/tiny-ops",
@@ -78,10 +78,13 @@ CAUSES = {
     "products-of-one-operand": "compute/unfused",
     "scatter-loop": "compute/row-by-row",
     "unfused-attention": "compute/unfused",
+    "one-hot-products": "compute/slow-kernel",
     "unfused-elementwise": "compute/unfused",
     "untuned-convolutions": "compute/slow-kernel",
     "staggered-launches": "launch/late-starts",
     "allocation-in-steps": "memory/allocations",
+    "argument-not-donated": "transfer/device-to-device",
+    "long-filters": "compute/slow-kernel",
     "memory-at-its-limit": "memory/pressure",
     "much-memory-free": "memory",
     "small-memory-pool": "memory/pressure",
@@ -158,6 +161,8 @@ def cause_of(finding: Finding, report: Report) -> str:
     if finding.rule_id in ("exposed-copies", "copies-outlast-compute"):
         copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
         return COPIES[max(copies, key=lambda name: copies[name])]
+    if finding.rule_id == "pipeline-built-in-step" and any(one.value == "iterator" for one in finding.evidence):
+        return "input/loader-in-loop"
     if cause := known_cause(finding.rule_id, finding.category):
         return cause
     raise UnmappedError(
