@@ -14,6 +14,8 @@ from tfadvisor.hlo.source_location import location_of
 from tfadvisor.hlo.unrolled import unrolled
 from tfadvisor.timeline.in_program import InProgram
 
+_DOUBLE = ("f64", "c128")
+
 
 class OpsOfProgram:
     """The ops of one program. What several of them need is worked out when it is first asked for."""
@@ -54,6 +56,7 @@ class OpsOfProgram:
             copied=copied.name if copied else None,
             filter_length=filter_length(one),
             one_hot=multiplies_one_hot(one),
+            is_double=any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves()),
         )
 
 

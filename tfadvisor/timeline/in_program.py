@@ -21,6 +21,7 @@ class InProgram:
     convolution whose algorithm nobody chose, None for others. unrolled: the operation that hundreds of its parts are copies of.
     copied: the name of the argument that it copies since it is not donated, None for other ops. filter_length: of a
     convolution, in its longest dimension. one_hot: whether it multiplies one-hot rows.
+    is_double: whether its result is of 64-bit floats.
     """
 
     opcode: str
@@ -39,3 +40,4 @@ class InProgram:
     copied: str | None = None
     filter_length: int = 0
     one_hot: bool = False
+    is_double: bool = False

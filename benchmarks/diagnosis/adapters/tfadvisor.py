@@ -92,6 +92,7 @@ CAUSES = {
     "crooked-products": "compute/odd-dimensions",
     "fallback-kernels": "compute/odd-dimensions",
     "fp32-matrix-kernels": "compute/precision",
+    "double-precision": "compute/precision",
 }
 COPIES = {
     "h2d_ms_per_step": "transfer/host-to-device",

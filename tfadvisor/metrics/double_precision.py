@@ -1,0 +1,47 @@
+"""Work in 64-bit floats, which networks hardly ever need."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.kernels import name_of, of_step_time
+from tfadvisor.metrics.once import once
+from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import needs_device, share
+from tfadvisor.timeline.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.units import Unit
+
+
+@once
+def _told_by_hlo(question: Question) -> HotOps | None:
+    """The hottest ops of the first device, where the trace's HLO says what they compute."""
+    needs_device(question.run)
+    found = next((host.hot_ops for host in question.run.hosts if host.devices), None)
+    return found if found is not None and any(one.known is not None for one in found.ops) else None
+
+
+def _double(found: HotOps) -> list[HotOp]:
+    return [one for one in found.ops if one.known is not None and one.known.is_double]
+
+
+@metric(
+    "double_precision_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in ops on 64-bit floats, by the trace's HLO; without it, of a GPU, by the kernels' names.",
+)
+def double_precision_fraction(question: Question) -> float:
+    """Of the first device."""
+    found = _told_by_hlo(question)
+    if found is None:
+        of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
+        return of_all * share(question, TimeClass.COMPUTE)
+    return of_step_time(question, _double(found), found)
+
+
+@fact("double_precision_op", about="The op on 64-bit floats that takes most time.")
+def double_precision_op(question: Question) -> str:
+    """`dot.3`."""
+    found = _told_by_hlo(question)
+    if found is None:
+        raise MetricAbsent("the trace carries no HLO of the step's program")
+    return name_of(_double(found))
