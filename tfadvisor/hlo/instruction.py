@@ -120,6 +120,11 @@ class Instruction:
         return message_of(self._proto, self.fields, _METADATA)
 
     @property
+    def written_metadata(self) -> bytes:
+        """The OpMetadata as it is written: equal for instructions that one operation of the user's program became."""
+        return bytes(self._proto.data[slice(*span_of(self.fields, _METADATA))])
+
+    @property
     def proto(self) -> Proto:
         """The bytes that the fields point into."""
         return self._proto

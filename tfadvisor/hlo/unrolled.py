@@ -32,14 +32,17 @@ def unrolled(parts: Sequence[Instruction]) -> Unrolled | None:
     """
     if len(parts) < _LEAST:
         return None
-    copies: dict[tuple[str, str, str, int], int] = {}
+    alike: dict[tuple[str, bytes], list[Instruction]] = {}
     for one in parts[:_MOST]:
-        place = location_of(one)
-        if place is None or not _is_called(one.opcode, place.op_name):
+        alike.setdefault((one.opcode, one.written_metadata), []).append(one)
+    copies: dict[tuple[str, str, str, int], int] = {}
+    for (opcode, _), same in alike.items():
+        place = location_of(same[0])
+        if place is None or not _is_called(opcode, place.op_name):
             continue
         path = place.op_name.rstrip("0123456789").rstrip("_")  # TensorFlow numbers the copies
-        key = (one.opcode, path, "" if place.is_installed else place.file, place.line)
-        copies[key] = copies.get(key, 0) + 1
+        key = (opcode, path, "" if place.is_installed else place.file, place.line)
+        copies[key] = copies.get(key, 0) + len(same)
     if not copies:
         return None
     most = max(copies, key=lambda key: copies[key])
