@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
+from tfadvisor.hlo.argument_copies import CopiedArguments
 from tfadvisor.hlo.around_collectives import collectives_between_products, copies_of_gathered
 from tfadvisor.hlo.attention import unfused_attention
 from tfadvisor.hlo.collectives import collectives
-from tfadvisor.hlo.convolutions import convolution_size
+from tfadvisor.hlo.convolutions import convolution_size, filter_length
 from tfadvisor.hlo.cost import Costs
 from tfadvisor.hlo.dots import dot_size
 from tfadvisor.hlo.executions import executions
@@ -22,9 +23,10 @@ from tfadvisor.hlo.flow import effect, inside
 from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
 from tfadvisor.hlo.parameters import parameter_summary
-from tfadvisor.hlo.products import products, products_of_one_operand
+from tfadvisor.hlo.products import multiplies_one_hot, products, products_of_one_operand
 from tfadvisor.hlo.replica_groups import replica_groups
 from tfadvisor.hlo.source_location import location_of
+from tfadvisor.hlo.unrolled import unrolled
 from tfadvisor.hlo.window import window_of
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
@@ -57,6 +59,10 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     location_of,
     dot_size,
     convolution_size,
+    filter_length,
+    multiplies_one_hot,
+    lambda one: CopiedArguments(one.computation.module).copied_by(one),
+    lambda one: unrolled([one] * 128),
     replica_groups,
     window_of,
     lambda one: Costs(one.computation.module).of(one),
