@@ -29,11 +29,12 @@ def main(logdir, faulty):
 
     clouds, light = (random.random((8, SIDE, SIDE), np.float32) for _ in range(2))
     dataset = tf.data.Dataset.from_tensor_slices((clouds, light)).cache().repeat().prefetch(2)
-    for step, batch in enumerate(dataset.take(5 + STEPS)):
+    batches = iter(dataset)
+    for step in range(5 + STEPS):
         if step == 5:
             tf.profiler.experimental.start(logdir)
         with tf.profiler.experimental.Trace("fit", step_num=step, _r=1):
-            fit_step(*batch)
+            fit_step(*next(batches))
     tf.profiler.experimental.stop()
 
 

@@ -40,10 +40,12 @@ def main(logdir, faulty):
     dataset = tf.data.Dataset.from_tensor_slices((bars, digits)).repeat().batch(BATCH).prefetch(2)
     softness = tf.Variable(0.2)
     shared = Softened(softness)
-    for step, (some, right) in dataset.enumerate().take(6 + STEPS).as_numpy_iterator():
+    batches = dataset.as_numpy_iterator()
+    for step in range(6 + STEPS):
         if step == 6:
             tf.profiler.experimental.start(logdir)
-        now = 0.2 * 0.99 ** float(step)
+        some, right = next(batches)
+        now = 0.2 * 0.99 ** step
         softness.assign(now)
         fit_batch(tf.constant(some), tf.constant(right), Softened(now) if faulty else shared)
     tf.profiler.experimental.stop()

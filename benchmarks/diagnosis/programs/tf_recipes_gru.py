@@ -39,14 +39,12 @@ def main(logdir, faulty):
         ]
     )
     model.compile("adam", "mse", jit_compile=False)
-    profiling = False
-    for step, (words, given) in enumerate(dataset.take(24 + STEPS)):
+    batches = iter(dataset)
+    for step in range(24 + STEPS):
         if step == 24:
             tf.profiler.experimental.start(logdir)
-            profiling = True
-        model.train_on_batch(words, given)
-    if profiling:
-        tf.profiler.experimental.stop()
+        model.train_on_batch(*next(batches))
+    tf.profiler.experimental.stop()
 
 
 if __name__ == "__main__":

@@ -37,10 +37,11 @@ def main(logdir, faulty):
     dataset = tf.data.Dataset.from_tensor_slices((tags, liked)).batch(BATCH).cache().repeat().prefetch(2)
     model = Tagged(faulty)
     model.compile(tf.keras.optimizers.SGD(0.1), "mse", jit_compile=False)
-    for step, (some, given) in enumerate(dataset.take(6 + STEPS)):
+    batches = iter(dataset)
+    for step in range(6 + STEPS):
         if step == 6:
             tf.profiler.experimental.start(logdir)
-        model.train_on_batch(some, given)
+        model.train_on_batch(*next(batches))
     tf.profiler.experimental.stop()
 
 
