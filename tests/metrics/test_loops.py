@@ -84,6 +84,17 @@ def test_products_inside_the_loop_tell_a_scan_over_layers() -> None:
     assert no_loop.value("looped_matrix_free_share") is None
 
 
+@pytest.mark.parametrize(("rows", "share"), [(1, 50 / 80), (16, 0.0)])
+def test_products_of_single_rows_inside_a_loop(rows: int, share: float) -> None:
+    """A product of 50 µs beside an update of 30, inside the loop."""
+    made = f"f32[{rows},64]"
+    product = hlo.op(3, "dot", made, 2, 1, name="product", extra=DOT)
+    program = loop("scatter-add", hlo.op(2, "parameter", made, number=1), product)
+    kernels = ("gemm", 50.0, "product"), ("loop_dynamic_update_slice_fusion", 30.0, "update")
+
+    assert gpu_steps(*kernels, program=program).measure().value("looped_row_product_share") == approx(share)
+
+
 def test_a_cpu_run_may_scatter_in_loops_too() -> None:
     metrics = trace().step(0, 10).thread("tf_Compute/1").call("a:MatMul", 0, 5).measure()
 

@@ -1,6 +1,7 @@
 """One question, one function; importing the package registers them all."""
 
 from tfadvisor.metrics import (
+    algorithms,
     arguments,
     capture,
     collective_kinds,
@@ -33,6 +34,7 @@ from tfadvisor.metrics import (
 )
 
 __all__ = [
+    "algorithms",
     "arguments",
     "capture",
     "collective_kinds",

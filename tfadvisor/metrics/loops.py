@@ -78,6 +78,25 @@ def looped_matrix_free_share(question: Question) -> float:
     return 1 - sum(one.total_ps for one in looped if kind_of(one) is Kind.MATRIX) / total
 
 
+@metric(
+    "looped_row_product_share",
+    unit=Unit.FRACTION,
+    about="Share of the time of the hottest ops inside while loops that multiplies single rows by matrices, by the trace's HLO.",
+)
+def looped_row_product_share(question: Question) -> float:
+    """Large in a loop that takes one example after the other, 0 in a scan over layers or over time steps of a batch."""
+    looped = _looped(question)
+    total = sum(one.total_ps for one in looped)
+    if not total:
+        raise MetricAbsent("no while loop runs any of the hottest ops")
+    return sum(one.total_ps for one in looped if _multiplies_rows(one)) / total
+
+
+def _multiplies_rows(one: HotOp) -> bool:
+    sizes = one.known.products if one.known is not None else ()
+    return bool(sizes) and all(size.batch == 1 and min(size.m, size.n) == 1 for size in sizes)
+
+
 @fact("scatter_loop_place", about="The update inside such a loop with its place in the user's program.")
 def scatter_loop_place(question: Question) -> str:
     """`loop_dynamic_update_slice_fusion (model.py:42)`."""
