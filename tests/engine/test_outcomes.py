@@ -83,7 +83,12 @@ def test_findings_are_ranked_by_saving() -> None:
     outcomes = run_rules(
         list(RULES.values()),
         metrics(
-            facts, input_bound_fraction=0.2, hideable_copy_fraction=0.6, loop_python_fraction=0.3, dispatches_per_step=1
+            facts,
+            input_bound_fraction=0.2,
+            input_wait_ms_per_step=2.0,
+            hideable_copy_fraction=0.6,
+            loop_python_fraction=0.3,
+            dispatches_per_step=1,
         ),
     )
 

@@ -167,3 +167,18 @@ def test_little_time_in_filling_makes_no_bursts() -> None:
 
     assert metrics.value("input_refills") == 2
     assert metrics.fact("input_stage_fault") != "shuffle-refill"
+
+
+def test_text_that_is_parsed_in_the_pipeline() -> None:
+    builder = waiting_steps(wait=400)
+    for at in range(0, 4000, 1000):
+        builder.call(f"{ROOT}::Batch", at, at + 300)
+        for row in range(10):
+            builder.call(f"{ROOT}::Batch::CSV", at + row * 28, at + row * 28 + 25)
+
+    assert builder.measure().fact("input_stage_fault") == "parsed-text"
+
+
+def test_waiting_in_milliseconds() -> None:
+    """250 of 1,000 µs."""
+    assert waiting_steps(wait=250).measure().value("input_wait_ms_per_step") == approx(0.25)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import share
+from tfadvisor.metrics.steady import periods_ms, share
 from tfadvisor.timeline.input_pipeline import InputPipeline, InputStage
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
@@ -18,6 +18,7 @@ _SOURCES = (
     "ArrayRecord",
     "Parquet",
 )
+_TEXT = ("CSV", "Sql", "SQL")
 _FILES = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable")
 _BATCHES = ("Batch", "MapAndBatch", "ParallelBatch", "PaddedBatch")
 _ONE_BY_ONE = ("FlatMap", "Window", "Filter")
@@ -77,6 +78,16 @@ def input_stage_parallelism(question: Question) -> float:
 
 
 @metric(
+    "input_wait_ms_per_step",
+    unit=Unit.MS,
+    about="What input_bound_fraction is of a step, in milliseconds. Handing a batch over takes some tenths by itself.",
+)
+def input_wait_ms_per_step(question: Question) -> float:
+    """A mean over the counted steps of all hosts."""
+    return share(question, TimeClass.INPUT) * float(periods_ms(question.run).mean())
+
+
+@metric(
     "input_overlap_fraction",
     unit=Unit.FRACTION,
     about="Share of step time that preparing the next batch during the step could hide: the smaller of the input's share "
@@ -116,8 +127,8 @@ def input_stage_path(question: Question) -> str:
 
 @fact("input_stage_fault", about="Which edit the slowest tf.data stage calls for.")
 def input_stage_fault(question: Question) -> str:
-    """python-function, sequential-map, per-element-map, parallel-map, generator, source, small-files, shuffle-refill, batch
-    or other.
+    """python-function, sequential-map, per-element-map, parallel-map, generator, source, small-files, parsed-text,
+    shuffle-refill, batch or other.
     """
     pipeline, stage = _slowest(question)
     kind = stage.kind
@@ -131,6 +142,7 @@ def input_stage_fault(question: Question) -> str:
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
         ("small-files", many_files and kind.startswith((*_SOURCES, "FlatMap"))),
         ("source", kind.startswith(_SOURCES)),
+        ("parsed-text", kind.startswith(_TEXT)),
         ("per-element-map", kind.startswith(_ONE_BY_ONE) and _feeds_a_batch(pipeline, stage)),
         ("batch", "Batch" in kind),
     )
