@@ -45,7 +45,7 @@ def main(logdir, faulty):
         if step == 6:
             tf.profiler.experimental.start(logdir)
         some, right = next(batches)
-        now = 0.2 * 0.99 ** step
+        now = 0.2 * 0.99**step
         softness.assign(now)
         fit_batch(tf.constant(some), tf.constant(right), Softened(now) if faulty else shared)
     tf.profiler.experimental.stop()
