@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.first_device import first_device_ops
 from tfadvisor.metrics.kernels import name_of, of_step_time, place_of
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import needs_device
 from tfadvisor.timeline.host_names import op_type
 from tfadvisor.timeline.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
@@ -25,10 +25,7 @@ _PARTIAL_SORT = "top_k"
 @once
 def _hottest(question: Question) -> HotOps:
     """Of the first device. Raises MetricAbsent where nothing tells what the ops do."""
-    needs_device(question.run)
-    found = next((host.hot_ops for host in question.run.hosts if host.devices), None)
-    if found is None or not found.compute_ps:
-        raise MetricAbsent("no op begins in a counted step")
+    found = first_device_ops(question)
     if not any(one.known is not None or op_type(one.name()) for one in found.ops):
         raise MetricAbsent("neither HLO nor TensorFlow's op types tell what the kernels do")
     return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.first_device import known_ops
 from tfadvisor.metrics.kernels import of_step_time
-from tfadvisor.metrics.known_ops import known_ops
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.hot_ops import HotOp
 from tfadvisor.units import Unit

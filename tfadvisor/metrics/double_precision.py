@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.first_device import first_device_ops
 from tfadvisor.metrics.kernels import name_of, of_step_time
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import needs_device, share
+from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.hot_ops import HotOp, HotOps
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import Unit
@@ -15,9 +16,8 @@ from tfadvisor.units import Unit
 @once
 def _told_by_hlo(question: Question) -> HotOps | None:
     """The hottest ops of the first device, where the trace's HLO says what they compute."""
-    needs_device(question.run)
-    found = next((host.hot_ops for host in question.run.hosts if host.devices), None)
-    return found if found is not None and any(one.known is not None for one in found.ops) else None
+    found = first_device_ops(question)
+    return found if any(one.known is not None for one in found.ops) else None
 
 
 def _double(found: HotOps) -> list[HotOp]:

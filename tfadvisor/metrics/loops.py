@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.first_device import known_ops
 from tfadvisor.metrics.kernels import Kind, hottest_ops, kind_of, of_step_time, place_of
-from tfadvisor.metrics.known_ops import known_ops
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.hot_ops import HotOp

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.first_device import first_device_ops
 from tfadvisor.metrics.kernels import name_of, of_step_time
 from tfadvisor.metrics.once import once
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import needs_device
+from tfadvisor.metrics.registry import Question, fact, metric
 from tfadvisor.timeline.host_names import op_type
 from tfadvisor.timeline.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
@@ -18,10 +18,7 @@ _SURROUNDINGS = ("StatefulPartitionedCall/", "gradient_tape/")
 @once
 def _one_hot(question: Question) -> tuple[list[HotOp], HotOps]:
     """Of the hottest ops of the first device those that make one-hot rows or multiply them, and all of these."""
-    needs_device(question.run)
-    found = next((host.hot_ops for host in question.run.hosts if host.devices), None)
-    if found is None or not found.compute_ps:
-        raise MetricAbsent("no op begins in a counted step")
+    found = first_device_ops(question)
     makers = [one for one in found.ops if op_type(one.name()) == _MAKES_ONE_HOT]
     scopes = tuple(f"{scope}/" for one in makers if (scope := _path(one).rpartition("/")[0]))
     chosen = [one for one in found.ops if one in makers or _multiplies_in(one, scopes) or _multiplies_by_hlo(one)]

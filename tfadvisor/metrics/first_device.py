@@ -1,0 +1,27 @@
+"""The hottest ops of the first device, whatever it is, with what the trace's HLO says of them."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.once import once
+from tfadvisor.metrics.registry import MetricAbsent, Question
+from tfadvisor.metrics.steady import needs_device
+from tfadvisor.timeline.hot_ops import HotOps
+
+
+@once
+def first_device_ops(question: Question) -> HotOps:
+    """Raises MetricAbsent when nothing computes."""
+    needs_device(question.run)
+    found = next(host.hot_ops for host in question.run.hosts if host.devices)
+    if found is None or not found.compute_ps:
+        raise MetricAbsent("no op begins in a counted step")
+    return found
+
+
+@once
+def known_ops(question: Question) -> HotOps:
+    """The same where the HLO knows any of them. Raises MetricAbsent."""
+    found = first_device_ops(question)
+    if not any(one.known is not None for one in found.ops):
+        raise MetricAbsent("the trace carries no HLO of the step's program")
+    return found
