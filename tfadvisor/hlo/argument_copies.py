@@ -5,9 +5,6 @@ from __future__ import annotations
 from tfadvisor.hlo.instruction import Instruction
 from tfadvisor.hlo.module import Module
 from tfadvisor.hlo.parameters import Argument, arguments
-from tfadvisor.hlo.wire import number_of
-
-_NUMBER = 9
 
 
 class CopiedArguments:
@@ -29,5 +26,5 @@ class CopiedArguments:
             return None
         if self._arguments is None:
             self._arguments = {each.number: each for each in arguments(self._program) if not each.index}
-        found = self._arguments.get(number_of(one.operands[0].fields, _NUMBER))
+        found = self._arguments.get(one.operands[0].parameter_number)
         return found if found is not None and found.returned and not found.donated else None

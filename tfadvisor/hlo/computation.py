@@ -58,7 +58,7 @@ class Computation:
     def parameters(self) -> tuple[Instruction, ...]:
         """By their number."""
         mine = [one for one in self._instructions if one.opcode == "parameter"]
-        return tuple(sorted(mine, key=lambda one: number_of(one.fields, 9)))
+        return tuple(sorted(mine, key=lambda one: one.parameter_number))
 
     def __repr__(self) -> str:
         """`Computation(main.42, 17 instructions)`."""

@@ -16,7 +16,7 @@ from tfadvisor.hlo.wire import Entry, Proto, entries, message_of, number_of, num
 if TYPE_CHECKING:
     from tfadvisor.hlo.computation import Computation
 
-_NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 11, 26, 28, 35
+_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _FUSION_KIND, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 9, 11, 26, 28, 35
 _OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
 
 
@@ -86,6 +86,11 @@ class Instruction:
     def backend_config(self) -> str:
         """What the backend noted, usually JSON; "" without a note."""
         return text_of(self._proto, self.fields, _BACKEND_CONFIG)
+
+    @property
+    def parameter_number(self) -> int:
+        """Which argument of its computation a parameter is."""
+        return number_of(self.fields, _PARAMETER)
 
     @property
     def fusion_kind(self) -> str:

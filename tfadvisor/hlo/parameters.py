@@ -20,7 +20,7 @@ from tfadvisor.hlo.shape import Shape
 from tfadvisor.hlo.wire import message_of, messages_of, number_of, numbers_of
 from tfadvisor.record import record
 
-_ALIASES, _NUMBER = 8, 9
+_ALIASES = 8
 _PLACEHOLDER = "XLA_Args"  # TensorFlow's name for every argument
 _OTHER_STATE = re.compile(
     r"^(?:m|v)(?:\W|$)|(?:^|[^a-z])(?:opt(?:imizer)?(?:_?state)?|slots?|mu|nu|moments?|momentum|velocity|accumulators?|ema|"
@@ -78,7 +78,7 @@ def arguments(module: Module) -> tuple[Argument, ...]:
     """The entry computation's, by number. Raises TraceError for damaged bytes."""
     donated = _donated(module)
     leaves = [
-        (number_of(one.fields, _NUMBER), index, one.op_name, shape)
+        (one.parameter_number, index, one.op_name, shape)
         for one in module.entry.parameters()
         for index, shape in _leaves(one)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.first_device import known_ops
+from tfadvisor.metrics.first_device import known_ops, known_where
 from tfadvisor.metrics.kernels import of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.hot_ops import HotOp
@@ -10,7 +10,7 @@ from tfadvisor.units import Unit
 
 
 def _copying(question: Question) -> list[HotOp]:
-    return [one for one in known_ops(question).ops if one.known is not None and one.known.copied is not None]
+    return known_where(question, lambda known: known.copied is not None)
 
 
 @metric(

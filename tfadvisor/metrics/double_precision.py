@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.first_device import first_device_ops
+from tfadvisor.metrics.first_device import first_device_ops, known_where
 from tfadvisor.metrics.kernels import name_of, of_step_time
-from tfadvisor.metrics.once import once
 from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import Question, fact, metric
 from tfadvisor.metrics.steady import share
-from tfadvisor.timeline.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.hot_ops import HotOp
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import Unit
 
 
-@once
-def _told_by_hlo(question: Question) -> HotOps | None:
-    """The hottest ops of the first device, where the trace's HLO says what they compute."""
-    found = first_device_ops(question)
-    return found if any(one.known is not None for one in found.ops) else None
-
-
-def _double(found: HotOps) -> list[HotOp]:
-    return [one for one in found.ops if one.known is not None and one.known.is_double]
+def _double(question: Question) -> list[HotOp]:
+    return known_where(question, lambda known: known.is_double)
 
 
 @metric(
@@ -31,17 +23,14 @@ def _double(found: HotOps) -> list[HotOp]:
 )
 def double_precision_fraction(question: Question) -> float:
     """Of the first device."""
-    found = _told_by_hlo(question)
-    if found is None:
+    found = first_device_ops(question)
+    if not any(one.known is not None for one in found.ops):
         of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
         return of_all * share(question, TimeClass.COMPUTE)
-    return of_step_time(question, _double(found), found)
+    return of_step_time(question, _double(question), found)
 
 
 @fact("double_precision_op", about="The op on 64-bit floats that takes most time.")
 def double_precision_op(question: Question) -> str:
     """`dot.3`."""
-    found = _told_by_hlo(question)
-    if found is None:
-        raise MetricAbsent("the trace carries no HLO of the step's program")
-    return name_of(_double(found))
+    return name_of(_double(question))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.first_device import known_ops
+from tfadvisor.metrics.first_device import known_ops, known_where
 from tfadvisor.metrics.kernels import name_of, of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.hot_ops import HotOp
@@ -13,7 +13,7 @@ _LONG_FILTER = 256
 
 
 def _long_filters(question: Question) -> list[HotOp]:
-    return [one for one in known_ops(question).ops if one.known is not None and one.known.filter_length >= _LONG_FILTER]
+    return known_where(question, lambda known: known.filter_length >= _LONG_FILTER)
 
 
 @metric(

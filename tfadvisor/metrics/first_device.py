@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.metrics.steady import needs_device
-from tfadvisor.timeline.hot_ops import HotOps
+from tfadvisor.timeline.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.in_program import InProgram
 
 
 @once
@@ -25,3 +28,15 @@ def known_ops(question: Question) -> HotOps:
     if not any(one.known is not None for one in found.ops):
         raise MetricAbsent("the trace carries no HLO of the step's program")
     return found
+
+
+def known_where(question: Question, wanted: Callable[[InProgram], bool]) -> list[HotOp]:
+    """Those of known_ops of which the HLO says what is wanted, the hottest first. Raises MetricAbsent."""
+    return [one for one in known_ops(question).ops if one.known is not None and wanted(one.known)]
+
+
+def count_per_step(question: Question, chosen: Sequence[HotOp]) -> float:
+    """How often these ops run in a counted step of the first device, a mean."""
+    host = next(host for host in question.run.hosts if host.devices)
+    steps = int((host.takes_part[0] & host.steps.steady()).sum())
+    return sum(one.count for one in chosen) / max(steps, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
+from tfadvisor.metrics.first_device import count_per_step
 from tfadvisor.metrics.once import once
 from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
@@ -183,9 +184,7 @@ _register(
 def layout_conversions_per_step(question: Question) -> float:
     """A mean over the counted steps of the first device."""
     found, _ = _of_kind(question, Kind.LAYOUT)
-    host = next(host for host in question.run.hosts if host.devices)
-    steps = int((host.takes_part[0] & host.steps.steady()).sum())
-    return sum(one.count for one in found) / max(steps, 1)
+    return count_per_step(question, found)
 
 
 _register(Kind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxima, by the ops' names and HLO")
@@ -202,8 +201,9 @@ def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
         return _by_kind(question)[Kind.ELEMENTWISE], hottest_ops(question)
     if host.hot_ops is None:
         raise MetricAbsent("no op begins in a counted step")
-    if _tensorflow_ops_on_cpu(question) is not None:
-        return [one for one in host.hot_ops.ops if op_type(one.name()) in _ELEMENTWISE_OPS], host.hot_ops
+    on_cpu = _tensorflow_ops_on_cpu(question)
+    if on_cpu is not None:
+        return [one for one in on_cpu.ops if op_type(one.name()) in _ELEMENTWISE_OPS], on_cpu
     if not any(one.known is not None for one in host.hot_ops.ops):
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
     known = [one for one in host.hot_ops.ops if one.known is not None and not one.known.products]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.first_device import known_ops
+from tfadvisor.metrics.first_device import count_per_step, known_ops, known_where
 from tfadvisor.metrics.kernels import Kind, hottest_ops, kind_of, of_step_time, place_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import share
@@ -12,7 +12,7 @@ from tfadvisor.units import Unit
 
 
 def _looped(question: Question) -> list[HotOp]:
-    return [one for one in known_ops(question).ops if one.known is not None and one.known.in_loop]
+    return known_where(question, lambda known: known.in_loop)
 
 
 def _scattering(ops: list[HotOp]) -> list[HotOp]:
@@ -26,10 +26,7 @@ def _scattering(ops: list[HotOp]) -> list[HotOp]:
 )
 def looped_updates_per_step(question: Question) -> float:
     """By the trace's HLO; a mean over the counted steps of the first device."""
-    found = _scattering(_looped(question))
-    host = next(host for host in question.run.hosts if host.devices)
-    steps = int((host.takes_part[0] & host.steps.steady()).sum())
-    return sum(one.count for one in found) / max(steps, 1)
+    return count_per_step(question, _scattering(_looped(question)))
 
 
 @metric(
@@ -104,7 +101,7 @@ def scatter_loop_place(question: Question) -> str:
 
 
 def _unrolled(question: Question) -> list[HotOp]:
-    return [one for one in known_ops(question).ops if one.known is not None and one.known.unrolled is not None]
+    return known_where(question, lambda known: known.unrolled is not None)
 
 
 @metric(
