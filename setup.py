@@ -1,9 +1,9 @@
-"""Compiles the rules into the wheel; everything else is in pyproject.toml."""
+"""Finds the packages and compiles the rules into the wheel; everything else is in pyproject.toml."""
 
 import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_namespace_packages, find_packages, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
@@ -17,9 +17,14 @@ class BuildWithCompiledRules(build_py):
         super().run()
         if not self.editable_mode:
             sys.path.insert(0, str(ROOT))
-            from tfadvisor.engine.compiled_rules import compile_rules  # noqa: PLC0415
+            from tfadvisor.engine.loading.compiled_rules import compile_rules  # noqa: PLC0415
 
             compile_rules(ROOT / "rules", Path(self.build_lib) / "tfadvisor" / "rules")
 
 
-setup(cmdclass={"build_py": BuildWithCompiledRules})
+RULES = [f"tfadvisor.rules.{name}" for name in find_namespace_packages(str(ROOT / "rules")) if name != "__pycache__"]
+
+setup(
+    packages=[*find_packages(str(ROOT), include=["tfadvisor", "tfadvisor.*"]), "tfadvisor.rules", *RULES],
+    cmdclass={"build_py": BuildWithCompiledRules},
+)

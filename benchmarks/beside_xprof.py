@@ -31,8 +31,8 @@ import yaml
 from xprof.convert import raw_to_tool_data
 
 import tfadvisor
+from tfadvisor.report.model import Report, Severity
 from tfadvisor.report.wording import saving_words
-from tfadvisor.report_model import Report, Severity
 from tfadvisor.version import VERSION
 
 ROOT = Path(__file__).parents[1]

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 import tfadvisor.metrics  # noqa: F401  (rules name metrics)
-from tfadvisor.engine.catalogue import built_in_rules
+from tfadvisor.engine.loading.catalogue import built_in_rules
 from tfadvisor.flags.catalogue import table_of
 from tfadvisor.flags.prescribe import fitted
 

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.engine.cases import load_cases, metrics_of, run_case
-from tfadvisor.engine.catalogue import checked
-from tfadvisor.engine.compiled_rules import is_rule
-from tfadvisor.engine.conditions import Compare, Condition, FactIs, Joined, Known
-from tfadvisor.engine.rule import Rule
-from tfadvisor.engine.yaml_marks import load
+from tfadvisor.engine.checking.cases import load_cases, metrics_of, run_case
+from tfadvisor.engine.judging.conditions import Compare, Condition, FactIs, Joined, Known
+from tfadvisor.engine.loading.catalogue import checked
+from tfadvisor.engine.loading.compiled_rules import is_rule
+from tfadvisor.engine.loading.rule import Rule
+from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.record import record, replace
 
 COMPARISONS = ("above", "at_least", "below", "at_most")

@@ -17,13 +17,13 @@ from beside_xprof import PARTS, plain, quiet
 from xprof.convert import raw_to_tool_data
 
 import tfadvisor
-from tfadvisor.report_model import MetricValue, Report
+from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.classes import COPIES, DeviceClass
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
-from tfadvisor.timeline.kernel_names import Precision, kernel_kind
 from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.timeline.names.kernels import Precision, kernel_kind
 from tfadvisor.units import Unit, in_words, percent
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file

@@ -25,7 +25,7 @@ from beside_xprof import escaped
 from real_trace_rows import FAULTS, Row, Who, both, rows_of, xprof_says
 
 import tfadvisor
-from tfadvisor.report_model import Report
+from tfadvisor.report.model import Report
 from tfadvisor.version import VERSION
 
 ROOT = Path(__file__).parents[1]

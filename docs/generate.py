@@ -14,10 +14,10 @@ from pathlib import Path
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.cli.main import parser
-from tfadvisor.engine.catalogue import load_catalogue
-from tfadvisor.engine.coverage import Covered, covered
-from tfadvisor.engine.rule_page import rule_page
-from tfadvisor.export.tables import SCHEMA_VERSION, TABLES
+from tfadvisor.engine.checking.coverage import Covered, covered
+from tfadvisor.engine.checking.rule_page import rule_page
+from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.export.parquet.tables import SCHEMA_VERSION, TABLES
 from tfadvisor.flags.advice import Variable, advice, variables
 from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics

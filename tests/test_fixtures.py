@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import tfadvisor
-from tfadvisor.engine.catalogue import load_catalogue
-from tfadvisor.engine.claims import classes_of
-from tfadvisor.report_model import Severity
+from tfadvisor.engine.judging.claims import classes_of
+from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.report.model import Severity
 
 FIXTURES = sorted(path.parent for path in (Path(__file__).parents[1] / "fixtures").glob("*/truth.yaml"))
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.catalogue import load_catalogue
-from tfadvisor.engine.compiled_rules import compile_rules, read_compiled
+from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.engine.loading.compiled_rules import compile_rules, read_compiled
 from tfadvisor.version import VERSION
 from tfadvisor.xplane.decode import is_compiled
 

@@ -10,21 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tfadvisor.advise import analyze
-    from tfadvisor.compare_runs import compare
+    from tfadvisor.api import analyze, compare
     from tfadvisor.comparison.result import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
-    from tfadvisor.report_model import Report
+    from tfadvisor.report.model import Report
     from tfadvisor.xplane.trace import Trace
     from tfadvisor.xplane.trace import open_trace as open
 
 _HOME = {
-    "analyze": ("tfadvisor.advise", "analyze"),
-    "compare": ("tfadvisor.compare_runs", "compare"),
+    "analyze": ("tfadvisor.api", "analyze"),
+    "compare": ("tfadvisor.api", "compare"),
     "Comparison": ("tfadvisor.comparison.result", "Comparison"),
     "open": ("tfadvisor.xplane.trace", "open_trace"),
     "Trace": ("tfadvisor.xplane.trace", "Trace"),
-    "Report": ("tfadvisor.report_model", "Report"),
+    "Report": ("tfadvisor.report.model", "Report"),
     "AdvisorError": ("tfadvisor.errors", "AdvisorError"),
     "TraceError": ("tfadvisor.errors", "TraceError"),
     "UsageError": ("tfadvisor.errors", "UsageError"),

@@ -48,3 +48,9 @@ class RuleError(AdvisorError):
         self.line = line
         self.field = field
         self.cause = cause
+
+
+class NothingToCompare(TraceError):
+    """A side holds no step: the trace can be read, but there is too little in it."""
+
+    exit_code = 4

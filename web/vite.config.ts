@@ -4,7 +4,7 @@ import { onePage } from "./one_page.js";
 export default defineConfig({
   plugins: [onePage()],
   build: {
-    outDir: "../tfadvisor/page",
+    outDir: "../tfadvisor/report/page",
     emptyOutDir: false,
     copyPublicDir: false,
     target: "es2022",

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfadvisor.gate.baseline import choose
-from tfadvisor.gate.config import Config, Identity, resolve
-from tfadvisor.gate.config_file import NO_FILE
-from tfadvisor.gate.read_config import Known, read
-from tfadvisor.gate.relative import check_relative
-from tfadvisor.gate.snapshot import Snapshot
-from tfadvisor.gate.snapshot_json import from_text
-from tfadvisor.gate.verdict import Check, Outcome
+from tfadvisor.gate.baseline.comparable_runs import choose
+from tfadvisor.gate.baseline.snapshot import Snapshot
+from tfadvisor.gate.baseline.snapshot_json import from_text
+from tfadvisor.gate.config.file import NO_FILE
+from tfadvisor.gate.config.read import Known, read
+from tfadvisor.gate.config.resolved import Config, Identity, resolve
+from tfadvisor.gate.judging.relative import check_relative
+from tfadvisor.gate.judging.result import Check, Outcome
 from tfadvisor.metrics.registry import registered_metrics
 from tfadvisor.record import replace
 

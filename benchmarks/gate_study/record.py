@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tfadvisor
-from tfadvisor.gate.snapshot import snapshot_of
-from tfadvisor.gate.snapshot_json import as_text
+from tfadvisor.gate.baseline.snapshot import snapshot_of
+from tfadvisor.gate.baseline.snapshot_json import as_text
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "runs.jsonl.gz"

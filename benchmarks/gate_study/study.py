@@ -35,8 +35,8 @@ from picture import curves
 
 from tfadvisor.comparison.compare_sides import compare_sides
 from tfadvisor.comparison.result import Cause
-from tfadvisor.gate.snapshot import Snapshot
-from tfadvisor.gate.verdict import Check, Outcome
+from tfadvisor.gate.baseline.snapshot import Snapshot
+from tfadvisor.gate.judging.result import Check, Outcome
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

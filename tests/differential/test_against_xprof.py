@@ -20,7 +20,7 @@ from support.xprof_answers import Table, needs_xprof, xprof_answer, xprof_overvi
 import tfadvisor
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.kernel_names import kernel_kind
+from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 
@@ -37,8 +37,10 @@ NOT_MEASURED = "No step time measured"
 
 def gpu_traces() -> list[object]:
     """Of the shared traces those that XProf's kernel statistics are about."""
-    others = {"reactant-cpu", "xprof-tpu-inference-2"}
-    return [one for one in shared_trace_files() if not (isinstance(one, Path) and others & set(one.parts))]
+    without = ("reactant-cpu", "xprof-tpu-inference-2", "cpu-b-", "t4-silent-")  # no kernel was recorded in these
+    return [
+        one for one in shared_trace_files() if not (isinstance(one, Path) and any(map(str(one).__contains__, without)))
+    ]
 
 
 def copy(builder: TraceBuilder, name: str, start: float, end: float) -> None:

@@ -14,10 +14,10 @@ from support.shared_traces import needs_shared_traces, shared_trace_files
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.classes import COPIES, DeviceClass
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 

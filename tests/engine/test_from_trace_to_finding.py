@@ -10,8 +10,8 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.engine.catalogue import load_catalogue
-from tfadvisor.report_model import Finding, Severity
+from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.report.model import Finding, Severity
 
 ROOT = Path(__file__).parents[2]
 DOT = hlo.dot_numbers([1], [0])

@@ -9,13 +9,13 @@ import pytest
 
 import tfadvisor
 import tfadvisor.metrics  # registers every metric
-from tfadvisor.engine.catalogue import built_in_rules, checked
-from tfadvisor.engine.fit_flags import fit_flags
-from tfadvisor.engine.run_rules import judge
-from tfadvisor.engine.yaml_marks import load
+from tfadvisor.engine.judging.fit_flags import fit_flags
+from tfadvisor.engine.judging.judge_rules import judge
+from tfadvisor.engine.loading.catalogue import built_in_rules, checked
+from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.flags.prescribe import fitted
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report_model import Finding, Fix
+from tfadvisor.report.model import Finding, Fix
 
 
 def facts(**known: str) -> Metrics:
@@ -117,7 +117,7 @@ def test_reports_without_flags_do_not_read_the_recording() -> None:
     import subprocess  # noqa: PLC0415
 
     code = (
-        "import tfadvisor.engine.run_rules, sys; "
+        "import tfadvisor.engine.judging.judge_rules, sys; "
         "sys.exit(any(one in sys.modules for one in ('tfadvisor.flags.recorded', 'tfadvisor.flags.catalogue')))"
     )
 

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import tfadvisor.metrics  # noqa: F401  (rules name metrics)
-from tfadvisor.engine.catalogue import built_in_rules
+from tfadvisor.engine.loading.catalogue import built_in_rules
 from tfadvisor.flags.prescribe import fitted
 from tfadvisor.flags.recorded import recording
 from tfadvisor.flags.values import fault_of_flag

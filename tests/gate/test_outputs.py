@@ -13,16 +13,16 @@ import xmlschema
 from support.made_runs import op, side
 
 from tfadvisor.comparison.compare_sides import compare_sides
-from tfadvisor.gate.outputs.as_json import as_json
+from tfadvisor.gate.judging.result import Check, Gated, Outcome, Verdict
 from tfadvisor.gate.outputs.codequality import as_codequality
 from tfadvisor.gate.outputs.github import workflow_commands
+from tfadvisor.gate.outputs.json_text import as_json
 from tfadvisor.gate.outputs.junit import as_junit
 from tfadvisor.gate.outputs.markdown import LARGEST, as_markdown
 from tfadvisor.gate.outputs.sarif import as_sarif
 from tfadvisor.gate.outputs.text import as_text, print_verdict
-from tfadvisor.gate.verdict import Check, Gated, Outcome, Verdict
 from tfadvisor.record import replace
-from tfadvisor.report_model import Fix
+from tfadvisor.report.model import Fix
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd " + "é" * 20

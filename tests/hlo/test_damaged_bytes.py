@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.argument_copies import CopiedArguments
-from tfadvisor.hlo.around_collectives import collectives_between_products, copies_of_gathered
-from tfadvisor.hlo.attention import unfused_attention
-from tfadvisor.hlo.collectives import collectives
-from tfadvisor.hlo.convolutions import convolution_size, filter_length
-from tfadvisor.hlo.cost import Costs
-from tfadvisor.hlo.dots import dot_size
-from tfadvisor.hlo.executions import executions
-from tfadvisor.hlo.flow import effect, inside
-from tfadvisor.hlo.instruction import Instruction
-from tfadvisor.hlo.module import Module
-from tfadvisor.hlo.parameters import parameter_summary
-from tfadvisor.hlo.products import multiplies_one_hot, products, products_of_one_operand
-from tfadvisor.hlo.replica_groups import replica_groups
-from tfadvisor.hlo.source_location import location_of
-from tfadvisor.hlo.unrolled import unrolled
-from tfadvisor.hlo.window import window_of
+from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.replica_groups import replica_groups
+from tfadvisor.hlo.format.window import window_of
+from tfadvisor.hlo.questions.argument_copies import CopiedArguments
+from tfadvisor.hlo.questions.around_collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.hlo.questions.attention import unfused_attention
+from tfadvisor.hlo.questions.collectives import collectives
+from tfadvisor.hlo.questions.convolutions import convolution_size, filter_length
+from tfadvisor.hlo.questions.cost import Costs
+from tfadvisor.hlo.questions.dots import dot_size
+from tfadvisor.hlo.questions.executions import executions
+from tfadvisor.hlo.questions.flow import effect, inside
+from tfadvisor.hlo.questions.parameters import parameter_summary
+from tfadvisor.hlo.questions.products import multiplies_one_hot, products, products_of_one_operand
+from tfadvisor.hlo.questions.source_location import location_of
+from tfadvisor.hlo.questions.unrolled import unrolled
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: (module.name, module.program_id, repr(module)),

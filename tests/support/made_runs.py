@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfadvisor.comparison.side import TIME_CLASSES, Found, OpRow, Side
-from tfadvisor.gate.config import Config
-from tfadvisor.gate.snapshot import Key, Snapshot
+from tfadvisor.gate.baseline.snapshot import Key, Snapshot
+from tfadvisor.gate.config.resolved import Config
 
 QUIET = Config(
     file="tfadvisor.toml",

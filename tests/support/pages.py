@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 from support.trace_builder import TraceBuilder
-from tfadvisor.advise import Options, draw_run
-from tfadvisor.page.model import PageData
+from tfadvisor.api import Options, draw_run
 from tfadvisor.record import replace
-from tfadvisor.report_model import OpInfo, StepInfo
+from tfadvisor.report.model import OpInfo, StepInfo
+from tfadvisor.report.page.model import PageData
 from tfadvisor.xplane.runs import choose_run
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.advise import Options, analyze_run
+from tfadvisor.api import Options, analyze_run
 from tfadvisor.metrics.registry import Metrics, Settings, measure
-from tfadvisor.report_model import Report
+from tfadvisor.report.model import Report
 from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.host_summary import summarize
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.run_timeline import RunTimeline, merge
+from tfadvisor.timeline.run.run_timeline import RunTimeline, merge
+from tfadvisor.timeline.summary.host import summarize
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.columns import HostTrace
 from tfadvisor.xplane.decode import decode_file

@@ -6,7 +6,7 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.capture import _dropped
-from tfadvisor.timeline.memory import blocks_on_memory
+from tfadvisor.timeline.host.memory import blocks_on_memory
 
 PS = 1_000_000
 

@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from tfadvisor.advise import Options, analyze_run, draw_run
+from tfadvisor.api import Options, analyze_run, draw_run
 from tfadvisor.cli.arguments import Parser
 from tfadvisor.cli.outputs import check_outside, note, write_output
 from tfadvisor.cli.progress import reading_progress
 from tfadvisor.cli.reading_options import add_path, add_reading_options, chosen_run
 from tfadvisor.errors import UsageError
-from tfadvisor.report_model import Report, Severity
+from tfadvisor.report.model import Report, Severity
 from tfadvisor.xplane.runs import Run
 
 _DESCRIPTION = """\
@@ -85,7 +85,7 @@ def exit_code(report: Report, fail_on: Severity | None) -> int:
 
 def _write_page(run: Run, options: Options, output: Path | None) -> Report:
     """Writes the page and returns the report in it."""
-    from tfadvisor.report.html import as_html  # noqa: PLC0415
+    from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
 
     with reading_progress(run) as progress:
         page = draw_run(run, options, progress)
@@ -96,15 +96,15 @@ def _write_page(run: Run, options: Options, output: Path | None) -> Report:
 def _write(report: Report, form: str, output: Path | None, *, details: bool) -> None:
     """Each form is imported only when it is asked for."""
     if form == "json":
-        from tfadvisor.report.as_json import as_json  # noqa: PLC0415
+        from tfadvisor.report.outputs.json_text import as_json  # noqa: PLC0415
 
         text = as_json(report)
     elif form == "markdown":
-        from tfadvisor.report.markdown import as_markdown  # noqa: PLC0415
+        from tfadvisor.report.outputs.markdown import as_markdown  # noqa: PLC0415
 
         text = as_markdown(report)
     else:
-        from tfadvisor.report.terminal import as_text, print_report  # noqa: PLC0415
+        from tfadvisor.report.outputs.terminal import as_text, print_report  # noqa: PLC0415
 
         if output is None:
             print_report(report, sys.stdout, details=details)

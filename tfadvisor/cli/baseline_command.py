@@ -13,7 +13,7 @@ from tfadvisor.cli.reading_options import add_identity_options, add_reading_opti
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from tfadvisor.gate.store import Kept
+    from tfadvisor.gate.baseline.store import Kept
 
 _DESCRIPTION = "Keep small snapshots of runs, never traces, for `tfadvisor gate` to compare with."
 _EXAMPLES = """\
@@ -66,7 +66,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
 def add_runs(arguments: argparse.Namespace) -> int:
     """Adds each path's run."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.store import add  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import add  # noqa: PLC0415
 
     written = gate_inputs.written_config(arguments)
     model = arguments.model or written.layer.model
@@ -85,7 +85,7 @@ def add_runs(arguments: argparse.Namespace) -> int:
 def list_runs(arguments: argparse.Namespace) -> int:
     """One line a run."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.store import read_store  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import read_store  # noqa: PLC0415
 
     written = gate_inputs.written_config(arguments)
     store = gate_inputs.store_of(arguments.store, written)
@@ -107,7 +107,7 @@ def list_runs(arguments: argparse.Namespace) -> int:
 def accept_run(arguments: argparse.Namespace) -> int:
     """Takes the path's run, or what the gate judged last, as the new level."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.store import accept, pending  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
 
     written = gate_inputs.written_config(arguments)
     store = gate_inputs.store_of(arguments.store, written)

@@ -55,8 +55,8 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def compare(arguments: argparse.Namespace) -> int:
     """Runs the command and returns its exit code."""
+    from tfadvisor.api import compare as compare_runs  # noqa: PLC0415
     from tfadvisor.cli.gate_inputs import read_side  # noqa: PLC0415
-    from tfadvisor.compare_runs import compare as compare_runs  # noqa: PLC0415
 
     if arguments.format == "html" and arguments.output is None and sys.stdout.isatty():
         raise UsageError("--format html is a page for a browser. Give a file to write it to: -o change.html")
@@ -73,11 +73,11 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def _write_page(arguments: argparse.Namespace) -> None:
     """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
-    from tfadvisor.advise import draw_run  # noqa: PLC0415
+    from tfadvisor.api import compare as compare_runs  # noqa: PLC0415
+    from tfadvisor.api import draw_run  # noqa: PLC0415
     from tfadvisor.cli.reading_options import chosen_run  # noqa: PLC0415
-    from tfadvisor.compare_runs import compare as compare_runs  # noqa: PLC0415
-    from tfadvisor.comparison.on_page import on_page  # noqa: PLC0415
-    from tfadvisor.report.html import as_html  # noqa: PLC0415
+    from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
+    from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
 
     sides = (arguments.new, arguments.new_run), (arguments.base, arguments.base_run)
     for path, _ in sides:
@@ -92,9 +92,9 @@ def _write_page(arguments: argparse.Namespace) -> None:
 
 
 def _write(comparison: Comparison, form: str, output: Path | None) -> None:
-    from tfadvisor.comparison.as_json import as_json  # noqa: PLC0415
-    from tfadvisor.comparison.markdown import as_markdown  # noqa: PLC0415
-    from tfadvisor.comparison.text import as_text, print_comparison  # noqa: PLC0415
+    from tfadvisor.comparison.outputs.json_text import as_json  # noqa: PLC0415
+    from tfadvisor.comparison.outputs.markdown import as_markdown  # noqa: PLC0415
+    from tfadvisor.comparison.outputs.text import as_text, print_comparison  # noqa: PLC0415
 
     if output is None and form == "text":
         print_comparison(comparison, sys.stdout)

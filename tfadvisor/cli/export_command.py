@@ -13,8 +13,8 @@ from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import one_line
 
 if TYPE_CHECKING:
-    from tfadvisor.advise import Options
-    from tfadvisor.report_model import Report
+    from tfadvisor.api import Options
+    from tfadvisor.report.model import Report
     from tfadvisor.xplane.runs import Run
 
 _DESCRIPTION = """\
@@ -86,9 +86,9 @@ def _new_name(run: Run, form: str) -> Path:
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
     from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.export.each_host import export_run  # noqa: PLC0415
-    from tfadvisor.export.perfetto import PerfettoSink  # noqa: PLC0415
-    from tfadvisor.export.place import export_file  # noqa: PLC0415
+    from tfadvisor.export.hosts import export_run  # noqa: PLC0415
+    from tfadvisor.export.perfetto.place import export_file  # noqa: PLC0415
+    from tfadvisor.export.perfetto.write import PerfettoSink  # noqa: PLC0415
     from tfadvisor.timeline.build import SELECTION  # noqa: PLC0415
 
     if output.is_dir():
@@ -99,14 +99,14 @@ def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
 
 def _to_parquet(run: Run, options: Options, output: Path) -> Report:
     try:
-        from tfadvisor.export.parquet import ParquetSink  # noqa: PLC0415
+        from tfadvisor.export.parquet.write import ParquetSink  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
             f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
         ) from error
     from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.export.each_host import export_run  # noqa: PLC0415
-    from tfadvisor.export.place import export_folder  # noqa: PLC0415
+    from tfadvisor.export.hosts import export_run  # noqa: PLC0415
+    from tfadvisor.export.perfetto.place import export_folder  # noqa: PLC0415
     from tfadvisor.xplane.columns import Selection  # noqa: PLC0415
 
     with export_folder(output) as folder, reading_progress(run) as progress:

@@ -15,10 +15,10 @@ from tfadvisor.cli.reading_options import add_identity_options, add_path, add_re
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from tfadvisor.gate.config import Config, Written
-    from tfadvisor.gate.snapshot import Snapshot
-    from tfadvisor.gate.verdict import Verdict
-    from tfadvisor.report_model import Report
+    from tfadvisor.gate.baseline.snapshot import Snapshot
+    from tfadvisor.gate.config.resolved import Config, Written
+    from tfadvisor.gate.judging.result import Verdict
+    from tfadvisor.report.model import Report
 
 _DESCRIPTION = """\
 Judge a run against budgets and against earlier runs.
@@ -89,7 +89,7 @@ def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
 def gate(arguments: argparse.Namespace) -> int:
     """Runs the command and returns its exit code."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.read_config import read  # noqa: PLC0415
+    from tfadvisor.gate.config.read import read  # noqa: PLC0415
 
     written = read(
         gate_inputs.config_file(arguments.config), gate_inputs.known_names(arguments.rules), arguments.preset
@@ -112,8 +112,8 @@ def _judged(arguments: argparse.Namespace, written: Written) -> tuple[Verdict, l
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.baseline import choose  # noqa: PLC0415
-    from tfadvisor.gate.judge import judge  # noqa: PLC0415
+    from tfadvisor.gate.baseline.comparable_runs import choose  # noqa: PLC0415
+    from tfadvisor.gate.judging.judge import judge  # noqa: PLC0415
 
     reports = [gate_inputs.report_of(arguments.path, arguments, arguments.run)]
     reports += [gate_inputs.report_of([path], arguments) for path in arguments.candidates]
@@ -143,7 +143,7 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
 
 
 def _config(written: Written, report: Report, candidate: Snapshot, on_inconclusive: str | None) -> Config:
-    from tfadvisor.gate.config import Identity, resolve  # noqa: PLC0415
+    from tfadvisor.gate.config.resolved import Identity, resolve  # noqa: PLC0415
     from tfadvisor.record import replace  # noqa: PLC0415
 
     devices = tuple(f"{device.kind} {device.model}".strip() for device in report.run.devices)
@@ -159,8 +159,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
-    from tfadvisor.gate.outputs.as_json import as_json  # noqa: PLC0415
     from tfadvisor.gate.outputs.codequality import as_codequality  # noqa: PLC0415
+    from tfadvisor.gate.outputs.json_text import as_json  # noqa: PLC0415
     from tfadvisor.gate.outputs.junit import as_junit  # noqa: PLC0415
     from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
     from tfadvisor.gate.outputs.sarif import as_sarif  # noqa: PLC0415
@@ -201,8 +201,8 @@ def _keep(
     verdict: Verdict, candidates: Sequence[Snapshot], store: Path, arguments: argparse.Namespace, written: Written
 ) -> None:
     from tfadvisor.cli.gate_inputs import keep_of  # noqa: PLC0415
-    from tfadvisor.gate.store import add, leave_pending  # noqa: PLC0415
-    from tfadvisor.gate.verdict import Outcome  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import add, leave_pending  # noqa: PLC0415
+    from tfadvisor.gate.judging.result import Outcome  # noqa: PLC0415
 
     passed = verdict.outcome in (Outcome.PASS, Outcome.WARN) and verdict.exit_code == 0
     if arguments.add and passed:

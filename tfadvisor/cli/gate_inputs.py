@@ -6,17 +6,16 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tfadvisor.advise import analyze_run
+from tfadvisor.api import analyze_run, as_snapshot
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
-from tfadvisor.compare_runs import NothingToCompare, as_snapshot
-from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.gate.config import DEFAULT_KEEP, Written
-from tfadvisor.gate.config_file import ConfigFile, find_config, read_config
-from tfadvisor.gate.read_config import Known, read
-from tfadvisor.gate.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
-from tfadvisor.gate.store import read_store
-from tfadvisor.report_model import Report
+from tfadvisor.errors import NothingToCompare, TraceError, UsageError
+from tfadvisor.gate.baseline.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
+from tfadvisor.gate.baseline.store import read_store
+from tfadvisor.gate.config.file import ConfigFile, find_config, read_config
+from tfadvisor.gate.config.read import Known, read
+from tfadvisor.gate.config.resolved import DEFAULT_KEEP, Written
+from tfadvisor.report.model import Report
 from tfadvisor.xplane.runs import find_runs
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
@@ -37,7 +36,7 @@ def read_side(path: Path, run: str | None, arguments: argparse.Namespace) -> Rep
 def known_names(rules: Sequence[Path] = ()) -> Known:
     """What a configuration may name."""
     import tfadvisor.metrics  # noqa: F401, PLC0415
-    from tfadvisor.engine.catalogue import load_catalogue  # noqa: PLC0415
+    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
     from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
 
     return Known(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tfadvisor.errors import UsageError
+from tfadvisor.files import replace_file
 from tfadvisor.report.printable import printable
-from tfadvisor.write_file import replace_file
 
 
 def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfadvisor.read_hosts import Progress, progress_over
 from tfadvisor.report.printable import printable
+from tfadvisor.timeline.run.read_hosts import Progress, progress_over
 from tfadvisor.xplane.runs import Run
 
 _LARGE = 64 << 20

@@ -12,7 +12,7 @@ from tfadvisor.cli.arguments import Parser, gigabytes_per_second, parameter_coun
 from tfadvisor.cli.outputs import note
 
 if TYPE_CHECKING:
-    from tfadvisor.advise import Options
+    from tfadvisor.api import Options
     from tfadvisor.xplane.runs import Run
 
 
@@ -68,7 +68,7 @@ def chosen_run(paths: Sequence[Path], arguments: argparse.Namespace, run: str | 
 
     arguments: of a command with reading options, all or some of them.
     """
-    from tfadvisor.advise import Options  # noqa: PLC0415
+    from tfadvisor.api import Options  # noqa: PLC0415
     from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
 
     options = Options(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be checked)
 from tfadvisor.cli.arguments import Parser
-from tfadvisor.engine.catalogue import load_catalogue
+from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import printable
 
@@ -80,7 +80,7 @@ def show_rule(arguments: argparse.Namespace) -> int:
 
 def write_pages(arguments: argparse.Namespace) -> int:
     """`<id>.md` for every rule and `index.md`; their number on the terminal."""
-    from tfadvisor.engine.rule_page import index_page, whole_page  # noqa: PLC0415  (only this command writes pages)
+    from tfadvisor.engine.checking.rule_page import index_page, whole_page  # noqa: PLC0415  (only this command writes pages)
 
     catalogue = load_catalogue(arguments.rules)
     pages = {f"{rule.id}.md": whole_page(rule) for rule in catalogue.rules}
@@ -99,7 +99,7 @@ def write_pages(arguments: argparse.Namespace) -> int:
 
 def check_rules(arguments: argparse.Namespace) -> int:
     """Failures one a line, then the counts."""
-    from tfadvisor.engine.cases import check_folder  # noqa: PLC0415  (reads YAML, which listing rules does not need)
+    from tfadvisor.engine.checking.cases import check_folder  # noqa: PLC0415  (reads YAML, which listing rules does not need)
 
     if not arguments.folder.is_dir():
         raise UsageError(f"{arguments.folder}: no such folder.")

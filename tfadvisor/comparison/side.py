@@ -7,7 +7,7 @@ from math import sqrt
 
 from tfadvisor.comparison.op_names import without_program_number
 from tfadvisor.record import record
-from tfadvisor.report_model import Finding, OpInfo, Report, StepInfo
+from tfadvisor.report.model import Finding, OpInfo, Report, StepInfo
 
 TIME_CLASSES = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
 CLASS_OF_KIND = {"compute": "compute", "collective": "collective", "infeed": "input"}

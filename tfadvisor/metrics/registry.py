@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from tfadvisor.record import record
-from tfadvisor.timeline.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.units import Unit
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tfadvisor.metrics.once import once
 from tfadvisor.metrics.registry import MetricAbsent, Question
-from tfadvisor.timeline.classes import DeviceClass
-from tfadvisor.timeline.device_summary import DeviceSummary
-from tfadvisor.timeline.host_summary import HostSummary
+from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.model import StepSource, TimeClass
-from tfadvisor.timeline.run_timeline import RunTimeline
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.summary.device import DeviceSummary
+from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
 
 

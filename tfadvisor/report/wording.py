@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfadvisor.report.model import Evidence, Finding, Location, Report, Saving
 from tfadvisor.report.printable import one_line
-from tfadvisor.report_model import Evidence, Finding, Location, Report, Saving
 from tfadvisor.units import Unit, duration, in_words, percent
 
 VERDICT_NAMES = {

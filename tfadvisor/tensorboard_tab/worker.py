@@ -13,15 +13,15 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tfadvisor.advise import Options, draw_run
+from tfadvisor.api import Options, draw_run
 from tfadvisor.errors import AdvisorError, TraceError
-from tfadvisor.gate.snapshot import snapshot_of
-from tfadvisor.gate.snapshot_json import as_text
-from tfadvisor.page.encode import encode, encode_comparison
-from tfadvisor.read_hosts import progress_over
-from tfadvisor.report.as_json import as_json
-from tfadvisor.report_model import Report
+from tfadvisor.gate.baseline.snapshot import snapshot_of
+from tfadvisor.gate.baseline.snapshot_json import as_text
+from tfadvisor.report.model import Report
+from tfadvisor.report.outputs.json_text import as_json
+from tfadvisor.report.page.encode import encode, encode_comparison
 from tfadvisor.tensorboard_tab.cache import COMPARISON, PAGE, REPORT, SNAPSHOT
+from tfadvisor.timeline.run.read_hosts import progress_over
 from tfadvisor.xplane.runs import Run
 
 _SAY_EVERY_S = 0.1
@@ -66,8 +66,8 @@ def _analyse(task: dict[str, Any]) -> None:
 
 
 def _compare(task: dict[str, Any]) -> None:
-    from tfadvisor.compare_runs import compare  # noqa: PLC0415
-    from tfadvisor.comparison.on_page import on_page  # noqa: PLC0415
+    from tfadvisor.api import compare  # noqa: PLC0415
+    from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
 
     base, new = (Path(path) for path in task["snapshots"])
     if not (base.exists() and new.exists()):

@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.hlo.find_modules import find_modules
-from tfadvisor.timeline.accelerators import accelerators
-from tfadvisor.timeline.breakdown import break_down, taking_part
-from tfadvisor.timeline.calls import dispatches
+from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.timeline.capture import capture_of
-from tfadvisor.timeline.compiles import compiled_in_steps
-from tfadvisor.timeline.cpu_devices import cpu_devices, pipeline_work
-from tfadvisor.timeline.driver import host_activity, host_classes_of_time
-from tfadvisor.timeline.frames import loop_frames
-from tfadvisor.timeline.handing import handing_time
-from tfadvisor.timeline.host_calls import allocating_time, host_calls
+from tfadvisor.timeline.devices.accelerators import accelerators
+from tfadvisor.timeline.devices.cpu import cpu_devices, pipeline_work
+from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
+from tfadvisor.timeline.host.compiles import compiled_in_steps
+from tfadvisor.timeline.host.costly_calls import allocating_time, host_calls
+from tfadvisor.timeline.host.device_puts import handing_time
+from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
+from tfadvisor.timeline.host.host_ops import host_ops
+from tfadvisor.timeline.host.input_pipeline import input_pipeline
+from tfadvisor.timeline.host.loop_frames import loop_frames
+from tfadvisor.timeline.host.memory import device_memory, device_memory_calls
+from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
+from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.input_pipeline import input_pipeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.memory import device_memory, device_memory_calls
-from tfadvisor.timeline.placement import host_ops
-from tfadvisor.timeline.shared_cores import SharedCores, shared_cores
-from tfadvisor.timeline.steps import chosen_steps, find_steps, placed_on_device, sorted_out
-from tfadvisor.timeline.threads import Threads, host_threads
-from tfadvisor.timeline.tpu_clock import on_chip_clock
+from tfadvisor.timeline.steps.breakdown import break_down, taking_part
+from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
 from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.step_picture import StepPicture
+    from tfadvisor.timeline.picture.step_picture import StepPicture
 
 _NOT_SCHEDULING = NameFilter(
     ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True
@@ -96,7 +96,7 @@ def build_host(
     calls = dispatches(threads, threads.threads[steps.thread]) if steps.thread >= 0 else np.empty(0, np.int64)
     pictures: tuple[StepPicture, ...] = ()
     if pictured_events is not None:
-        from tfadvisor.timeline.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
+        from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
 
         pictures = step_pictures(threads, pipeline, active, activity, steps, pictured_events)
     return HostTimeline(

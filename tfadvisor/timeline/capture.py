@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from tfadvisor.record import record
-from tfadvisor.timeline.classes import HostClass
-from tfadvisor.timeline.threads import Threads
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
 
 _DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)

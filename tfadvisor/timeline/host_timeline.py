@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.hlo.find_modules import Modules
+from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
-from tfadvisor.timeline.compiles import Compiled
-from tfadvisor.timeline.frames import FrameShare
-from tfadvisor.timeline.host_calls import HostCalls
-from tfadvisor.timeline.input_pipeline import InputPipeline
+from tfadvisor.timeline.host.compiles import Compiled
+from tfadvisor.timeline.host.costly_calls import HostCalls
+from tfadvisor.timeline.host.host_ops import HostOps
+from tfadvisor.timeline.host.input_pipeline import InputPipeline
+from tfadvisor.timeline.host.loop_frames import FrameShare
+from tfadvisor.timeline.host.memory import DeviceMemory
+from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals
-from tfadvisor.timeline.memory import DeviceMemory
 from tfadvisor.timeline.model import Device, HostActivity, Steps
-from tfadvisor.timeline.placement import HostOps
-from tfadvisor.timeline.shared_cores import SharedCores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.step_picture import StepPicture
+    from tfadvisor.timeline.picture.step_picture import StepPicture
 
 
 @record

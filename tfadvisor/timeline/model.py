@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.lean_numpy import is_in
+from tfadvisor.arrays import is_in
 from tfadvisor.record import record
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 

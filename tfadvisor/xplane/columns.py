@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from tfadvisor.lean_numpy import distinct
+from tfadvisor.arrays import distinct
 from tfadvisor.record import record
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.lean_numpy import is_in
+from tfadvisor.arrays import is_in
 from tfadvisor.record import record
 from tfadvisor.xplane.columns import HostTrace, Kind, Selection
 from tfadvisor.xplane.decode import decode_file

@@ -9,8 +9,8 @@ from pathlib import Path
 from answers import Answer, Diagnosis, UnmappedError
 
 import tfadvisor
-from tfadvisor.engine.catalogue import built_in_rules
-from tfadvisor.report_model import Finding, Report, Severity
+from tfadvisor.engine.loading.catalogue import built_in_rules
+from tfadvisor.report.model import Finding, Report, Severity
 from tfadvisor.version import VERSION
 
 NAME = "tfadvisor"

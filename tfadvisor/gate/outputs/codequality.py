@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from tfadvisor.gate.judging.result import Outcome, Verdict
 from tfadvisor.gate.outputs.sarif import fingerprint
 from tfadvisor.gate.outputs.wording import location
-from tfadvisor.gate.verdict import Outcome, Verdict
 from tfadvisor.report.printable import one_line
 
 _SEVERITIES = {

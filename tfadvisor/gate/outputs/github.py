@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfadvisor.gate.judging.result import Check, Outcome, Verdict
 from tfadvisor.gate.outputs.wording import blocks, location, why
-from tfadvisor.gate.verdict import Check, Outcome, Verdict
 from tfadvisor.report.printable import one_line
 
 _MOST = 10

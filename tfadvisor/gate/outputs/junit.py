@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from tfadvisor.comparison.text import as_text as comparison_text
+from tfadvisor.comparison.outputs.text import as_text as comparison_text
+from tfadvisor.gate.judging.result import Check, Outcome, Verdict
 from tfadvisor.gate.outputs.wording import blocks
-from tfadvisor.gate.verdict import Check, Outcome, Verdict
 from tfadvisor.report.printable import printable
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfadvisor.comparison.markdown import causes_table
+from tfadvisor.comparison.outputs.markdown import causes_table
 from tfadvisor.comparison.wording import verdict_words
+from tfadvisor.gate.judging.result import Check, Outcome, Verdict
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
-from tfadvisor.gate.verdict import Check, Outcome, Verdict
 from tfadvisor.report.printable import in_markdown
 from tfadvisor.units import Unit, in_words
 

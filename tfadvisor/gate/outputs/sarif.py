@@ -7,9 +7,9 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from tfadvisor.gate.judging.result import Check, Outcome, Verdict
 from tfadvisor.gate.outputs.wording import location, why
-from tfadvisor.gate.verdict import Check, Outcome, Verdict
-from tfadvisor.report.markdown import fix_lines
+from tfadvisor.report.outputs.markdown import fix_lines
 from tfadvisor.report.printable import one_line, printable
 from tfadvisor.version import VERSION
 

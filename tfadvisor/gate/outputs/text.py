@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from tfadvisor.comparison.page import (
+from tfadvisor.comparison.outputs.terminal_lines import (
     BLACK_ON_GREEN,
     BLACK_ON_YELLOW,
     BOLD,
@@ -15,10 +15,10 @@ from tfadvisor.comparison.page import (
     YELLOW,
     Page,
 )
-from tfadvisor.comparison.text import causes
+from tfadvisor.comparison.outputs.text import causes
 from tfadvisor.comparison.wording import verdict_words
+from tfadvisor.gate.judging.result import Outcome, Verdict
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
-from tfadvisor.gate.verdict import Outcome, Verdict
 from tfadvisor.report.printable import one_line
 
 _COLUMN = 17

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfadvisor.comparison.wording import verdict_words
-from tfadvisor.gate.verdict import Check, Outcome, Verdict
-from tfadvisor.gate.words import change_words
+from tfadvisor.gate.judging.result import Check, Outcome, Verdict
+from tfadvisor.gate.judging.words import change_words
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit
 

@@ -1,4 +1,4 @@
-/** The data inside the page, as tfadvisor/page/encode.py writes it. Times in ms unless a name says ns. */
+/** The data inside the page, as tfadvisor/report/page/encode.py writes it. Times in ms unless a name says ns. */
 
 export const FORMAT = 1;
 

@@ -1,0 +1,70 @@
+"""A rule's page: why, when, what to do, and the cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tfadvisor.metrics  # noqa: F401
+from tfadvisor.cli.main import guarded_main
+from tfadvisor.engine.checking.cases import Case
+from tfadvisor.engine.checking.rule_page import case_table, cases_of, index_page, rule_page, whole_page
+from tfadvisor.engine.loading.catalogue import load_catalogue
+
+RULES = {rule.id: rule for rule in load_catalogue().rules}
+
+
+def test_the_page_says_why_when_and_what() -> None:
+    page = rule_page(RULES["uneven-devices"])
+
+    assert page.startswith("### uneven-devices\n\n**The devices of a host do not share the work evenly.**")
+    assert (
+        "- any of\n  - all of\n    - `late_device_fraction` is known\n    - `late_device_fraction` at least 0.1\n"
+        in page
+    )
+    assert "```python\nsharding = jax.sharding" in page
+    assert "Source: [TFG-2.5](https://" in page
+
+
+def test_facts_and_negations_in_words() -> None:
+    page = rule_page(RULES["exposed-collectives"])
+
+    assert "  - not\n    - `device_kind` is gpu\n" in page
+    assert "- `framework` is jax or unknown" in page
+
+
+def test_the_whole_page_holds_the_cases() -> None:
+    page = whole_page(RULES["few-steps"])
+
+    assert page.startswith("# few-steps\n")
+    assert "| two | steps_counted 2, framework tensorflow | fired, info |" in page
+    assert "| no steps at all | framework tensorflow | not-applicable |" in page
+
+
+def test_a_bar_in_a_name_stays_in_its_cell() -> None:
+    assert "a \\| b" in case_table([Case("a | b", 1, {}, {}, "quiet", None)])
+    assert "| nothing | quiet |" in case_table([Case("x", 1, {}, {}, "quiet", None)])
+
+
+def test_every_built_in_rule_has_cases_at_hand() -> None:
+    assert all(cases_of(rule) for rule in RULES.values())
+
+
+def test_the_index_links_every_page() -> None:
+    index = index_page(list(RULES.values()))
+
+    assert all(f"- [{name}]({name}.md): {rule.title}" in index for name, rule in RULES.items())
+
+
+def test_the_command_writes_them(tmp_path: Path, capsys) -> None:
+    assert guarded_main(["rules", "docs", "--out", str(tmp_path / "deep" / "pages")]) == 0
+
+    written = {path.name for path in (tmp_path / "deep" / "pages").iterdir()}
+    assert written == {f"{name}.md" for name in RULES} | {"index.md"}
+    assert f"{len(RULES)} pages and index.md" in capsys.readouterr().out
+
+
+def test_a_place_that_cannot_be_written_is_a_usage_error(tmp_path: Path, capsys) -> None:
+    (tmp_path / "taken").write_text("a file")
+
+    assert guarded_main(["rules", "docs", "--out", str(tmp_path / "taken")]) == 2
+    assert "--out" in capsys.readouterr().err

@@ -1,0 +1,157 @@
+"""Rule files: read safely, checked field by field, errors with file, line and field; all built-in rules with their cases."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tfadvisor.metrics  # noqa: F401
+from tfadvisor.engine.checking.cases import check_folder
+from tfadvisor.engine.loading.catalogue import checked, load_catalogue
+from tfadvisor.engine.loading.yaml_marks import load
+from tfadvisor.errors import RuleError, UsageError
+
+RULES = Path(__file__).parents[3] / "rules"
+GOOD = (RULES / "input" / "input-not-prefetched.yaml").read_text()
+
+
+def test_every_built_in_rule_is_right_and_does_what_its_cases_say() -> None:
+    outcome = check_folder(RULES)
+
+    assert outcome.failures == ()
+    assert outcome.rules >= 15
+    assert outcome.cases >= 4 * outcome.rules
+
+
+def test_the_catalogue_is_the_folder() -> None:
+    files = [path for path in RULES.glob("*/*.yaml") if not path.name.endswith(".cases.yaml")]
+
+    catalogue = load_catalogue()
+
+    assert {rule.id for rule in catalogue.rules} == {path.stem for path in files}
+    assert catalogue.broken == ()
+
+
+@pytest.mark.parametrize("rule", load_catalogue().rules, ids=lambda rule: rule.id)
+def test_every_rule_names_its_source_and_an_edit(rule) -> None:
+    assert rule.source
+    assert all(one.url.startswith("https://") for one in rule.source)
+    for fix in rule.fixes:
+        assert fix.snippet.strip()
+        assert fix.valid_for
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "cause"),
+    [
+        ("id: input-not-prefetched", "id: Input Not", "id", "no rule id"),
+        ("category: input", "category: speed", "category", "not one of"),
+        ("at_least: 0.05", "at_least: lots", "when.all.0.at_least", "must be a number"),
+        ("metric: input_bound_fraction, at", "metric: input_fraction, at", "when", "no metric or fact"),
+        ("  low: 0.5", "  low: 2", "saving.low", "between 0"),
+        ("summary: >", "sumary: >", "sumary", "no field"),
+        ("evidence: [input_bound_fraction,", "evidence: [nonsense,", "evidence.0", "no metric or fact"),
+        ("  - kind: code", "  - kind: magic", "fixes.0.kind", "not one of"),
+        ("{input_bound_fraction} of step", "{input_bond_fraction} of step", "summary", "no metric or fact"),
+    ],
+)
+def test_an_error_points_at_line_and_field(old: str, new: str, field: str, cause: str) -> None:
+    text = GOOD.replace(old, new, 1)
+    assert text != GOOD
+
+    with pytest.raises(RuleError) as caught:
+        checked(load(text, "some.yaml"))
+
+    assert caught.value.field == field
+    assert cause in caught.value.cause
+    first = field.split(".", maxsplit=1)[0]
+    expected = next(i for i, line in enumerate(text.splitlines(), 1) if line.startswith(first))
+    assert expected <= caught.value.line <= expected + 6
+    assert str(caught.value).startswith(f"some.yaml:{caught.value.line}: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x [1]\nb: *x",
+        "a: 1\na: 2",
+        "!!python/object/apply:os.system ['true']",
+        "a: !!python/name:os.system",
+        "a: [1, 2",
+        "\ta: 1",
+        "x: " + "1" * (1 << 20),
+        "[" * 100_000,
+    ],
+    ids=["alias", "twice", "object", "name", "open", "tab", "huge", "deep"],
+)
+def test_dangerous_and_broken_yaml_is_refused(text: str) -> None:
+    with pytest.raises(RuleError):
+        load(text, "x.yaml")
+
+
+def test_nested_aliases_do_not_explode() -> None:
+    """The billion laughs: refused at the first alias."""
+    laughs = "a: &a [x, x]\n" + "".join(
+        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20)
+    )
+
+    with pytest.raises(RuleError):
+        load(laughs, "x.yaml")
+
+
+def test_a_broken_file_does_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("id: broken\ncategory: nonsense\n")
+    (tmp_path / "mine.yaml").write_text(GOOD.replace("id: input-not-prefetched", "id: my-rule"))
+
+    catalogue = load_catalogue([tmp_path])
+
+    assert "my-rule" in {rule.id for rule in catalogue.rules}
+    assert len(catalogue.rules) == len(load_catalogue().rules) + 1
+    (error,) = catalogue.broken
+    assert error.file.endswith("broken.yaml")
+
+
+def test_an_id_is_taken_once(tmp_path: Path) -> None:
+    (tmp_path / "again.yaml").write_text(GOOD)
+
+    (error,) = load_catalogue([tmp_path]).broken
+
+    assert "already taken" in error.cause
+
+
+def test_rules_can_be_left_out() -> None:
+    assert "few-steps" not in {rule.id for rule in load_catalogue(disabled=["few-steps"]).rules}
+    with pytest.raises(UsageError, match="no rule has this id"):
+        load_catalogue(disabled=["nonsense"])
+
+
+def test_a_missing_rule_folder_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        load_catalogue([tmp_path / "nowhere"])
+
+
+def test_cases_that_fail_are_told(tmp_path: Path) -> None:
+    (tmp_path / "my-rule.yaml").write_text(GOOD.replace("id: input-not-prefetched", "id: my-rule"))
+    (tmp_path / "my-rule.cases.yaml").write_text(
+        "- name: should fire\n  metrics: {input_bound_fraction: 0.01, input_overlap_fraction: 0.01}\n"
+        "  facts: {input_root: none}\n  expect: fired\n"
+    )
+
+    outcome = check_folder(tmp_path)
+
+    assert any("expected fired, got quiet" in failure for failure in outcome.failures)
+    assert any("stays quiet" in failure for failure in outcome.failures)
+
+
+def test_the_rule_in_the_guide_passes_its_own_cases(tmp_path: Path) -> None:
+    guide = (RULES / "README.md").read_text()
+    cases, rule = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    (tmp_path / "slow-steps-vary.cases.yaml").write_text(cases)
+    (tmp_path / "slow-steps-vary.yaml").write_text(rule)
+
+    outcome = check_folder(tmp_path)
+
+    assert outcome.failures == ()
+    assert (outcome.rules, outcome.cases) == (1, 4)

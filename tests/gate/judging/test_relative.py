@@ -1,0 +1,313 @@
+"""Verdicts against a baseline, on made-up runs of which everything is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from support.made_runs import QUIET, UNITS, op, side, snapshot
+
+from tfadvisor.gate.baseline.comparable_runs import choose
+from tfadvisor.gate.baseline.snapshot import Snapshot
+from tfadvisor.gate.config.resolved import Config, Relative
+from tfadvisor.gate.judging.relative import check_relative
+from tfadvisor.gate.judging.result import Check, Outcome
+from tfadvisor.record import replace
+
+NOISE = (0.0, 1.0, -1.0, 0.5, -0.5, 0.8, -0.8, 0.3, -0.3, 0.0)
+
+
+def limits(**asked: object) -> Config:
+    """A configuration with these limits: a share, or a mapping of settings."""
+    relative = []
+    for metric, one in asked.items():
+        settings = {"limit": None, "change": None, "worse": None, "floor": None, "level": "error", "line": 0}
+        settings |= one if isinstance(one, dict) else {"limit": one}
+        relative.append(Relative(metric, **settings))
+    return replace(QUIET, relative=tuple(relative))
+
+
+def ten_runs(spread: float = 1.0, **known: object) -> list[Snapshot]:
+    """Runs around 100 ms a step."""
+    return [snapshot(100.0 + spread * away, **known) for away in NOISE]
+
+
+def judge(config: Config, base: Sequence[Snapshot], *new: Snapshot) -> Check:
+    (check,) = check_relative(config, (), new, choose(base, new, config.keep))
+    return check
+
+
+def test_over_the_limit_and_beyond_noise_fails() -> None:
+    """±1 ms between runs, 120 ms now, 5 % allowed."""
+    check = judge(limits(step_time_ms=0.05), ten_runs(), snapshot(120.0))
+
+    assert check.outcome is Outcome.FAIL
+    assert "rose by 20 % (100 ms → 120 ms); the limit is 5.0 %" in check.message
+    assert check.limit == pytest.approx(105.0)
+    assert (check.base, check.value, check.runs) == (100.0, 120.0, 10)
+    assert check.p is not None and check.p < 0.01
+
+
+def test_within_the_limit_passes() -> None:
+    assert judge(limits(step_time_ms=0.05), ten_runs(), snapshot(103.0)).outcome is Outcome.PASS
+
+
+def test_significant_but_within_the_limit_passes_and_says_so() -> None:
+    check = judge(limits(step_time_ms=0.20), ten_runs(), snapshot(115.0))
+
+    assert check.outcome is Outcome.PASS
+    assert "more than noise, but within the limit" in check.message
+
+
+def test_a_faster_step_passes() -> None:
+    assert judge(limits(step_time_ms=0.05), ten_runs(), snapshot(50.0)).outcome is Outcome.PASS
+
+
+def test_a_limit_finer_than_the_noise_cannot_be_told() -> None:
+    """±8 ms between runs: t(0.01; 4) = 3.75 times 1.05 times 5.9 % is more than 5 %."""
+    check = judge(limits(step_time_ms=0.05), ten_runs(8.0), snapshot(103.0))
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert check.detectable is not None and check.detectable > 15
+    assert "Runs differ so much" in check.message
+
+
+def test_over_the_limit_but_within_the_noise_cannot_be_told() -> None:
+    assert judge(limits(step_time_ms=0.05), ten_runs(8.0), snapshot(112.0)).outcome is Outcome.CANNOT_TELL
+
+
+def test_far_beyond_even_a_wide_noise_fails() -> None:
+    assert judge(limits(step_time_ms=0.05), ten_runs(8.0), snapshot(200.0)).outcome is Outcome.FAIL
+
+
+def test_an_improvement_beyond_doubt_passes_however_wide_the_noise() -> None:
+    assert judge(limits(step_time_ms=0.05), ten_runs(8.0), snapshot(60.0)).outcome is Outcome.PASS
+
+
+def test_one_baseline_run_tells_gross_changes_only() -> None:
+    """10 % between runs are assumed: 2.33 · 10 % · √2 = 33 %."""
+    one = [snapshot(100.0)]
+
+    assert judge(limits(step_time_ms=0.05), one, snapshot(200.0)).outcome is Outcome.FAIL
+    check = judge(limits(step_time_ms=0.05), one, snapshot(120.0))
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert "With 1 baseline run it is not known how much runs differ" in check.message
+    assert check.detectable == pytest.approx(39.0, abs=0.5)
+
+
+def test_counts_need_one_run_only() -> None:
+    base = [snapshot(metrics={"kernels_per_step": 25.0})]
+
+    same = judge(limits(kernels_per_step=0.02), base, snapshot(metrics={"kernels_per_step": 25.0}))
+    more = judge(limits(kernels_per_step=0.02), base, snapshot(metrics={"kernels_per_step": 26.0}))
+    fewer = judge(limits(kernels_per_step=0.02), base, snapshot(metrics={"kernels_per_step": 13.0}))
+
+    assert (same.outcome, more.outcome, fewer.outcome) == (Outcome.PASS, Outcome.FAIL, Outcome.PASS)
+    assert same.detectable is not None and same.detectable < 0.005 * 25
+
+
+def test_any_retrace_is_one_too_many() -> None:
+    base = [snapshot(metrics={"retraces_in_steady_state": 0.0}) for _ in range(6)]
+    config = limits(retraces_in_steady_state={"change": 0.0})
+
+    assert judge(config, base, snapshot(metrics={"retraces_in_steady_state": 0.0})).outcome is Outcome.PASS
+    check = judge(config, base, snapshot(metrics={"retraces_in_steady_state": 1.0}))
+    assert check.outcome is Outcome.FAIL
+    assert "rose by 1 (0 → 1)" in check.message
+
+
+def test_less_is_worse_for_some_metrics() -> None:
+    base = [snapshot(metrics={"fp16_kernel_share": 0.9}) for _ in range(6)]
+    config = limits(fp16_kernel_share={"change": 0.02})
+
+    assert judge(config, base, snapshot(metrics={"fp16_kernel_share": 0.95})).outcome is Outcome.PASS
+    check = judge(config, base, snapshot(metrics={"fp16_kernel_share": 0.5}))
+    assert check.outcome is Outcome.FAIL
+    assert check.limit == pytest.approx(0.88)
+    assert "fell by 40 points" in check.message
+
+
+def test_a_rate_that_falls_is_judged_by_factor() -> None:
+    base = [snapshot(metrics={"allreduce_bus_gb_s": 400.0 + away}) for away in NOISE]
+    config = limits(allreduce_bus_gb_s=0.10)
+
+    assert judge(config, base, snapshot(metrics={"allreduce_bus_gb_s": 300.0})).outcome is Outcome.FAIL
+    assert judge(config, base, snapshot(metrics={"allreduce_bus_gb_s": 500.0})).outcome is Outcome.PASS
+
+
+def test_both_ways_can_be_worse() -> None:
+    config = limits(step_time_ms={"limit": 0.05, "worse": "both"})
+
+    assert judge(config, ten_runs(), snapshot(80.0)).outcome is Outcome.FAIL
+    assert judge(config, ten_runs(), snapshot(120.0)).outcome is Outcome.FAIL
+    assert judge(config, ten_runs(), snapshot(101.0)).outcome is Outcome.PASS
+
+
+def test_a_change_in_the_metrics_own_unit() -> None:
+    config = limits(step_time_ms={"change": 30.0})
+
+    assert judge(config, ten_runs(), snapshot(120.0)).outcome is Outcome.PASS
+    assert judge(config, ten_runs(), snapshot(140.0)).outcome is Outcome.FAIL
+
+
+def test_the_error_of_the_measurement_counts() -> None:
+    """The median of 120 ms is known to ± 30 ms only: nothing can be told."""
+    config = limits(step_time_ms=0.05)
+
+    assert judge(config, ten_runs(), snapshot(120.0, error=30.0)).outcome is Outcome.CANNOT_TELL
+
+
+def test_fewer_than_three_steps_cannot_be_told() -> None:
+    check = judge(limits(step_time_ms=0.05), ten_runs(), snapshot(200.0, error=None))
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert "fewer than three steps" in check.message
+
+
+def test_a_level_of_warn_never_fails() -> None:
+    check = judge(limits(step_time_ms={"limit": 0.05, "level": "warn"}), ten_runs(), snapshot(150.0))
+
+    assert check.outcome is Outcome.WARN
+
+
+def test_an_accepted_change_moves_the_centre_and_keeps_the_spread() -> None:
+    base = [*ten_runs(), snapshot(150.0, level=1)]
+
+    assert judge(limits(step_time_ms=0.10), base, snapshot(151.0)).outcome is Outcome.PASS
+    check = judge(limits(step_time_ms=0.10), base, snapshot(190.0))
+    assert check.outcome is Outcome.FAIL
+    assert check.base == 150.0
+
+
+def test_without_a_baseline_nothing_relative_is_judged() -> None:
+    assert judge(limits(step_time_ms=0.05), [], snapshot(1e9)).outcome is Outcome.NOT_APPLICABLE
+
+
+def test_what_is_not_comparable_cannot_be_told() -> None:
+    check = judge(limits(step_time_ms=0.05), ten_runs(), snapshot(100.0, devices="8 gpu NVIDIA H100"))
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert "not comparable: devices: 1 gpu NVIDIA H100 in the baseline, 8 gpu NVIDIA H100 now" in check.message
+
+
+def test_a_metric_that_only_the_baseline_has_cannot_be_told() -> None:
+    base = [snapshot(metrics={"h2d_bytes_per_step": 64.0})]
+
+    assert judge(limits(h2d_bytes_per_step=0.02), base, snapshot()).outcome is Outcome.CANNOT_TELL
+    assert judge(limits(h2d_bytes_per_step=0.02), [snapshot()], base[0]).outcome is Outcome.NOT_APPLICABLE
+    assert judge(limits(h2d_bytes_per_step=0.02), [snapshot()], snapshot()).outcome is Outcome.NOT_APPLICABLE
+
+
+def test_several_candidates_see_what_one_cannot() -> None:
+    """±8 ms between runs; five runs 20 ms up: every one above every base run, p = 1 / 3003."""
+    new = [snapshot(120.0 + 8 * away) for away in NOISE[:5]]
+    config = limits(step_time_ms=0.05)
+
+    assert judge(config, ten_runs(8.0), new[0]).outcome is Outcome.CANNOT_TELL
+    check = judge(config, ten_runs(8.0), *new)
+    assert check.outcome is Outcome.FAIL
+    assert check.p == pytest.approx(1 / 3003, rel=0.5)
+
+
+def test_several_unchanged_candidates_pass_where_they_can_tell() -> None:
+    new = [snapshot(100.0 + away / 2) for away in NOISE[:5]]
+
+    assert judge(limits(step_time_ms=0.05), ten_runs(), *new).outcome is Outcome.PASS
+
+
+def test_too_few_candidates_for_ranks_are_judged_by_their_middle() -> None:
+    """One of 66 orders is more than 1 %, so the prediction decides."""
+    check = judge(limits(step_time_ms=0.05), ten_runs(), snapshot(118.0), snapshot(122.0))
+
+    assert check.outcome is Outcome.FAIL
+    assert check.value == 120.0
+
+
+def test_all_gated_metrics_share_the_rate() -> None:
+    """A step time at p = 0.004 is significant alone, and not among twenty metrics of its kind."""
+    base = [
+        snapshot(100.0 + away, metrics={"input_bound_fraction": 0.3 + away / 100, "allreduce_bus_gb_s": 400 + 4 * away})
+        for away in NOISE
+    ]
+    new = snapshot(104.5, metrics={"input_bound_fraction": 0.3, "allreduce_bus_gb_s": 400.0})
+    alone = limits(step_time_ms=0.01)
+    among = limits(step_time_ms=0.01, input_bound_fraction={"change": 0.05}, allreduce_bus_gb_s=0.1)
+
+    (single,) = check_relative(alone, (), [new], choose(base, [new], 10))
+    several = check_relative(among, (), [new], choose(base, [new], 10))
+
+    assert single.expected is not None and several[0].expected is not None
+    assert several[0].expected[1] > single.expected[1]
+
+
+OPS = [op(f"op.{number}", 12.0, opcode="dot", flops=1000 + number) for number in range(8)]
+
+
+def slowed(factor: float, ops: Sequence[object] = OPS, host: float = 4.0, extra: float = 0.0) -> Snapshot:
+    """Eight ops of 12 ms and 4 ms of host work, all slower by a factor; extra: more host work, not slowed."""
+    rows = [replace(one, ms=one.ms * factor) for one in ops]
+    compute = sum(one.ms for one in rows)
+    total = compute + host * factor + extra
+    made = side(total, ops=rows, classes={"compute": compute, "host": host * factor + extra})
+    return snapshot(of=made)
+
+
+def noisy_machine() -> list[Snapshot]:
+    """The same program on a machine whose speed varies by a third."""
+    return [slowed(1.0 + 0.3 * away) for away in NOISE]
+
+
+def test_a_machine_that_slows_all_ops_alike_is_no_regression() -> None:
+    """All takes twice as long: more than the baseline's spread explains, but nothing of the program changed."""
+    check = judge(limits(step_time_ms=0.05), noisy_machine(), slowed(6.0))
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert "ops whose work did not change take" in check.message
+    assert "Run again" in check.message
+
+
+def test_it_is_one_where_the_configuration_says_so_or_the_machine_was_always_steady() -> None:
+    strict = replace(limits(step_time_ms=0.05), on_slower_machine="fail")
+
+    assert judge(strict, noisy_machine(), slowed(6.0)).outcome is Outcome.FAIL
+    assert judge(limits(step_time_ms=0.05), [slowed(1.0) for _ in range(6)], slowed(1.5)).outcome is Outcome.FAIL
+
+
+def test_host_work_is_seen_through_the_machines_noise() -> None:
+    """20 ms more in a step of 100 ms to 130 ms: the noise of the step time hides it, that of the rest does not."""
+    base = noisy_machine()
+    check = judge(limits(step_time_ms=0.05), base, slowed(1.0, extra=20.0))
+
+    assert check.outcome is Outcome.FAIL
+    assert check.detectable_outside is not None and check.detectable is not None
+    assert check.detectable_outside <= check.detectable
+
+
+def test_a_new_op_is_seen_through_the_machines_noise() -> None:
+    with_new = [*OPS, op("fusion.77", 24.0, opcode="fusion", flops=777)]
+
+    assert judge(limits(step_time_ms=0.05), noisy_machine(), slowed(1.1, with_new)).outcome is Outcome.FAIL
+
+
+def test_one_op_that_became_slower_is_seen_at_equal_speed() -> None:
+    slower = [replace(OPS[0], ms=60.0), *OPS[1:]]
+
+    assert judge(limits(step_time_ms=0.05), noisy_machine(), slowed(1.1, slower)).outcome is Outcome.FAIL
+
+
+def test_a_regression_hidden_by_a_faster_machine_is_told_but_no_failure() -> None:
+    check = judge(limits(step_time_ms=0.05), noisy_machine(), slowed(0.6, extra=20.0))
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert "as on a faster machine" in check.message
+
+
+def test_with_few_ops_nothing_tells_the_machine_from_the_program() -> None:
+    two = OPS[:2]
+    base = [slowed(1.0 + 0.01 * away, two) for away in NOISE]
+
+    assert judge(limits(step_time_ms=0.05), base, slowed(1.5, two)).outcome is Outcome.FAIL
+
+
+def test_made_metrics_have_units() -> None:
+    assert set(UNITS) >= set(snapshot().side.metrics)

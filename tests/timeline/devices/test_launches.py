@@ -1,0 +1,107 @@
+"""Kernels and the calls that launched them: free and busy streams, graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.timeline.devices.launches import Launches, launches_of
+from tfadvisor.timeline.names.classes import DeviceClass
+
+PS = 1_000_000
+
+
+def launches(builder: TraceBuilder) -> Launches:
+    """Of all compute events of the only device."""
+    (device,) = builder.timeline().devices
+    return launches_of(device.ops, device.ops.kind == DeviceClass.COMPUTE)
+
+
+def test_a_stream_is_busy_until_all_that_ran_on_it_has_ended() -> None:
+    """`long` runs until 100, `short` beside it until 30 on the same line; `k`, launched by 60, still queues behind it."""
+    builder = (
+        trace().kernel("GPU:0", "long", 10, 100, launched=(1, 2)).kernel("GPU:0", "short", 20, 30, launched=(3, 4))
+    )
+
+    found = launches(builder.kernel("GPU:0", "k", 100, 110, launched=(55, 60)))
+
+    assert found.latency.tolist() == [8 * PS]
+    assert found.queued.tolist() == [16 * PS, 40 * PS]
+
+
+def test_a_kernel_launched_the_moment_its_stream_falls_idle_found_it_free() -> None:
+    builder = trace().kernel("GPU:0", "a", 10, 20, launched=(1, 2))
+
+    found = launches(builder.kernel("GPU:0", "b", 25, 30, launched=(15, 20)))
+
+    assert found.latency.tolist() == [5 * PS, 8 * PS]
+    assert found.queued.tolist() == []
+
+
+def test_other_streams_do_not_count() -> None:
+    builder = trace().kernel("GPU:0", "a", 10, 90, launched=(1, 2), stream=1)
+
+    found = launches(builder.kernel("GPU:0", "b", 25, 30, launched=(15, 20), stream=2))
+
+    assert found.latency.tolist() == [5 * PS, 8 * PS]
+
+
+def test_a_copy_before_a_kernel_on_its_stream_makes_it_queue() -> None:
+    builder = trace().on_line("/device:GPU:0", "Stream #1(Compute)", "MemcpyH2D", 10, 40)
+
+    found = launches(builder.kernel("GPU:0", "k", 41, 50, launched=(15, 20)))
+
+    assert (found.latency.tolist(), found.queued.tolist()) == ([], [21 * PS])
+    assert (found.linked, found.kernels) == (1, 1)
+
+
+def test_unlinked_kernels_count_as_kernels_only() -> None:
+    builder = trace().busy("GPU:0", (0, 5), (6, 9)).kernel("GPU:0", "k", 20, 30, launched=(12, 15))
+
+    found = launches(builder)
+
+    assert found.latency.tolist() == [5 * PS]
+    assert (found.kernels, found.linked, found.in_graphs, found.graphs) == (3, 1, 0, 0)
+
+
+def test_of_a_graphs_kernels_the_first_to_start_on_any_stream_has_the_latency() -> None:
+    """Launched by 12: 18 on one stream, 15 on another, both free; the rest did not wait for the launch."""
+    builder = trace().call("cudaGraphLaunch_v10000", 10, 12, correlation_id=7)
+    for stream, start, end in ((1, 18, 20), (1, 20, 25), (2, 15, 16)):
+        builder.on_line("/device:GPU:0", f"Stream #{stream}(Compute)", "node", start, end, correlation_id=7)
+
+    found = launches(builder)
+
+    assert found.latency.tolist() == [3 * PS]
+    assert found.queued.tolist() == []
+    assert (found.kernels, found.linked, found.in_graphs, found.graphs) == (3, 3, 3, 1)
+
+
+def test_a_graph_that_finds_its_stream_busy_is_queued_once() -> None:
+    builder = trace().busy("GPU:0", (0, 50)).call("hipGraphLaunch", 10, 12, correlation_id=7)
+    for start, end in ((50, 55), (55, 60)):
+        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "node", start, end, correlation_id=7)
+
+    found = launches(builder)
+
+    assert (found.latency.tolist(), found.queued.tolist()) == ([], [38 * PS])
+    assert (found.in_graphs, found.graphs) == (2, 1)
+
+
+def test_only_the_chosen_events_count_but_all_keep_a_stream_busy() -> None:
+    builder = trace().kernel("GPU:0", "a", 10, 40, launched=(1, 2)).kernel("GPU:0", "b", 41, 50, launched=(15, 20))
+    (device,) = builder.timeline().devices
+
+    found = launches_of(device.ops, np.array([False, True]))
+
+    assert (found.latency.tolist(), found.queued.tolist()) == ([], [21 * PS])
+    assert (found.kernels, found.linked) == (1, 1)
+
+
+def test_nothing_chosen_is_nothing() -> None:
+    (device,) = trace().kernel("GPU:0", "a", 10, 40, launched=(1, 2)).timeline().devices
+
+    found = launches_of(device.ops, np.array([False]))
+
+    assert (len(found.latency), len(found.queued)) == (0, 0)
+    assert (found.kernels, found.linked, found.in_graphs, found.graphs) == (0, 0, 0, 0)

@@ -1,0 +1,103 @@
+"""Names as they stand in real traces, and what they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfadvisor.timeline.names.classes import DeviceClass, HostClass
+from tfadvisor.timeline.names.devices import device_class, hlo_class, is_control_flow
+from tfadvisor.timeline.names.frames import frame_place
+from tfadvisor.timeline.names.host import host_class, op_type
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("IteratorGetNextOp::DoCompute", HostClass.GET_NEXT),
+        ("IteratorGetNextAsOptional_4:IteratorGetNextAsOptional", HostClass.GET_NEXT),
+        ("EagerLocalExecute: IteratorGetNext", HostClass.GET_NEXT),
+        ("Iterator::Root::Prefetch", HostClass.DATASET),
+        ("MapAndBatchProduce", HostClass.DATASET),
+        ("InstantiatedCapturedFunction::RunAsync", HostClass.CAPTURED),
+        ("ExecutorState::Process", HostClass.PROCESS),
+        ("KernelAndDeviceFunc::Run", HostClass.RUN_EAGER),
+        ("EagerLocalExecute: MatMul", HostClass.EAGER_OP),
+        ("PjitFunction(train_step)", HostClass.LAUNCH),
+        ("cuLaunchKernelEx", HostClass.LAUNCH),
+        ("hipModuleLaunchKernel", HostClass.LAUNCH),
+        ("tf.function-graph_building", HostClass.COMPILE),
+        ("backend_compile_and_load", HostClass.COMPILE),
+        ("HLO passes after layout assignment (jit_raw)", HostClass.COMPILE),
+        ("$pxla.py:1209 compile", HostClass.COMPILE),
+        ("BlockUntilReady", HostClass.WAIT),
+        ("CommonPjRtBuffer::Await", HostClass.WAIT),
+        ("$array.py:298 __float__", HostClass.WAIT),
+        ("$api.py:3105 block_until_ready", HostClass.WAIT),
+        ("sequential_1/dense_1/Relu:_MklNativeFusedMatMul", HostClass.OP),
+        ("while/body/_1/while/Add:AddV2", HostClass.OP),
+        ("StatefulPartitionedCall:StatefulPartitionedCall", HostClass.CONTROL_OP),
+        ("__inference_step_158:__inference_step_158", HostClass.CONTROL_OP),
+        ("n/_3:_HostRecv", HostClass.CONTROL_OP),
+        ("$train.py:10 load_batch", HostClass.INPUT),
+        ("$data_loader.py:10 __next__", HostClass.INPUT),
+        ("load_batch", HostClass.INPUT),
+        ("$train.py:14 train", HostClass.FRAME),
+        ("$train.py:14 get_data_type", HostClass.FRAME),
+        ("$builtins sum", HostClass.FRAME),
+        ("$profiler.py:151 start_trace", HostClass.PROFILER),
+        ("all-reduce-promotion", HostClass.OTHER),
+        ("train", HostClass.OTHER),
+        ("ThreadpoolListener::Record", HostClass.OTHER),
+    ],
+)
+def test_host_names(name: str, expected: HostClass) -> None:
+    assert host_class(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("MemcpyH2D", DeviceClass.H2D),
+        ("MEMCPYHtoD", DeviceClass.H2D),
+        ("MemcpyD2H", DeviceClass.D2H),
+        ("MemcpyD2D", DeviceClass.D2D),
+        ("Memset", DeviceClass.MEMSET),
+        ("__amd_rocclr_copyBuffer.kd", DeviceClass.OTHER_COPY),
+        ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", DeviceClass.COLLECTIVE),
+        ("volta_sgemm_128x64_nn", DeviceClass.COMPUTE),
+        ("loop_add_multiply_fusion", DeviceClass.COMPUTE),
+    ],
+)
+def test_kernel_names(name: str, expected: DeviceClass) -> None:
+    assert device_class(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("all-reduce.7", DeviceClass.COLLECTIVE),
+        ("psum.7", DeviceClass.COLLECTIVE),
+        ("%all-reduce = f32[5,1024]{1,0:T(8,128)} all-reduce(f32[5,1024] %x)", DeviceClass.COLLECTIVE),
+        ("all-gather-start.1", DeviceClass.COLLECTIVE),
+        ("copy-start.2", DeviceClass.OTHER_COPY),
+        ("dot.1", DeviceClass.COMPUTE),
+        ("all-reduce-promotion", DeviceClass.COMPUTE),
+    ],
+)
+def test_hlo_names(name: str, expected: DeviceClass) -> None:
+    assert hlo_class(name) is expected
+
+
+def test_op_type_and_frame_place() -> None:
+    assert op_type("dense/MatMul:MatMul") == "MatMul"
+    assert op_type("ExecutorState::Process") is None
+    assert op_type("HLO passes") is None
+    assert frame_place("$train.py:42 step") == ("train.py", 42, "step")
+    assert frame_place("$builtins sum") is None
+
+
+def test_control_flow() -> None:
+    assert is_control_flow("while.5")
+    assert is_control_flow("call")
+    assert not is_control_flow("while_fusion.2")
+    assert not is_control_flow("dot.1")

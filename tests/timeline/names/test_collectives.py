@@ -1,0 +1,143 @@
+"""Names of communication as they stand in published profiles, and names that only look like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.collectives import Collective, CollectiveKind, collective_of, op_collective, op_stem
+from tfadvisor.timeline.names.devices import device_class, hlo_class, is_control_flow
+
+NCCL = [
+    ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all-reduce", "f32", "RING", "LL"),
+    ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all-reduce", "bf16", "RING", "LL"),
+    (
+        "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevComm *, unsigned long, ncclWork *)",
+        "all-reduce",
+        "f32",
+        "TREE",
+        "LL",
+    ),
+    ("ncclDevKernel_ReduceScatter_Sum_f8e4m3_RING_LL", "reduce-scatter", "f8e4m3", "RING", "LL"),
+    ("ncclDevKernel_Reduce_Sum_u32_RING_LL", "other", "u32", "RING", "LL"),
+    ("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all-gather", None, "RING", "LL"),
+    ("ncclDevKernel_AllGather_NVLS_Simple", "all-gather", None, "NVLS", "SIMPLE"),
+    ("ncclDevKernel_Broadcast_RING_LL", "broadcast", None, "RING", "LL"),
+    ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "send-recv", None, None, None),
+    ("ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", "all-reduce", "f16", "RING", "LL"),
+    ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm *, ncclWorkElem)", "all-reduce", "f32", "RING", "LL"),
+    ("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", "send-recv", None, "RING", "SIMPLE"),
+    ("ncclAllReduceRingLLKernel_sum_f16(ncclColl)", "all-reduce", "f16", "RING", "LL"),
+    ("ncclSendRecvKernel_copy_i8", "send-recv", None, None, None),
+    ("ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_bf16(ncclSymDevArgs)", "all-reduce", "bf16", "SYMMETRIC", None),
+    ("ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16", "all-reduce", "bf16", "SYMMETRIC", None),
+    ("ncclSymDevKernel_ReduceScatter_LL_sum_f16", "reduce-scatter", "f16", "SYMMETRIC", None),
+    ("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", "other", None, None, None),  # RCCL
+    ("rccl_main_kernel(ncclDevComm*, unsigned long, ncclWork*)", "other", None, None, None),
+    ("mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)", "other", "f16", None, "SIMPLE"),
+    ("mscclKernel_Sum_hip_bfloat16_Simple_false", "other", "bf16", None, "SIMPLE"),
+]
+OTHER_LIBRARIES = [
+    ("void stream_executor::gpu::AllReduceKernelImpl<float, (xla::ReductionKind)0>(float)", "all-reduce", "f32", None),
+    ("void stream_executor::gpu::RaggedAllToAllKernelImpl<8l>(void const*, long)", "all-to-all", None, None),
+    ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, int)", "all-reduce", "bf16", "ONE_SHOT"),
+    (
+        "void (anonymous namespace)::all_reduce_one_shot_push_kernel<__half, 8u, true>(P)",
+        "all-reduce",
+        "f16",
+        "ONE_SHOT",
+    ),
+    ("flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel", "all-reduce", None, "TWO_SHOT"),
+    ("flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport", "all-reduce", None, "ONE_SHOT"),
+    ("void userbuffers_fp16_sum_inplace_gpu_rw_ag<2>(int, int, int, void**)", "all-gather", None, None),
+    ("userbuffers_fp16_sum_inplace_gpu_rr_rs_oop_fp8", "reduce-scatter", None, None),
+    ("userbuffers_fp16_sum_inplace_gpu_mc", "all-reduce", None, None),
+    ("kuserbuffers_pushrecv", "send-recv", None, None),
+    ("void primus_turbo::deep_ep::intranode::combine<hip_bfloat16>(int)", "all-to-all", "bf16", None),
+    ("nvshmemi_transfer_rma_p", "other", None, None),
+]
+OPS = [
+    ("all-reduce.7", "all-reduce", None),
+    ("all-reduce-start.1", "all-reduce", None),
+    ("all-reduce.1.clone.2", "all-reduce", None),
+    ("psum.7", "all-reduce", None),
+    ("psum_invariant.3", "all-reduce", None),
+    ("%all-reduce = f32[5,1024]{1,0:T(8,128)} all-reduce(f32[5,1024] %x), channel_id=1", "all-reduce", "f32"),
+    ("all-gather-start.1", "all-gather", None),
+    ("%all-gather-start.2 = (bf16[8], bf16[16]) all-gather-start(bf16[8] %x)", "all-gather", "bf16"),
+    ("all_gather.4", "all-gather", None),
+    ("reduce-scatter.2", "reduce-scatter", None),
+    ("all-reduce-scatter.3", "reduce-scatter", None),
+    ("psum_scatter.1", "reduce-scatter", None),
+    ("all-to-all.5", "all-to-all", None),
+    ("ragged-all-to-all-start", "all-to-all", None),
+    ("collective-broadcast.1", "broadcast", None),
+    ("collective-permute-done.66", "send-recv", None),
+    ("ppermute.2", "send-recv", None),
+    ("send.1", "send-recv", None),
+    ("recv-done.2", "send-recv", None),
+    ("async-collective-start.3", "other", None),
+]
+NONE = [
+    "all-reduce-promotion",  # the following are compiler passes
+    "all-gather-combiner",
+    "reduce-scatter-decomposer",
+    "collective-permute-motion",
+    "all-reduce of the gradients",
+    "reduce.7",
+    "gather.2",
+    "reduce-window.1",
+    "async-collective-fusion.2",  # TPU: computes while it communicates
+    "input_reduce_scatter_fusion_2",  # reduces, then scatters
+    "loop_all_gather_fusion",
+    "small_reduce_kernel",
+    "send_gradients",
+    "volta_sgemm_128x64_nn",
+    "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
+    "",
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "dtype", "algorithm", "protocol"), NCCL)
+def test_nccl_and_its_kin(name: str, kind: str, dtype: str | None, algorithm: str | None, protocol: str | None) -> None:
+    assert collective_of(name) == Collective(CollectiveKind(kind), dtype, algorithm, protocol)
+    assert device_class(name) is DeviceClass.COLLECTIVE
+
+
+@pytest.mark.parametrize(("name", "kind", "dtype", "algorithm"), OTHER_LIBRARIES)
+def test_other_libraries(name: str, kind: str, dtype: str | None, algorithm: str | None) -> None:
+    assert collective_of(name) == Collective(CollectiveKind(kind), dtype, algorithm)
+    assert device_class(name) is DeviceClass.COLLECTIVE
+
+
+@pytest.mark.parametrize(("name", "kind", "dtype"), OPS)
+def test_xla_ops(name: str, kind: str, dtype: str | None) -> None:
+    assert op_collective(name) == collective_of(name) == Collective(CollectiveKind(kind), dtype)
+    assert hlo_class(name) is DeviceClass.COLLECTIVE
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_no_communication(name: str) -> None:
+    assert collective_of(name) is None
+    assert device_class(name) is hlo_class(name) is DeviceClass.COMPUTE
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("all-reduce.7", "all-reduce"),
+        ("%all_reduce_start_3", "all-reduce-start"),
+        ("while.5.clone", "while"),
+        ("%while.2 = (s32[]) while((s32[]) %x)", "while"),
+        ("call of something", "call of something"),
+    ],
+)
+def test_op_stem(name: str, stem: str) -> None:
+    assert op_stem(name) == stem
+
+
+def test_control_flow_in_all_spellings() -> None:
+    assert is_control_flow("%while.2 = (s32[]) while((s32[]) %x)")
+    assert is_control_flow("conditional.1.clone")
+    assert not is_control_flow("while_fusion.2")
+    assert not is_control_flow("call of something")

@@ -1,0 +1,137 @@
+"""The whole chain on one screen: files, timelines, metrics, rules, report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tfadvisor.metrics  # noqa: F401  (registers every metric)
+from tfadvisor.assembly.report import assemble
+from tfadvisor.engine.judging.judge_rules import run_rules
+from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.errors import NothingToCompare, TraceError
+from tfadvisor.metrics.registry import Settings, measure
+from tfadvisor.record import record
+from tfadvisor.report.model import Report
+from tfadvisor.timeline.run.read_hosts import Progress, read_hosts
+from tfadvisor.timeline.run.run_timeline import RunTimeline, merge
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
+
+if TYPE_CHECKING:
+    from tfadvisor.comparison.result import Comparison
+    from tfadvisor.gate.baseline.snapshot import Snapshot
+    from tfadvisor.report.page.model import PageData
+
+
+@record
+class Options:
+    """What `analyze` can be told.
+
+    run, host: which session and which host of it. rules: folders with more rules. disabled: rule ids to leave out.
+    parameters, bandwidth_gb_s: what no trace holds. steps: first and last (exclusive) step to look at. processes: how
+    many hosts may be read at once, each in a process of its own.
+    """
+
+    run: str | None = None
+    host: str | None = None
+    rules: Sequence[Path] = ()
+    disabled: Sequence[str] = ()
+    parameters: int | None = None
+    bandwidth_gb_s: float | None = None
+    steps: tuple[int, int] | None = None
+    processes: int = 1
+
+
+def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
+    """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
+    return _reported(run, options, progress, detail=False)[0]
+
+
+def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
+    """The report with what its page draws beyond it: ops, collectives, devices, two steps. Raises as analyze_run."""
+    from tfadvisor.assembly.page import gather_page  # noqa: PLC0415  (only a page needs it)
+
+    return gather_page(*_reported(run, options, progress, detail=True))
+
+
+def _reported(run: Run, options: Options, progress: Progress | None, *, detail: bool) -> tuple[Report, RunTimeline]:
+    catalogue = load_catalogue(options.rules, options.disabled)
+    files, duplicates = without_duplicates(run.files)
+    hosts = read_hosts(files, options.steps, options.processes, progress, detail=detail)
+    return judged(run, options, catalogue, hosts, [file.name for file in duplicates])
+
+
+def judged(
+    run: Run, options: Options, catalogue: Catalogue, hosts: Sequence[HostSummary], duplicates: Sequence[str]
+) -> tuple[Report, RunTimeline]:
+    """What the hosts of a run amount to. duplicates: files that were left out."""
+    timeline = merge(run.name, str(run.path), hosts, duplicates)
+    metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
+    return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken), timeline
+
+
+def analyze(
+    path: str | Path,
+    *,
+    run: str | None = None,
+    host: str | None = None,
+    rules: Sequence[Path] = (),
+    disabled: Sequence[str] = (),
+    parameters: int | None = None,
+    bandwidth_gb_s: float | None = None,
+    steps: tuple[int, int] | None = None,
+    processes: int = 1,
+) -> Report:
+    """Analyses a logdir (its newest run), a run folder or a trace file, and returns the report.
+
+    processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
+    `if __name__ == "__main__":`. Raises TraceError when there is nothing to read, UsageError for options that do not fit
+    the trace.
+    """
+    chosen, _ = choose_run([Path(path)], run, host)
+    return analyze_run(chosen, Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes))
+
+
+def compare(base: str | Path | Report | Snapshot, new: str | Path | Report | Snapshot) -> Comparison:
+    """Where the change of the step time comes from.
+
+    Each side is a logdir (its newest run), a run folder, a trace file, a report, or a snapshot of a baseline. Raises
+    TraceError when a side cannot be read or holds no step.
+    """
+    from tfadvisor.comparison.compare_sides import compare_sides  # noqa: PLC0415  (no report needs these)
+    from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike  # noqa: PLC0415
+
+    one, other = as_snapshot(base), as_snapshot(new)
+    differences = (*must_be_alike(one.key, other.key), *may_differ(one, other))
+    same = one.fingerprint == other.fingerprint
+    return compare_sides(one.side, other.side, differences=differences, same=same)
+
+
+def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
+    """The numbers of one side."""
+    from tfadvisor.gate.baseline.snapshot import Snapshot, snapshot_of  # noqa: PLC0415
+
+    if isinstance(side, Snapshot):
+        return side
+    if not isinstance(side, Report):
+        path = Path(side)
+        if path.suffix == ".json" and path.is_file():
+            return _stored(path)
+        side = analyze(path)
+    try:
+        return snapshot_of(side)
+    except TraceError as error:
+        raise NothingToCompare(error.place, error.cause, error.remedy) from error
+
+
+def _stored(path: Path) -> Snapshot:
+    from tfadvisor.gate.baseline.snapshot_json import SnapshotError, from_text  # noqa: PLC0415
+
+    try:
+        return from_text(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, SnapshotError) as error:
+        raise TraceError(
+            str(path), f"is no snapshot that can be read: {error}.", "Give a trace, or a snapshot."
+        ) from error

@@ -1,0 +1,1 @@
+"""Timelines, metrics and outcomes put together: the report, its ops, its page, and the comparison of two runs."""

@@ -1,0 +1,147 @@
+"""Timeline, metrics and rule outcomes put together as the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfadvisor.arrays import median, percentile
+from tfadvisor.assembly.ops import run_ops
+from tfadvisor.engine.judging.judge_rules import Outcomes
+from tfadvisor.engine.judging.verdict import give_verdict
+from tfadvisor.errors import RuleError
+from tfadvisor.metrics.registry import MetricAbsent, Metrics
+from tfadvisor.metrics.steady import class_shares, periods_ms
+from tfadvisor.report.model import (
+    Broken,
+    CaptureNote,
+    DeviceInfo,
+    MetricValue,
+    Report,
+    RunInfo,
+    SetAsideStep,
+    StepInfo,
+    StepsInfo,
+    StepTimes,
+    Tool,
+)
+from tfadvisor.timeline.model import StepKind, TimeClass
+from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.units import PS_PER_MS
+from tfadvisor.version import VERSION
+
+
+def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rules: Sequence[RuleError]) -> Report:
+    """The report of one run."""
+    breakdown = _breakdown(run)
+    broken = [Broken(error.file, str(error)) for error in broken_rules]
+    broken += outcomes.broken
+    broken += [Broken(name, one.reason) for name, one in metrics.items() if one.broken]
+    return Report(
+        tool=Tool("tfadvisor", VERSION),
+        run=_run_info(run),
+        steps=_steps_info(run),
+        breakdown=breakdown,
+        verdict=give_verdict(breakdown, metrics, outcomes.findings),
+        metrics={
+            name: MetricValue(one.value, one.unit.value, one.reason or None, one.about) for name, one in metrics.items()
+        },
+        findings=outcomes.findings,
+        not_applicable=outcomes.not_applicable,
+        capture=tuple(
+            CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
+            for one in outcomes.findings
+            if one.category == "capture"
+            for fix in one.fixes[:1]
+        ),
+        broken=tuple(broken),
+        ops=run_ops(run),
+    )
+
+
+def _breakdown(run: RunTimeline) -> dict[str, float]:
+    try:
+        shares = class_shares(run)
+    except MetricAbsent:
+        return {one.name.lower(): 0.0 for one in TimeClass}
+    return {one.name.lower(): share for one, share in shares.items()}
+
+
+def _run_info(run: RunTimeline) -> RunInfo:
+    first = run.hosts[0].capture
+    return RunInfo(
+        path=run.path,
+        name=run.name,
+        hosts=tuple(host.host for host in run.hosts),
+        devices=tuple(
+            DeviceInfo(device.name, device.kind, device.model, device.host)
+            for host in run.hosts
+            for device in host.devices
+        ),
+        framework=first.framework,
+        framework_version=first.framework_version or None,
+        captured_at=first.captured_at or None,
+        window_ms=max((host.window[1] - host.window[0]) / PS_PER_MS for host in run.hosts),
+    )
+
+
+def _steps_info(run: RunTimeline) -> StepsInfo:
+    weakest = min((host.steps for host in run.hosts), key=lambda steps: steps.confidence)
+    each = tuple(step for host in run.hosts for step in _counted(host))
+    return StepsInfo(
+        count=max((int(host.steps.steady().sum()) for host in run.hosts), default=0),
+        source=weakest.source.value,
+        confidence=weakest.confidence,
+        about=weakest.about,
+        time_ms=_times(run),
+        each=each,
+        set_aside=tuple(step for host in run.hosts for step in _set_aside(host)),
+    )
+
+
+def _counted(host: HostSummary) -> list[StepInfo]:
+    steps = host.steps
+    found = []
+    for index in np.flatnonzero(steps.steady()).tolist():
+        taking_part = host.takes_part[:, index]
+        time = host.breakdown[taking_part, index].sum(axis=0)
+        total = max(int(time.sum()), 1)
+        found.append(
+            StepInfo(
+                index=index,
+                name=steps.names[index],
+                host=host.host,
+                start_ms=float(steps.starts[index]) / PS_PER_MS,
+                duration_ms=float(steps.ends[index] - steps.starts[index]) / PS_PER_MS,
+                breakdown={one.name.lower(): float(time[one]) / total for one in TimeClass},
+            )
+        )
+    return found
+
+
+def _set_aside(host: HostSummary) -> list[SetAsideStep]:
+    steps = host.steps
+    return [
+        SetAsideStep(
+            index, steps.names[index], host.host, float(steps.ends[index] - steps.starts[index]) / PS_PER_MS, kind.value
+        )
+        for index, kind in enumerate(steps.kinds)
+        if kind is not StepKind.STEADY
+    ]
+
+
+def _times(run: RunTimeline) -> StepTimes | None:
+    try:
+        periods = periods_ms(run)
+    except MetricAbsent:
+        return None
+    return StepTimes(
+        mean=float(periods.mean()),
+        median=float(median(periods)),
+        p95=float(percentile(periods, 95)),
+        min=float(periods.min()),
+        max=float(periods.max()),
+        stdev=float(periods.std()),
+    )

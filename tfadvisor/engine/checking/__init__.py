@@ -1,0 +1,1 @@
+"""Whether rules are right: their cases, their sources, their pages."""

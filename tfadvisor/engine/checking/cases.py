@@ -1,0 +1,156 @@
+"""Cases of a rule: made-up metrics, and what the rule must make of them. The quiet ones come first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tfadvisor.engine.judging.judge_rules import judge
+from tfadvisor.engine.loading.catalogue import checked
+from tfadvisor.engine.loading.compiled_rules import is_rule
+from tfadvisor.engine.loading.rule import Rule
+from tfadvisor.engine.loading.yaml_marks import Marked, load
+from tfadvisor.errors import RuleError
+from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.record import record
+from tfadvisor.report.model import Finding, NotApplicable
+
+_OUTCOMES = ("quiet", "fired", "not-applicable")
+_ABSENT = "not given in this case"
+
+
+@record
+class Case:
+    """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable.
+
+    says, says_not: what the finding's texts must and must not hold.
+    """
+
+    name: str
+    line: int
+    metrics: dict[str, float]
+    facts: dict[str, str]
+    expect: str
+    severity: str | None
+    says: tuple[str, ...] = ()
+    says_not: tuple[str, ...] = ()
+
+
+@record
+class Checked:
+    """What a folder of rules came to."""
+
+    rules: int
+    cases: int
+    failures: tuple[str, ...]
+
+
+def check_folder(folder: Path) -> Checked:
+    """Lints every rule below a folder and runs its cases."""
+    rules = cases = 0
+    failures: list[str] = []
+    for file in sorted(folder.rglob("*.yaml")):
+        if not is_rule(file.name):
+            if file.name.endswith(".cases.yaml") and not _rule_of(file).exists():
+                failures.append(f"{file}: there is no rule for these cases")
+            continue
+        rules += 1
+        try:
+            rule = checked(load(file.read_text(encoding="utf-8"), str(file)))
+            if rule.id != file.stem:
+                failures.append(f"{file}: the file must be called {rule.id}.yaml, like the rule")
+            found = load_cases(file.with_name(f"{file.stem}.cases.yaml"))
+        except RuleError as error:
+            failures.append(str(error))
+            continue
+        cases += len(found)
+        failures += missing_kinds(rule, found)
+        failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
+    return Checked(rules, cases, tuple(failures))
+
+
+def _rule_of(cases: Path) -> Path:
+    return cases.with_name(cases.name.replace(".cases.yaml", ".yaml"))
+
+
+def load_cases(file: Path) -> list[Case]:
+    """Reads a cases file. Raises RuleError with the line when it is missing or wrong."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RuleError(str(file), 1, "", "is missing: every rule has cases, the quiet ones first") from error
+    marked = load(text, str(file))
+    if not isinstance(marked.data, list) or not marked.data:
+        raise marked.error("", "must be a list of cases")
+    return [_case(marked, str(index), data) for index, data in enumerate(marked.data)]
+
+
+def _case(marked: Marked, path: str, data: Any) -> Case:
+    if not isinstance(data, dict):
+        raise marked.error(path, "must be a case with name, metrics, facts and expect")
+    for key in data:
+        if key not in ("name", "metrics", "facts", "expect", "severity", "says", "says_not"):
+            raise marked.error(f"{path}.{key}", "is no field of a case")
+    if data.get("expect") not in _OUTCOMES:
+        raise marked.error(f"{path}.expect", f"must be one of {', '.join(_OUTCOMES)}")
+    metrics, facts = data.get("metrics") or {}, data.get("facts") or {}
+    for name in metrics:
+        if name not in registered_metrics():
+            raise marked.error(f"{path}.metrics.{name}", "is no metric")
+    for name in facts:
+        if name not in registered_facts():
+            raise marked.error(f"{path}.facts.{name}", "is no fact")
+    return Case(
+        str(data.get("name", "")),
+        marked.lines.get(path, 1),
+        {name: float(value) for name, value in metrics.items()},
+        {name: str(value) for name, value in facts.items()},
+        data["expect"],
+        data.get("severity"),
+        tuple(map(str, data.get("says") or ())),
+        tuple(map(str, data.get("says_not") or ())),
+    )
+
+
+def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
+    """None when the rule does what the case expects, else what it did instead. metrics: of the case, if made before."""
+    outcome = judge(rule, metrics or metrics_of(case))
+    got = (
+        "fired" if isinstance(outcome, Finding) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
+    )
+    where = f"{rule.id}, case {case.name!r} (line {case.line})"
+    if got != case.expect:
+        why = f" ({outcome.reason})" if isinstance(outcome, NotApplicable) else ""
+        return f"{where}: expected {case.expect}, got {got}{why}"
+    if isinstance(outcome, Finding) and case.severity is not None and outcome.severity.value != case.severity:
+        return f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
+    return _misspoken(outcome, case, where) if isinstance(outcome, Finding) else None
+
+
+def _misspoken(finding: Finding, case: Case, where: str) -> str | None:
+    fixes = (text for fix in finding.fixes for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values()))
+    text = "\n".join((finding.title, finding.summary, *fixes))
+    missing = next((one for one in case.says if one not in text), None)
+    if missing is not None:
+        return f"{where}: does not say {missing!r}"
+    wrong = next((one for one in case.says_not if one in text), None)
+    return None if wrong is None else f"{where}: must not say {wrong!r}"
+
+
+def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
+    """A rule needs a case that stays quiet, before any that fires."""
+    if cases[0].expect != "quiet":
+        return [f"{rule.id}: the first case must be one that stays quiet"]
+    if not any(case.expect == "fired" for case in cases):
+        return [f"{rule.id}: no case makes the rule fire"]
+    return []
+
+
+def metrics_of(case: Case) -> Metrics:
+    """What the rules see of a case."""
+    values = {
+        name: Measured(case.metrics.get(name), one.unit, "" if name in case.metrics else _ABSENT, one.about)
+        for name, one in registered_metrics().items()
+    }
+    facts = {name: (case.facts.get(name), "" if name in case.facts else _ABSENT) for name in registered_facts()}
+    return Metrics(values, facts)

@@ -1,0 +1,1 @@
+"""From rules and metrics to findings and the verdict."""

@@ -1,0 +1,150 @@
+"""Rules on metrics: fired, quiet, not applicable (why) or broken (what)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tfadvisor.engine.judging.claims import shared_out
+from tfadvisor.engine.judging.conditions import evaluate
+from tfadvisor.engine.judging.fit_flags import fit_flags
+from tfadvisor.engine.judging.wording import fill, is_given, placeholders
+from tfadvisor.engine.loading.rule import FixRule, Rule
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.record import record, replace
+from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, NotApplicable, Saving, Severity
+
+_SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
+"""Shares of step time from which a possible saving is critical, high, medium or low. 20 % is where XProf calls a run
+highly input-bound, 10 % is the launch gap that TensorFlow's guide calls worth fixing, 3 % is where XProf starts to warn."""
+_WEAK_CONFIDENCE = 0.5
+_PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d+)\)$")
+
+
+@record
+class Outcomes:
+    """What all rules came to; quiet: the ids of those that looked and found nothing."""
+
+    findings: tuple[Finding, ...]
+    quiet: tuple[str, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    broken: tuple[Broken, ...]
+
+
+def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
+    """Findings come with the largest saving first; equal ones by severity, then by id. None saves what another does."""
+    found: list[tuple[Rule, Finding]] = []
+    quiet, absent, broken = [], [], []
+    for rule in rules:
+        try:
+            outcome = judge(rule, metrics)
+        except Exception as error:
+            broken.append(Broken(rule.id, f"{type(error).__name__}: {error}"))
+            continue
+        if isinstance(outcome, Finding):
+            found.append((rule, outcome))
+        elif isinstance(outcome, NotApplicable):
+            absent.append(outcome)
+        else:
+            quiet.append(rule.id)
+    found.sort(key=lambda one: _rank(one[1]))
+    shared, spent = shared_out(found, metrics)
+    absent += spent
+    findings = [replace(finding, severity=_severity(rule, finding.saving, metrics)) for rule, finding in shared]
+    return Outcomes(tuple(sorted(findings, key=_rank)), tuple(quiet), tuple(absent), tuple(broken))
+
+
+def _rank(one: Finding) -> tuple[float, float, int, str]:
+    return -one.saving.high, -one.saving.low, -one.severity.rank, one.rule_id
+
+
+def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
+    """One rule: a finding, NotApplicable with the reason, or None for quiet."""
+    truth = evaluate(rule.when, metrics)
+    if truth.holds is None:
+        return NotApplicable(rule.id, truth.why)
+    if not truth.holds:
+        return None
+    saving = Saving(0.0, 0.0, "")
+    if rule.saving is not None:
+        measured = metrics[rule.saving.metric]
+        if measured.value is None:
+            return NotApplicable(rule.id, measured.reason)
+        share = min(max(measured.value, 0.0), 1.0)
+        saving = Saving(share * rule.saving.low, share * rule.saving.high, fill(rule.saving.basis, metrics))
+    fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
+    if not fixes:
+        return NotApplicable(rule.id, "none of its fixes applies to this run")
+    fitted = fit_flags(fixes, metrics)
+    return Finding(
+        rule_id=rule.id,
+        category=rule.category,
+        severity=_severity(rule, saving, metrics),
+        title=fill(rule.title, metrics),
+        summary=f"{fill(rule.summary, metrics)} {fitted.left_out}".rstrip(),
+        evidence=tuple(one for name in rule.evidence if (one := _evidence(name, metrics)) is not None),
+        saving=saving,
+        fixes=fitted.fixes,
+        locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
+        source=rule.source,
+        caveat=_caveat(rule, metrics),
+    )
+
+
+def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
+    if rule.severity is not None:
+        return rule.severity
+    reached = next((severity for bound, severity in _SEVERITY_BY_SAVING if saving.high >= bound), Severity.INFO)
+    if _caveat(rule, metrics) and reached.rank > Severity.MEDIUM.rank:
+        return Severity.MEDIUM
+    return reached
+
+
+def _caveat(rule: Rule, metrics: Metrics) -> str:
+    """Why to trust shares of step time less: steps that were guessed badly, or too few of them."""
+    if rule.category == "capture":
+        return ""
+    confidence = metrics.value("step_confidence")
+    if confidence is not None and confidence < _WEAK_CONFIDENCE:
+        return "The trace does not show where steps begin, so these shares are of the whole trace."
+    steps = metrics.value("steps_counted")
+    if steps is not None and steps < 3:
+        return f"Only {steps:.0f} whole step{'s' if steps != 1 else ''} in the trace: the next ones may differ."
+    return ""
+
+
+def _applies(fix: FixRule, metrics: Metrics) -> bool:
+    """A fix is for this run when its condition holds and the trace has the numbers that it is filled with."""
+    if fix.when is not None and not evaluate(fix.when, metrics).holds:
+        return False
+    return all(
+        is_given(name, metrics) for text in (fix.do, fix.snippet, *fix.env.values()) for name in placeholders(text)
+    )
+
+
+def _fix(fix: FixRule, metrics: Metrics) -> Fix:
+    return Fix(
+        fix.kind,
+        fill(fix.do, metrics),
+        fill(fix.snippet, metrics),
+        {name: fill(value, metrics) for name, value in fix.env.items()},
+        fix.valid_for,
+        fill(fix.side_effect, metrics),
+    )
+
+
+def _evidence(name: str, metrics: Metrics) -> Evidence | None:
+    if metrics.has_fact(name):
+        text = metrics.fact(name)
+        return None if text is None else Evidence(None, name.replace("_", " "), text, "text")
+    measured = metrics[name]
+    if measured.value is None:
+        return None
+    return Evidence(name, measured.about, measured.value, measured.unit.value)
+
+
+def _location(name: str, metrics: Metrics) -> Location | None:
+    place = _PLACE.match(metrics.fact(name) or "")
+    if place is None:
+        return None
+    return Location(place.group("file"), int(place.group("line")), place.group("function"))

@@ -1,0 +1,135 @@
+"""All rules: the built-in ones, and those of folders that the user adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tfadvisor.engine.judging.conditions import names_in
+from tfadvisor.engine.judging.wording import is_known, placeholders
+from tfadvisor.engine.loading.compiled_rules import is_rule, read_compiled, rule_files
+from tfadvisor.engine.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
+from tfadvisor.engine.loading.rule import Rule, parse_rule
+from tfadvisor.engine.loading.yaml_marks import Marked, load
+from tfadvisor.errors import RuleError, UsageError
+from tfadvisor.record import record
+
+_PACKAGE = "tfadvisor.rules"
+
+
+@record
+class Catalogue:
+    """rules: by id. broken: files that could not be used; the others still run."""
+
+    rules: tuple[Rule, ...]
+    broken: tuple[RuleError, ...]
+
+
+def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> Catalogue:
+    """The built-in rules, those of installed packages and those of the extra folders, without the disabled ones.
+
+    extra: folders, or names of installed rule packages. Raises UsageError for one that is not there and a disabled id that
+    no rule has. A broken file or package is reported in `broken`, not raised.
+    """
+    rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
+    broken: list[RuleError] = []
+    packages = installed_packages()
+    folders = [_folder_or_package(one, packages) for one in extra]
+    for file, text in _files_of([*_folders_of(packages, broken), *(one for one in folders if one is not None)], broken):
+        try:
+            rule = checked(load(text, file))
+            if rule.id in rules:
+                raise RuleError(file, 1, "id", f"{rule.id} is already taken by {rules[rule.id].file}")
+            rules[rule.id] = rule
+        except RuleError as error:
+            broken.append(error)
+    unknown = [rule_id for rule_id in disabled if rule_id not in rules]
+    if unknown:
+        raise UsageError(f"--disable {unknown[0]}: no rule has this id. `tfadvisor rules list` names them all.")
+    kept = sorted((rule for rule in rules.values() if rule.id not in disabled), key=lambda rule: rule.id)
+    return Catalogue(tuple(kept), tuple(broken))
+
+
+def checked(marked: Marked) -> Rule:
+    """A rule whose every field is right and whose every metric and fact exists."""
+    rule = parse_rule(marked)
+    for path, name in _mentioned(rule):
+        if not is_known(name):
+            raise marked.error(path, f"no metric or fact is called {name!r}")
+    return rule
+
+
+def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
+    for name in names_in(rule.when):
+        yield "when", name
+    for field, text in (("summary", rule.summary), ("title", rule.title)):
+        for name in placeholders(text):
+            yield field, name
+    for index, name in enumerate(rule.evidence):
+        yield f"evidence.{index}", name
+    for index, name in enumerate(rule.locations):
+        yield f"locations.{index}", name
+    if rule.saving is not None:
+        yield "saving.metric", rule.saving.metric
+    for index, fix in enumerate(rule.fixes):
+        for name in placeholders(fix.do):
+            yield f"fixes.{index}.do", name
+        if fix.when is not None:
+            for name in names_in(fix.when):
+                yield f"fixes.{index}.when", name
+
+
+def built_in_rules() -> list[Rule]:
+    """The rules of the package: compiled when it was built, else read from their YAML, as in a development checkout."""
+    compiled = read_compiled(_PACKAGE)
+    if compiled is not None:
+        return compiled
+    root = _rules_folder()
+    return [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
+
+
+def _rules_folder() -> Path:
+    """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        return Path(import_module(_PACKAGE).__path__[0])
+    except ModuleNotFoundError:
+        return Path(__file__).parents[3] / "rules"
+
+
+def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:
+    """A folder as it is; None for the name of a package, which is added to the packages unless it is there already."""
+    if given.is_dir():
+        return given
+    package = package_named(str(given))
+    if package is None:
+        raise UsageError(f"--rules {given}: no such folder, and no installed package of rules is called so.")
+    if package not in packages:
+        packages.append(package)
+    return None
+
+
+def _folders_of(packages: Sequence[RulePackage], broken: list[RuleError]) -> list[Path]:
+    """The folders of packages, whose metrics are registered then. A package that fails is left out as a whole."""
+    found = []
+    for package in packages:
+        try:
+            import_metrics(package)
+            if package.module:
+                found.append(folder_of(package))
+        except RuleError as error:
+            broken.append(error)
+    return found
+
+
+def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[str, str]]:
+    found = []
+    for folder in folders:
+        for file in sorted(folder.rglob("*.yaml")):
+            if is_rule(file.name):
+                try:
+                    found.append((str(file), file.read_text(encoding="utf-8")))
+                except (OSError, UnicodeDecodeError) as error:
+                    broken.append(RuleError(str(file), 1, "", f"cannot be read: {error}"))
+    return found

@@ -1,0 +1,220 @@
+"""A rule as data: what it looks at, when it fires, what it says and what to change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tfadvisor.engine.judging.conditions import Condition, parse_condition
+from tfadvisor.engine.loading.yaml_marks import Marked
+from tfadvisor.record import record
+from tfadvisor.report.model import Severity, SourceRef
+
+CATEGORIES = (
+    "input",
+    "host",
+    "launch",
+    "compile",
+    "transfer",
+    "collective",
+    "imbalance",
+    "memory",
+    "compute",
+    "precision",
+    "placement",
+    "kernel",
+    "capture",
+    "flags",
+)
+TIME_CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+FIX_KINDS = ("code", "env", "flag", "config", "command")
+_ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+
+
+@record
+class SavingRule:
+    """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range.
+
+    of: the classes of the breakdown that it comes from, empty for those of the rule's category.
+    """
+
+    metric: str
+    low: float
+    high: float
+    basis: str
+    of: tuple[str, ...] = ()
+
+
+@record
+class FixRule:
+    """One edit. when: only shown if it holds, None for always."""
+
+    kind: str
+    do: str
+    snippet: str
+    env: Mapping[str, str]
+    valid_for: str
+    side_effect: str
+    when: Condition | None
+
+
+@record
+class Rule:
+    """One rule file. severity: fixed, or None when the saving decides. note: for capture rules, what to do next time."""
+
+    id: str
+    file: str
+    category: str
+    title: str
+    why: str
+    when: Condition
+    summary: str
+    evidence: tuple[str, ...]
+    severity: Severity | None
+    saving: SavingRule | None
+    fixes: tuple[FixRule, ...]
+    locations: tuple[str, ...]
+    source: tuple[SourceRef, ...]
+
+
+def parse_rule(marked: Marked) -> Rule:
+    """Checks every field. Raises RuleError with the line of the first that is wrong."""
+    fields = _Fields(marked, "", marked.data)
+    fields.only(
+        "id",
+        "category",
+        "title",
+        "why",
+        "when",
+        "summary",
+        "evidence",
+        "severity",
+        "saving",
+        "fixes",
+        "locations",
+        "source",
+    )
+    rule_id = fields.text("id")
+    if not _ID.match(rule_id):
+        raise marked.error(
+            "id", f"{rule_id!r} is no rule id: use lower-case words joined by hyphens, named for the fault"
+        )
+    category = fields.choice("category", CATEGORIES)
+    severity = None
+    if fields.has("severity"):
+        severity = Severity(fields.choice("severity", tuple(one.value for one in Severity)))
+    saving = _saving(fields.below("saving")) if fields.has("saving") else None
+    if (severity is None) == (saving is None):
+        raise marked.error("severity", "a rule needs either a saving, which decides its severity, or a fixed severity")
+    fixes = tuple(_fix(one) for one in fields.items("fixes"))
+    if not fixes:
+        raise marked.error("fixes", "a rule without a fix prescribes nothing")
+    return Rule(
+        id=rule_id,
+        file=marked.file,
+        category=category,
+        title=fields.text("title"),
+        why=fields.text("why"),
+        when=parse_condition(marked, "when", fields.value("when")),
+        summary=fields.text("summary"),
+        evidence=fields.texts("evidence"),
+        severity=severity,
+        saving=saving,
+        fixes=fixes,
+        locations=fields.texts("locations") if fields.has("locations") else (),
+        source=tuple(_source(one) for one in fields.items("source")),
+    )
+
+
+def _saving(fields: _Fields) -> SavingRule:
+    fields.only("metric", "low", "high", "basis", "of")
+    low, high = fields.number("low"), fields.number("high")
+    if not 0 <= low <= high <= 1:
+        raise fields.error("low", "must lie between 0 and `high`, and `high` must not exceed 1")
+    of = fields.texts("of") if fields.has("of") else ()
+    if any(name not in TIME_CLASSES for name in of):
+        raise fields.error("of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}")
+    return SavingRule(fields.text("metric"), low, high, fields.text("basis"), of)
+
+
+def _fix(fields: _Fields) -> FixRule:
+    fields.only("kind", "do", "snippet", "env", "valid_for", "side_effect", "when")
+    env = fields.value("env") if fields.has("env") else {}
+    if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+        raise fields.error("env", "must map variable names to quoted strings")
+    return FixRule(
+        kind=fields.choice("kind", FIX_KINDS),
+        do=fields.text("do"),
+        snippet=fields.text("snippet") if fields.has("snippet") else "",
+        env=env,
+        valid_for=fields.text("valid_for"),
+        side_effect=fields.text("side_effect") if fields.has("side_effect") else "",
+        when=parse_condition(fields.marked, fields.path("when"), fields.value("when")) if fields.has("when") else None,
+    )
+
+
+def _source(fields: _Fields) -> SourceRef:
+    fields.only("doc", "section", "url")
+    return SourceRef(fields.text("doc"), fields.text("section"), fields.text("url"))
+
+
+class _Fields:
+    """One mapping of a rule file, read field by field with errors that point at the line."""
+
+    def __init__(self, marked: Marked, path: str, data: Any) -> None:
+        if not isinstance(data, dict):
+            raise marked.error(path, "must be a mapping of fields")
+        self.marked, self._path, self._data = marked, path, data
+
+    def path(self, name: str) -> str:
+        return f"{self._path}.{name}" if self._path else name
+
+    def error(self, name: str, cause: str) -> Exception:
+        return self.marked.error(self.path(name), cause)
+
+    def has(self, name: str) -> bool:
+        return name in self._data
+
+    def only(self, *known: str) -> None:
+        for name in self._data:
+            if name not in known:
+                raise self.error(name, f"is no field here; known are {', '.join(known)}")
+
+    def value(self, name: str) -> Any:
+        if name not in self._data:
+            raise self.error(name, "is missing")
+        return self._data[name]
+
+    def text(self, name: str) -> str:
+        value = self.value(name)
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(name, "must be text")
+        return value.strip("\n")
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self.value(name)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.error(name, "must be a list of names")
+        return tuple(value)
+
+    def number(self, name: str) -> float:
+        value = self.value(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(name, "must be a number")
+        return float(value)
+
+    def choice(self, name: str, options: tuple[str, ...]) -> str:
+        value = self.text(name)
+        if value not in options:
+            raise self.error(name, f"{value!r} is not one of {', '.join(options)}")
+        return value
+
+    def below(self, name: str) -> _Fields:
+        return _Fields(self.marked, self.path(name), self.value(name))
+
+    def items(self, name: str) -> list[_Fields]:
+        value = self.value(name)
+        if not isinstance(value, list):
+            raise self.error(name, "must be a list")
+        return [_Fields(self.marked, f"{self.path(name)}.{index}", item) for index, item in enumerate(value)]

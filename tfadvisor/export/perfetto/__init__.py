@@ -1,0 +1,1 @@
+"""A timeline for Perfetto, written packet by packet."""

@@ -1,0 +1,1 @@
+"""Snapshots of earlier runs, and which of them compare."""

@@ -1,0 +1,67 @@
+"""Which runs of a store a run may be measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfadvisor.comparison.side import middle_of
+from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike
+from tfadvisor.gate.baseline.snapshot import Snapshot
+from tfadvisor.record import record
+
+
+@record
+class Baseline:
+    """runs: comparable, oldest first. refused: why there are none although some were expected; empty on a first run."""
+
+    runs: tuple[Snapshot, ...]
+    refused: tuple[str, ...]
+    notices: tuple[str, ...]
+    differences: tuple[str, ...]
+
+    def levels(self, runs: Sequence[Snapshot] | None = None) -> list[list[Snapshot]]:
+        """The runs by level, the present one last."""
+        found: dict[int, list[Snapshot]] = {}
+        for run in self.runs if runs is None else runs:
+            found.setdefault(run.level, []).append(run)
+        return [found[level] for level in sorted(found)]
+
+    def typical(self) -> Snapshot:
+        """The run of the present level whose step time is the middle one."""
+        present = self.levels()[-1]
+        middle = middle_of([run.side.median_ms for run in present])
+        return min(present, key=lambda run: abs(run.side.median_ms - middle))
+
+
+NOTHING = Baseline((), (), (), ())
+
+
+def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int) -> Baseline:
+    """The latest `keep` runs that are comparable with the candidates, without the candidates themselves."""
+    first = candidates[0]
+    mixed = [one for other in candidates[1:] for one in must_be_alike(first.key, other.key)]
+    if mixed:
+        return Baseline((), tuple(f"candidates differ: {one}" for one in dict.fromkeys(mixed)), (), ())
+    of_model = [run for run in stored if run.key.model == first.key.model]
+    if not of_model:
+        return Baseline((), (), (_first_run(stored, first),), ())
+    alike = [run for run in of_model if not must_be_alike(run.key, first.key)]
+    if not alike:
+        return Baseline((), must_be_alike(of_model[-1].key, first.key), (), ())
+    known = {one.fingerprint for one in candidates}
+    others = [run for run in alike if run.fingerprint not in known]
+    if not others:
+        return Baseline((), ("the baseline holds this very trace and no other: there is nothing to compare",), (), ())
+    notices = (
+        ("This very trace is in the baseline too; it is not compared with itself.",) if len(others) < len(alike) else ()
+    )
+    runs = tuple(others[-keep:])
+    return Baseline(runs, (), notices, may_differ(runs[-1], first))
+
+
+def _first_run(stored: Sequence[Snapshot], first: Snapshot) -> str:
+    others = sorted({run.key.model for run in stored})
+    words = f"No baseline of model {first.key.model} yet, so nothing relative is judged."
+    if others:
+        words += f" The store holds {', '.join(others[:5])}; --model chooses."
+    return f"{words} `tfadvisor baseline add` makes one."

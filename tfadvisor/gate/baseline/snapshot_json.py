@@ -1,0 +1,207 @@
+"""Snapshots as JSON, and back: a file from elsewhere is checked before a number of it is believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from tfadvisor.comparison.side import TIME_CLASSES, Found, OpRow, Side
+from tfadvisor.errors import AdvisorError
+from tfadvisor.gate.baseline.snapshot import Key, Snapshot
+from tfadvisor.record import fields_of
+
+FORMAT = 1
+LARGEST = 1 << 20
+_MOST_ROWS = 2000
+_LONGEST = 4000
+_HUGE = 1e30
+T = TypeVar("T")
+
+
+class SnapshotError(AdvisorError):
+    """A snapshot that cannot be used: what is wrong with it, in one sentence."""
+
+
+def as_text(snapshot: Snapshot) -> str:
+    """One line a part, so that a repository's diff can be read. Numbers with nine digits."""
+    side = snapshot.side
+    parts = {
+        "tfadvisor_snapshot": FORMAT,
+        "key": _plain(snapshot.key),
+        "about": dict(snapshot.about),
+        "fingerprint": snapshot.fingerprint,
+        "recorded_at": snapshot.recorded_at,
+        "added_at": snapshot.added_at,
+        "level": snapshot.level,
+        "note": snapshot.note,
+        "errors": _numbers(snapshot.errors),
+        "name": side.name,
+        "steps": side.steps,
+        "step_ms": _numbers({"mean": side.mean_ms, "median": side.median_ms, "median_error": side.median_error_ms}),
+        "class_ms": _numbers(side.class_ms),
+        "class_error_ms": _numbers(side.class_error_ms),
+        "metrics": {name: [_rounded(value), side.units[name]] for name, value in side.metrics.items()},
+        "findings": [[one.rule_id, one.category, one.title, one.place] for one in side.findings],
+        "rest_ms": _numbers(side.rest_ms),
+    }
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in parts.items()]
+    rows = [json.dumps(_row(op)) for op in side.ops]
+    lines.append('"ops": [' + ",".join("\n  " + row for row in rows) + "]")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def from_text(text: str) -> Snapshot:
+    """Raises SnapshotError for what is cut, of another format, or holds something else than it should."""
+    if len(text) > LARGEST:
+        raise SnapshotError(f"it holds {len(text):,} characters, and a snapshot never more than {LARGEST:,}")
+    try:
+        found = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"it is no JSON ({error}); it may be cut short") from error
+    if not isinstance(found, dict) or "tfadvisor_snapshot" not in found:
+        raise SnapshotError("it is JSON, but no snapshot of tfadvisor")
+    if found["tfadvisor_snapshot"] != FORMAT:
+        raise SnapshotError(
+            f"it is of format {found['tfadvisor_snapshot']!r:.40}, and this version of tfadvisor reads format {FORMAT}"
+        )
+    read = _Reader(found)
+    key = _Reader(read.value("key", dict))
+    times = read.numbers("step_ms")
+    if min(times.get("mean", 0), times.get("median", 0)) <= 0:
+        raise SnapshotError("`step_ms` needs a mean and a median above 0")
+    metrics = read.value("metrics", dict)
+    return Snapshot(
+        key=Key(key.text("model"), key.text("framework"), key.text("devices"), key.count("hosts"), key.texts("labels")),
+        about=read.texts("about"),
+        fingerprint=read.text("fingerprint"),
+        recorded_at=read.text("recorded_at"),
+        added_at=read.text("added_at"),
+        level=read.count("level"),
+        note=read.text("note"),
+        errors=read.numbers("errors"),
+        side=Side(
+            name=read.text("name"),
+            steps=read.count("steps"),
+            mean_ms=times["mean"],
+            median_ms=times["median"],
+            median_error_ms=times.get("median_error"),
+            class_ms={name: read.numbers("class_ms").get(name, 0.0) for name in TIME_CLASSES},
+            class_error_ms=read.numbers("class_error_ms"),
+            ops=tuple(_op(row) for row in read.rows("ops")),
+            rest_ms=read.numbers("rest_ms"),
+            metrics={name: _number(pair, "metrics", 0) for name, pair in metrics.items()},
+            units={name: _word(pair, "metrics", 1) for name, pair in metrics.items()},
+            findings=tuple(Found(*(_word(row, "findings", at) for at in range(4))) for row in read.rows("findings")),
+        ),
+    )
+
+
+class _Reader:
+    """Fields of a JSON object, by the type that they must have."""
+
+    def __init__(self, found: Mapping[str, Any]) -> None:
+        self._found = found
+
+    def value(self, name: str, kind: type[T]) -> T:
+        if name not in self._found:
+            raise SnapshotError(f"`{name}` is missing")
+        value = self._found[name]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise SnapshotError(f"`{name}` is no {kind.__name__}")
+        return value
+
+    def text(self, name: str) -> str:
+        return _short(self.value(name, str), name)
+
+    def count(self, name: str) -> int:
+        number = self.value(name, int)
+        if not 0 <= number < 1 << 53:
+            raise SnapshotError(f"`{name}` is no count")
+        return number
+
+    def texts(self, name: str) -> dict[str, str]:
+        found = self.value(name, dict)
+        if not all(isinstance(value, str) for value in found.values()):
+            raise SnapshotError(f"`{name}` holds something that is no text")
+        return {_short(key, name): _short(value, name) for key, value in found.items()}
+
+    def numbers(self, name: str) -> dict[str, float]:
+        found = self.value(name, dict)
+        return {key: _finite(value, name) for key, value in found.items() if value is not None}
+
+    def rows(self, name: str) -> list[list[Any]]:
+        rows = self.value(name, list)
+        if len(rows) > _MOST_ROWS or not all(isinstance(row, list) for row in rows):
+            raise SnapshotError(f"`{name}` is no list of at most {_MOST_ROWS:,} rows")
+        return rows
+
+
+def _op(row: list[Any]) -> OpRow:
+    """name, kind, ms, count, then module, opcode, flops, bytes, file and line where known."""
+    if len(row) != len(fields_of(OpRow("", "", 0.0, 0.0))):
+        raise SnapshotError("`ops` has a row of another length")
+    return OpRow(
+        name=_word(row, "ops", 0),
+        kind=_word(row, "ops", 1),
+        ms=_number(row, "ops", 2),
+        count=_number(row, "ops", 3),
+        module=_known_word(row, 4),
+        opcode=_known_word(row, 5),
+        flops=_known_whole(row, 6),
+        bytes=_known_whole(row, 7),
+        file=_known_word(row, 8),
+        line=_known_whole(row, 9),
+    )
+
+
+def _known_word(row: list[Any], at: int) -> str | None:
+    return None if row[at] is None else _word(row, "ops", at)
+
+
+def _known_whole(row: list[Any], at: int) -> int | None:
+    return None if row[at] is None else int(_number(row, "ops", at))
+
+
+def _row(op: OpRow) -> list[Any]:
+    return [_rounded(value) if isinstance(value, float) else value for value in _plain(op).values()]
+
+
+def _number(row: Any, name: str, at: int) -> float:
+    if not isinstance(row, list) or len(row) <= at:
+        raise SnapshotError(f"`{name}` has a row that is too short")
+    return _finite(row[at], name)
+
+
+def _word(row: Any, name: str, at: int) -> str:
+    if not isinstance(row, list) or len(row) <= at or not isinstance(row[at], str):
+        raise SnapshotError(f"`{name}` has a row without the text that belongs there")
+    return _short(row[at], name)
+
+
+def _finite(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
+        raise SnapshotError(f"`{name}` holds something that is no number")
+    return float(value)
+
+
+def _short(text: str, name: str) -> str:
+    if len(text) > _LONGEST:
+        raise SnapshotError(f"`{name}` holds a text of {len(text):,} characters")
+    return text
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _numbers(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {name: None if value is None else _rounded(value) for name, value in values.items()}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.9g}")
+
+
+def _plain(one: object) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in fields_of(one)}

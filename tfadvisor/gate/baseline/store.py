@@ -1,0 +1,171 @@
+"""A folder of snapshots: the baselines. One file a run, so that writers hardly meet and a repository merges them.
+
+DIR/<model>/<recorded at>-<fingerprint>.json     the runs
+DIR/.pending/<model>-<key>.json                  what the gate judged last, for `baseline accept`
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from tfadvisor.errors import UsageError
+from tfadvisor.files import replace_file
+from tfadvisor.gate.baseline.comparability import must_be_alike
+from tfadvisor.gate.baseline.lock import only_writer
+from tfadvisor.gate.baseline.snapshot import Snapshot
+from tfadvisor.gate.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
+from tfadvisor.record import record, replace
+
+_PENDING = ".pending"
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@record
+class Kept:
+    """A snapshot and its file."""
+
+    file: Path
+    snapshot: Snapshot
+
+
+@record
+class Contents:
+    """What a store holds, oldest first, and the files in it that cannot be used, with the reason."""
+
+    runs: tuple[Kept, ...]
+    unusable: tuple[tuple[Path, str], ...]
+
+
+def read_store(folder: Path) -> Contents:
+    """Everything in a store; nothing where there is none yet."""
+    runs, unusable = [], []
+    for file in sorted(folder.glob("*/*.json")):
+        if file.parent.name == _PENDING:
+            continue
+        try:
+            runs.append(Kept(file, _read(file)))
+        except SnapshotError as error:
+            unusable.append((file, str(error)))
+    runs.sort(key=lambda kept: _age(kept.snapshot))
+    return Contents(tuple(runs), tuple(unusable))
+
+
+def add(folder: Path, snapshots: Sequence[Snapshot], keep: int) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added, there already)."""
+    return _write(folder, snapshots, keep, next_level=False)
+
+
+def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie."""
+    added, known = _write(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
+    for one in snapshots:
+        _pending_file(folder, one).unlink(missing_ok=True)
+    return added, known
+
+
+def leave_pending(folder: Path, snapshot: Snapshot) -> None:
+    """Keeps what was judged, to be accepted later without its trace. Quietly does nothing where that is not possible."""
+    if not folder.is_dir():
+        return
+    try:
+        target = _pending_file(folder, snapshot)
+        target.parent.mkdir(exist_ok=True)
+        replace_file(target, as_text(snapshot))
+    except OSError:
+        return
+
+
+def pending(folder: Path, model: str | None) -> list[Snapshot]:
+    """What the gate judged last, of one model or of all."""
+    found = []
+    for file in sorted((folder / _PENDING).glob("*.json")):
+        try:
+            snapshot = _read(file)
+        except SnapshotError:
+            continue
+        if model is None or snapshot.key.model == model:
+            found.append(snapshot)
+    return found
+
+
+def _write(
+    folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool
+) -> tuple[list[Kept], list[Kept]]:
+    added, known = [], []
+    with _writing(folder):
+        for snapshot in snapshots:
+            there = [kept for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
+            same = [kept for kept in there if kept.snapshot.fingerprint == snapshot.fingerprint]
+            if same and not next_level:
+                known += same
+                continue
+            level = max((kept.snapshot.level for kept in there), default=0) + (1 if next_level and there else 0)
+            now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+            kept = Kept(_file_of(folder, snapshot), replace(snapshot, level=level, added_at=now))
+            kept.file.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(kept.file, as_text(kept.snapshot))
+            added.append(kept)
+            others = [one for one in there if one.file != kept.file]
+            for old in others[: max(len(others) + 1 - keep, 0)]:
+                old.file.unlink(missing_ok=True)
+    return added, known
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        ignored = folder / ".gitignore"
+        if not ignored.exists():
+            replace_file(ignored, f".lock\n{_PENDING}/\n")
+        with only_writer(folder):
+            yield
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}.") from error
+
+
+def _read(file: Path) -> Snapshot:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise SnapshotError(f"it has {file.stat().st_size:,} bytes, and a snapshot never more than {LARGEST:,}")
+        return from_text(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SnapshotError(f"it cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SnapshotError("it is no text; it may be damaged") from error
+
+
+def _file_of(folder: Path, snapshot: Snapshot) -> Path:
+    stamp = re.sub(r"[^0-9T]", "", snapshot.recorded_at[:19]) or "undated"
+    return folder / _fit(snapshot.key.model) / f"{stamp}-{_fit(snapshot.fingerprint)[:12]}-{_digest(snapshot)}.json"
+
+
+def _pending_file(folder: Path, snapshot: Snapshot) -> Path:
+    return folder / _PENDING / f"{_fit(snapshot.key.model)}-{_digest(snapshot)}.json"
+
+
+def _digest(snapshot: Snapshot) -> str:
+    """Of the key, so that one trace can lie in two baselines."""
+    key = snapshot.key
+    words = [
+        key.model,
+        key.framework,
+        key.devices,
+        str(key.hosts),
+        *(f"{k}={v}" for k, v in sorted(key.labels.items())),
+    ]
+    return hashlib.sha256("\n".join(words).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _fit(name: str) -> str:
+    """A name as a folder may have it; never empty, hidden or a way up."""
+    return _UNFIT.sub("-", name)[:80].strip(".-") or "unnamed"
+
+
+def _age(snapshot: Snapshot) -> tuple[int, str, str]:
+    return snapshot.level, snapshot.recorded_at, snapshot.added_at

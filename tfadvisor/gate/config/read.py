@@ -1,0 +1,196 @@
+"""A configuration's values to records, or an error that names file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tfadvisor.gate.config.file import NAME, ConfigFile
+from tfadvisor.gate.config.presets import PRESETS
+from tfadvisor.gate.config.resolved import (
+    LEVELS,
+    POLICIES,
+    Budget,
+    Ignore,
+    Layer,
+    Override,
+    Relative,
+    RuleLevel,
+    Written,
+)
+from tfadvisor.gate.config.toml_lines import Path
+from tfadvisor.gate.config.values import Values, meant
+from tfadvisor.record import record
+
+_DIRECTIONS = ("up", "down", "both")
+_SEVERITIES = ("critical", "high", "medium", "low", "info")
+_SLOWER = ("inconclusive", "fail")
+_OF_LAYER = (
+    "on-inconclusive",
+    "on-slower-machine",
+    "false-alarm-rate",
+    "min-runs",
+    "keep",
+    "budgets",
+    "relative",
+    "severity",
+    "rules",
+)
+_OF_FILE = ("preset", "model", "labels", "baseline", *_OF_LAYER, "ignore", "override")
+_OF_OVERRIDE = ("models", "runs", "hosts", "devices", *_OF_LAYER)
+
+
+@record
+class Known:
+    """What configurations may name: metrics with their units, and rules."""
+
+    metrics: Mapping[str, str]
+    rules: tuple[str, ...]
+
+
+def read(file: ConfigFile, known: Known, preset: str | None = None) -> Written:
+    """Raises ConfigError. A preset given here wins over the file's."""
+    reader = _Reader(file, known)
+    values = reader.table(file.values, (), _OF_FILE)
+    chosen = preset or reader.choice(values, ("preset",), tuple(PRESETS)) or "recommended"
+    return Written(
+        file=file.path,
+        preset=_preset(chosen, known),
+        layer=reader.layer(values, ()),
+        overrides=tuple(reader.override(one, ("override", at)) for at, one in reader.tables(values, "override")),
+        ignores=tuple(reader.ignore(one, ("ignore", at)) for at, one in reader.tables(values, "ignore")),
+    )
+
+
+def _preset(name: str, known: Known) -> Layer:
+    """A preset's layer, without what this version of tfadvisor does not measure."""
+    values = {
+        part: {key: value for key, value in entries.items() if part == "severity" or key in known.metrics}
+        for part, entries in PRESETS[name].items()
+    }
+    return _Reader(ConfigFile(NAME, "", values, ()), known).layer(values, ())
+
+
+class _Reader(Values):
+    """The parts of a configuration. Every method takes the path of what it reads, for its error."""
+
+    def __init__(self, file: ConfigFile, known: Known) -> None:
+        super().__init__(file)
+        self._known = known
+
+    def layer(self, values: Mapping[str, Any], at: Path) -> Layer:
+        return Layer(
+            model=self.text(values, (*at, "model")),
+            labels=self.labels(values, (*at, "labels")),
+            baseline=self.text(values, (*at, "baseline")),
+            keep=self.whole(values, (*at, "keep"), 1, 1000),
+            fewest_runs=self.whole(values, (*at, "min-runs"), 2, 1000),
+            false_alarm_rate=self.rate(values, (*at, "false-alarm-rate")),
+            on_inconclusive=self.choice(values, (*at, "on-inconclusive"), POLICIES),
+            on_slower_machine=self.choice(values, (*at, "on-slower-machine"), _SLOWER),
+            budgets={
+                name: self.budget(name, one, where) for name, one, where in self.metrics(values, (*at, "budgets"))
+            },
+            relative={
+                name: self.relative(name, one, where) for name, one, where in self.metrics(values, (*at, "relative"))
+            },
+            severity=self.severity(values, (*at, "severity")),
+            rules=self.rules(values, (*at, "rules")),
+        )
+
+    def override(self, value: Any, at: Path) -> Override:
+        values = self.table(value, at, _OF_OVERRIDE)
+        patterns = {name: self.texts(values, (*at, name)) for name in ("models", "runs", "hosts", "devices")}
+        if not any(patterns.values()):
+            raise self._file.error(at, "names no models, runs, hosts or devices that it is for.")
+        return Override(
+            models=patterns["models"],
+            runs=patterns["runs"],
+            hosts=patterns["hosts"],
+            devices=patterns["devices"],
+            layer=self.layer(values, at),
+        )
+
+    def ignore(self, value: Any, at: Path) -> Ignore:
+        values = self.table(value, at, ("check", "reason", "expires", "models"))
+        check, reason = self.text(values, (*at, "check")), self.text(values, (*at, "reason"))
+        if not check:
+            raise self._file.error((*at, "check"), "is missing: the metric or rule that is ignored.")
+        if not reason:
+            raise self._file.error((*at, "reason"), "is missing: why this may be ignored.")
+        names = (*self._known.metrics, *self._known.rules)
+        if not any(fnmatchcase(name, check) for name in names):
+            raise self._file.error((*at, "check"), f"no metric or rule is called {check}{meant(check, names)}.")
+        return Ignore(
+            check=check,
+            models=self.texts(values, (*at, "models")),
+            reason=reason,
+            expires=self.day(values, (*at, "expires")),
+            line=self._file.line(at),
+        )
+
+    def budget(self, metric: str, value: Any, at: Path) -> Budget:
+        values = value if isinstance(value, dict) else {"max": value}
+        self.table(values, at, ("max", "min", "level"))
+        unit = self._known.metrics[metric]
+        most, least = self.amount(values, (*at, "max"), unit), self.amount(values, (*at, "min"), unit)
+        level = self.choice(values, (*at, "level"), LEVELS) or "error"
+        if most is None and least is None and level != "off":
+            raise self._file.error(at, "needs a max or a min.")
+        if most is not None and least is not None and least > most:
+            raise self._file.error(at, "its min is above its max.")
+        return Budget(metric, most, least, level, self.written_at(at))
+
+    def relative(self, metric: str, value: Any, at: Path) -> Relative:
+        values = value if isinstance(value, dict) else {"limit": value}
+        self.table(values, at, ("limit", "change", "worse", "floor", "level"))
+        limit, change = (
+            self.share(values, (*at, "limit")),
+            self.amount(values, (*at, "change"), self._known.metrics[metric]),
+        )
+        level = self.choice(values, (*at, "level"), LEVELS) or "error"
+        if (limit is None) == (change is None) and level != "off":
+            raise self._file.error(at, 'needs either a limit ("5 %" of the baseline) or a change (in its own unit).')
+        if (change or 0) < 0:
+            raise self._file.error((*at, "change"), "is below 0; `worse` says which way is meant.")
+        floor = self.share(values, (*at, "floor"))
+        if floor is not None and floor == 0:
+            raise self._file.error((*at, "floor"), "must be above 0.")
+        return Relative(
+            metric=metric,
+            limit=limit,
+            change=change,
+            worse=self.choice(values, (*at, "worse"), _DIRECTIONS),
+            floor=floor,
+            level=level,
+            line=self.written_at(at),
+        )
+
+    def metrics(self, values: Mapping[str, Any], at: Path) -> Iterable[tuple[str, Any, Path]]:
+        for name, value in self.table(values.get(str(at[-1]), {}), at, None).items():
+            if name not in self._known.metrics:
+                raise self._file.error((*at, name), f"no metric is called so{meant(name, self._known.metrics)}.")
+            yield name, value, (*at, name)
+
+    def rules(self, values: Mapping[str, Any], at: Path) -> tuple[RuleLevel, ...]:
+        found = []
+        for pattern, level in self.table(values.get("rules", {}), at, None).items():
+            if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
+                raise self._file.error((*at, pattern), f"no rule is called so{meant(pattern, self._known.rules)}.")
+            found.append(
+                RuleLevel(pattern, self.one_of(level, (*at, pattern), LEVELS), self.written_at((*at, pattern)))
+            )
+        return tuple(found)
+
+    def severity(self, values: Mapping[str, Any], at: Path) -> dict[str, str]:
+        levels = self.table(values.get("severity", {}), at, _SEVERITIES)
+        return {name: self.one_of(level, (*at, name), LEVELS) for name, level in levels.items()}
+
+    def labels(self, values: Mapping[str, Any], at: Path) -> dict[str, str]:
+        found = {}
+        for name, value in self.table(values.get("labels", {}), at, None).items():
+            if not isinstance(value, str | int | float):
+                raise self._file.error((*at, name), "is no text or number.")
+            found[name] = str(value)
+        return found

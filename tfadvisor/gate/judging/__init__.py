@@ -1,0 +1,1 @@
+"""From limits and runs to one result."""

@@ -1,0 +1,135 @@
+"""One gated metric, made ready to be judged: what the baseline and the new runs say, as measured and at equal speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+from tfadvisor.comparison.side import middle_of
+from tfadvisor.gate.baseline.comparable_runs import Baseline
+from tfadvisor.gate.baseline.snapshot import Snapshot
+from tfadvisor.gate.config.resolved import Config, Relative
+from tfadvisor.gate.judging.metric_traits import Nature, nature_of
+from tfadvisor.gate.judging.surprise import Evidence, Sample, limit_on_scale, on_scale, turned
+from tfadvisor.gate.statistics.equal_speed import Speeds, outside_ms, speeds
+from tfadvisor.record import record, replace
+
+STEP_TIME = "step_time_ms"
+
+
+@record
+class Question:
+    """A gated metric with everything that its verdict needs.
+
+    raw: as measured. tests: what decides; as measured, or at equal speed of the machine (by the median op, by all
+    unchanged ops) where that is known. allowed: the limit on the scale.
+    """
+
+    asked: Relative
+    nature: Nature
+    unit: str
+    base: tuple[float, ...]
+    value: float
+    allowed: float
+    raw: Evidence
+    tests: tuple[Evidence, ...]
+    machine: Speeds | None
+
+    def p(self) -> float:
+        """The smallest of the tests' probabilities, for as many tests."""
+        return min(len(self.tests) * min(test.p() for test in self.tests), 1.0)
+
+    def significant(self, test: Evidence, level: float) -> bool:
+        """Whether one test is, at its part of the level."""
+        return test.p() <= level / len(self.tests)
+
+    def reach(self, level: float) -> float:
+        """The distance from which on any change is seen, wherever in the step it is."""
+        return self.tests[0].reach(level / len(self.tests))
+
+    def reach_outside(self, level: float) -> float | None:
+        """The same for changes outside of the unchanged ops; None where it is not told apart."""
+        return self.tests[1].reach(level / len(self.tests)) if len(self.tests) > 1 else None
+
+
+def nature_asked(asked: Relative, unit: str) -> Nature:
+    """The metric's nature, as far as the configuration does not say otherwise."""
+    nature = nature_of(asked.metric, unit, asked.worse)
+    return nature if asked.floor is None else replace(nature, floor=asked.floor)
+
+
+def ask(asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, config: Config, first: float) -> Question:
+    """Everything about one metric. first: the strictest level that Holm's procedure may ask of it."""
+    name = asked.metric
+    unit = candidates[0].side.units[name]
+    nature = nature_asked(asked, unit)
+    runs = [run for run in baseline.runs if name in run.side.metrics]
+    groups = [[run.side.metrics[name] for run in level] for level in baseline.levels(runs)]
+    new = [one.side.metrics[name] for one in candidates]
+    error = candidates[0].errors.get(name, 0.0) if len(candidates) == 1 else 0.0
+    error = error / max(new[0], 1e-12) if nature.by_factor else error
+    scaled = [on_scale(group, nature) for group in groups]
+    scaled_new = on_scale(new, nature)
+    raw = _evidence(scaled, scaled_new, error, nature, config, first)
+    machine = speeds(baseline.typical(), runs, candidates) if name == STEP_TIME else None
+    tests = (raw,) if machine is None else _at_equal_speed(runs, candidates, machine, error, nature, config, first)
+    centre = middle_of(groups[-1])
+    return Question(
+        asked=asked,
+        nature=nature,
+        unit=unit,
+        base=tuple(groups[-1]),
+        value=middle_of(new),
+        allowed=limit_on_scale(asked.limit, asked.change, centre, nature),
+        raw=raw,
+        tests=tests,
+        machine=machine,
+    )
+
+
+def _at_equal_speed(
+    runs: Sequence[Snapshot],
+    candidates: Sequence[Snapshot],
+    machine: Speeds,
+    error: float,
+    nature: Nature,
+    config: Config,
+    first: float,
+) -> tuple[Evidence, Evidence]:
+    """The step time by the median op, and by all unchanged ops."""
+    by_median: dict[int, list[float]] = {}
+    by_all: dict[int, list[float]] = {}
+    for run, speed in zip(runs, machine.base, strict=True):
+        by_median.setdefault(run.level, []).append(log(run.side.metrics[STEP_TIME]) - speed.median_op)
+        by_all.setdefault(run.level, []).append(log(outside_ms(run, speed)[0]))
+    new = [
+        log(one.side.metrics[STEP_TIME]) - speed.median_op for one, speed in zip(candidates, machine.new, strict=True)
+    ]
+    outside = [outside_ms(one, speed) for one, speed in zip(candidates, machine.new, strict=True)]
+    outside_error = outside[0][1] if len(candidates) == 1 else 0.0
+    half = first / 2
+    return (
+        _evidence(_in_order(by_median), new, error, nature, config, half),
+        _evidence(_in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, config, half),
+    )
+
+
+def _in_order(groups: Mapping[int, list[float]]) -> list[list[float]]:
+    return [groups[level] for level in sorted(groups)]
+
+
+def _evidence(
+    groups: Sequence[Sequence[float]],
+    new: Sequence[float],
+    error: float,
+    nature: Nature,
+    config: Config,
+    first: float,
+) -> Evidence:
+    sample = Sample(
+        groups=tuple(turned(group, nature.worse) for group in groups),
+        new=turned(new, nature.worse),
+        error=error,
+        both=nature.worse == "both",
+    )
+    return Evidence(sample, nature, config.fewest_runs, first)

@@ -1,0 +1,1 @@
+"""How surprising a run is."""

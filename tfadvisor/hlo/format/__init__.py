@@ -1,0 +1,1 @@
+"""An HLO module as XLA serialises it."""

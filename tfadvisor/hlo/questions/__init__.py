@@ -1,0 +1,1 @@
+"""What a program computes, moves and exchanges."""

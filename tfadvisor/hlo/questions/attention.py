@@ -1,0 +1,80 @@
+"""Attention that is not one kernel: a batched product, a softmax of it, and a batched product with that."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from tfadvisor.hlo.format.computation import Computation
+from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.questions.flow import Users, inside, kernel_computations
+from tfadvisor.hlo.questions.products import products
+
+_HOPS = 8
+_EXPONENTIAL, _MAXIMUM = 1, 2
+"""A softmax takes the maximum of a row and exponentials; the gates between other products lack the maximum."""
+
+
+def unfused_attention(module: Module) -> frozenset[str]:
+    """Names of the instructions that take part in it: the two products and what lies between. Raises TraceError."""
+    names: set[str] = set()
+    for computation in kernel_computations(module):
+        batched = _batched_products(computation)
+        if len(batched) > 1:
+            users = Users(computation)
+            for one in batched.values():
+                names |= _of(one, batched, users)
+    return frozenset(names)
+
+
+def _batched_products(computation: Computation) -> dict[int, Instruction]:
+    return {
+        one.id: one
+        for one in computation.instructions
+        if one.opcode in ("dot", "fusion", "custom-call") and any(size.batch > 1 for size in products(one))
+    }
+
+
+def _of(first: Instruction, batched: dict[int, Instruction], users: Users) -> set[str]:
+    """The parts of an attention whose scores this product makes; empty when none follows."""
+    start = (first.id, _parts(first))
+    came_from: dict[tuple[int, int], list[tuple[int, int]]] = {start: []}
+    nodes = {first.id: first}
+    waiting, reached = deque([(first, start[1], 0)]), []
+    while waiting:
+        one, seen, hops = waiting.popleft()
+        for user in users.past_passing(one):
+            state = (user.id, seen | _parts(user))
+            known = state in came_from
+            came_from.setdefault(state, []).append((one.id, seen))
+            nodes[user.id] = user
+            if user.id in batched:
+                if state[1] == _EXPONENTIAL | _MAXIMUM:
+                    reached.append(state)
+            elif not known and hops < _HOPS:
+                waiting.append((user, state[1], hops + 1))
+    return {nodes[one].name for one, _ in _all_before(reached, came_from)}
+
+
+def _all_before(
+    states: list[tuple[int, int]], came_from: dict[tuple[int, int], list[tuple[int, int]]]
+) -> set[tuple[int, int]]:
+    found: set[tuple[int, int]] = set()
+    waiting = list(states)
+    while waiting:
+        state = waiting.pop()
+        if state not in found:
+            found.add(state)
+            waiting += came_from[state]
+    return found
+
+
+def _parts(one: Instruction) -> int:
+    """Which of a softmax's parts an instruction does."""
+    found = 0
+    for part in inside(one):
+        if part.opcode == "exponential":
+            found |= _EXPONENTIAL
+        elif part.opcode == "reduce" and any(called.root.opcode == "maximum" for called in part.called):
+            found |= _MAXIMUM
+    return found

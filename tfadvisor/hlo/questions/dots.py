@@ -1,0 +1,110 @@
+"""The size of a matrix product: how many products of what shape.
+
+Source: `DotDimensionNumbers` and `RaggedDotDimensionNumbers` in openxla/xla, xla/xla_data.proto. A library call keeps the
+same numbers as JSON in its backend_config, integers as text (`GemmBackendConfig` in xla/service/gpu/backend_configs.proto).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.shape import Shape
+from tfadvisor.hlo.format.wire import message_of, numbers_of
+from tfadvisor.record import record
+
+_DOT, _RAGGED = 30, 90
+_DOTS = frozenset(("dot", "ragged-dot", "scaled-dot"))
+_LIBRARY = ("__cublas$gemm", "__cublas$lt$matmul")
+
+
+@record
+class DotSize:
+    """batch products of an m×k by a k×n matrix. lhs_dtype, rhs_dtype: of what is multiplied."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    lhs_dtype: str
+    rhs_dtype: str
+
+    @property
+    def flops(self) -> int:
+        """A multiplication and an addition for each of batch·m·n·k; of complex numbers as many, as XLA counts them."""
+        return 2 * self.batch * self.m * self.n * self.k
+
+
+@record
+class DotNumbers:
+    """Which dimensions of the two operands are summed over, which number the products, which tell groups apart."""
+
+    lhs_contracting: tuple[int, ...]
+    rhs_contracting: tuple[int, ...]
+    lhs_batch: tuple[int, ...]
+    rhs_batch: tuple[int, ...]
+    rhs_groups: tuple[int, ...]
+
+
+def dot_size(instruction: Instruction) -> DotSize | None:
+    """Of a dot, or of a library call that stands for one; None for anything else, or when the call does not say.
+
+    In a ragged dot each row meets one group's matrix, so groups do not multiply the work. Raises TraceError when a
+    dimension is named that an operand does not have.
+    """
+    dimensions = dot_numbers(instruction)
+    if dimensions is None:
+        return None
+    operands = instruction.operand_ids
+    if len(operands) < 2:
+        raise instruction.damaged("has no two operands")
+    lhs, rhs = (instruction.computation.by_id(one).shape for one in operands[:2])
+    left = (*dimensions.lhs_contracting, *dimensions.lhs_batch)
+    right = (*dimensions.rhs_contracting, *dimensions.rhs_batch, *dimensions.rhs_groups)
+    if not (_has(lhs, left) and _has(rhs, right)):
+        raise instruction.damaged("multiplies dimensions that its operands do not have")
+    return DotSize(
+        prod(lhs.dims[one] for one in dimensions.lhs_batch),
+        prod(size for one, size in enumerate(lhs.dims) if one not in left),
+        prod(size for one, size in enumerate(rhs.dims) if one not in right),
+        prod(lhs.dims[one] for one in dimensions.lhs_contracting),
+        lhs.dtype,
+        rhs.dtype,
+    )
+
+
+def dot_numbers(instruction: Instruction) -> DotNumbers | None:
+    """Of a dot, or of a library call that notes them; None for anything else. Raises TraceError for damaged bytes."""
+    return _of_dot(instruction) if instruction.opcode in _DOTS else _of_library_call(instruction)
+
+
+def _of_dot(instruction: Instruction) -> DotNumbers:
+    proto = instruction.proto
+    ragged = message_of(proto, instruction.fields, _RAGGED)
+    numbers = message_of(proto, ragged, 1) if ragged else message_of(proto, instruction.fields, _DOT)
+    left, right, left_batch, right_batch = (numbers_of(proto, numbers, field) for field in (1, 2, 3, 4))
+    return DotNumbers(left, right, left_batch, right_batch, numbers_of(proto, ragged, 3))
+
+
+def _of_library_call(instruction: Instruction) -> DotNumbers | None:
+    if instruction.opcode != "custom-call" or not instruction.custom_call_target.startswith(_LIBRARY):
+        return None
+    config = instruction.config()
+    product = config.get("gemm_backend_config", config)  # before 2024 the product's own config stood alone
+    numbers = product.get("dot_dimension_numbers") if isinstance(product, Mapping) else None
+    if not isinstance(numbers, Mapping):
+        return None
+    try:
+        left, right, left_batch, right_batch = (
+            tuple(int(one) for one in numbers.get(f"{side}_dimensions", ()))
+            for side in ("lhs_contracting", "rhs_contracting", "lhs_batch", "rhs_batch")
+        )
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return DotNumbers(left, right, left_batch, right_batch, ())
+
+
+def _has(shape: Shape, dimensions: tuple[int, ...]) -> bool:
+    """Each named once, and there: what is multiplied below stays a number of sensible size."""
+    return len(set(dimensions)) == len(dimensions) and all(0 <= one < len(shape.dims) for one in dimensions)

@@ -1,0 +1,89 @@
+"""Who uses whose result, among the instructions that a trace shows as events of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tfadvisor.hlo.format.computation import Computation
+from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.questions.executions import called_before
+
+_MOST = 20_000
+"""A computation with more instructions than this is not looked through: it would take longer than the rest of the trace."""
+_RUNNING = ("while", "conditional", "call")
+PASSING = frozenset("bitcast copy copy-done copy-start get-tuple-element reshape tuple".split())
+"""Opcodes that hand on what they got."""
+
+
+def running_computations(module: Module) -> Mapping[int, bool]:
+    """By id the computations whose instructions are events: the entry and what loops, branches and calls lead to.
+
+    True for those inside a loop. What fusions hold is one event of its fusion's name. Raises TraceError for damaged bytes.
+    """
+    found = {module.entry.id: False}
+    for computation in reversed(module.computations):  # callers stand behind what they call
+        if computation.id not in found:
+            continue
+        for one in computation.instructions:
+            if one.opcode in _RUNNING:
+                for called in called_before(computation, one):
+                    found[called.id] = found.get(called.id, False) or found[computation.id] or one.opcode == "while"
+    return found
+
+
+def kernel_computations(module: Module) -> Iterator[Computation]:
+    """The running computations that are small enough to be looked through."""
+    running = running_computations(module)
+    for computation in module.computations:
+        if computation.id in running and len(computation.instructions) <= _MOST:
+            yield computation
+
+
+def inside(one: Instruction) -> tuple[Instruction, ...]:
+    """What a fusion does, or the instruction itself. Raises TraceError for damaged bytes."""
+    if one.opcode != "fusion":
+        return (one,)
+    return tuple(inner for called in called_before(one.computation, one) for inner in called.instructions)
+
+
+def effect(one: Instruction) -> str:
+    """The opcode that makes an instruction's result: a fusion's last one, conversions and what only hands on left out."""
+    if one.opcode != "fusion":
+        return one.opcode
+    called = called_before(one.computation, one)
+    last = called[0].root if called else one
+    for _ in range(8):
+        if (last.opcode not in PASSING and last.opcode != "convert") or not last.operand_ids:
+            break
+        last = last.operands[0]
+    return last.opcode
+
+
+class Users:
+    """Of every result in a computation the instructions that use it, by the id of the used one."""
+
+    def __init__(self, computation: Computation) -> None:
+        """Raises TraceError for damaged bytes."""
+        self._by_id: dict[int, list[Instruction]] = {}
+        for one in computation.instructions:
+            for operand in dict.fromkeys(one.operand_ids):
+                self._by_id.setdefault(operand, []).append(one)
+
+    def of(self, one: Instruction) -> list[Instruction]:
+        """In the file's order."""
+        return self._by_id.get(one.id, [])
+
+    def past_passing(self, one: Instruction) -> list[Instruction]:
+        """The users that do something, past those that only hand the result on."""
+        found, waiting, seen = [], list(self.of(one)), set()
+        while waiting:
+            user = waiting.pop(0)
+            if user.id in seen:
+                continue
+            seen.add(user.id)
+            if user.opcode in PASSING or user.opcode.endswith("-done"):
+                waiting += self.of(user)
+            else:
+                found.append(user)
+        return found

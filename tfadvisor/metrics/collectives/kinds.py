@@ -1,0 +1,270 @@
+"""Exposed communication by what is exchanged, and what the run's own numbers suggest against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import Enum
+
+import numpy as np
+
+from tfadvisor.metrics.collectives.cost import exposed_transfer_fraction
+from tfadvisor.metrics.kernels.patterns import patterns_of
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.remember import once
+from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_steps, share
+from tfadvisor.record import record
+from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
+from tfadvisor.timeline.intervals import BoolArray
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.units import Unit
+
+_MOST_FACTOR = 64
+_IN_A_LOOP = 2
+
+
+@record
+class _Label:
+    """The counted calls of one collective on one device. time_ps, exposed_ps, bytes: summed; unsized: of unknown size.
+
+    op: its HLO name, "" where only the kernel's name is known. repeats: calls a step.
+    """
+
+    kind: CollectiveKind
+    dtype: str
+    op: str
+    calls: int
+    time_ps: int
+    exposed_ps: int
+    bytes: int
+    unsized: int
+    repeats: float
+
+
+@once
+def _labels(question: Question) -> list[_Label]:
+    """Of every device. Raises MetricAbsent when no device communicates in a counted step."""
+    needs_steps(question.run)
+    found = [
+        label
+        for host in counted_hosts(question.run)
+        for device in host.devices
+        for label in _labels_of(device.collectives, host.steps.steady())
+    ]
+    if not found:
+        raise MetricAbsent("no device's trace holds a collective")
+    return found
+
+
+def _labels_of(calls: CollectiveCalls, steady: BoolArray) -> list[_Label]:
+    if not len(calls):
+        return []
+    counted = np.flatnonzero((calls.step >= 0) & steady[np.maximum(calls.step, 0)])
+    label, many = calls.label[counted], len(calls.labels)
+    number = np.bincount(label, minlength=many)
+    columns = (calls.end - calls.start, calls.exposed_ps, np.maximum(calls.bytes, 0), calls.bytes < 0)
+    time, exposed, size, unsized = (np.bincount(label, one[counted], many).tolist() for one in columns)
+    kernel = np.zeros(many, np.int64)
+    kernel[label] = calls.kernel[counted]
+    out = []
+    for one in np.flatnonzero(number).tolist():
+        own, other = calls.kinds[one], int(kernel[one])
+        dtypes = calls.dtypes or ("",) * many
+        out.append(
+            _Label(
+                kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
+                dtype=dtypes[one] or dtypes[other],
+                op=calls.labels[one].partition(" = ")[0].removeprefix("%") if one != other else "",
+                calls=int(number[one]),
+                time_ps=int(time[one]),
+                exposed_ps=int(exposed[one]),
+                bytes=int(size[one]),
+                unsized=int(unsized[one]),
+                repeats=int(number[one]) / max(int(steady.sum()), 1),
+            )
+        )
+    return out
+
+
+def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
+    """The part of exposed_transfer_fraction that belongs to these, in proportion to the exposed time of their calls."""
+    labels = _labels(question)
+    total = sum(one.exposed_ps for one in labels)
+    mine = sum(one.exposed_ps for one in labels if wanted(one))
+    return mine / total * exposed_transfer_fraction(question) if total else 0.0
+
+
+@metric(
+    "exposed_all_reduce_fraction",
+    unit=Unit.FRACTION,
+    about="The part of exposed_transfer_fraction that is AllReduces.",
+)
+def exposed_all_reduce_fraction(question: Question) -> float:
+    """In proportion to the exposed time of each kind's calls."""
+    return _exposed(question, lambda one: one.kind is CollectiveKind.ALL_REDUCE)
+
+
+class _Use(Enum):
+    """What a collective is for, as far as its surroundings tell; each has one use."""
+
+    BETWEEN_PRODUCTS = "tensor parallelism"
+    PERMUTE = "pipeline parallelism"
+    WEIGHTS = "sharded parameters, layer by layer"
+    REST = "gradients and others"
+
+
+def _use(one: _Label, between_products: tuple[str, ...]) -> _Use:
+    if one.op in between_products:
+        return _Use.BETWEEN_PRODUCTS
+    if one.kind is CollectiveKind.SEND_RECV:
+        return _Use.PERMUTE
+    gathers = one.kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
+    return _Use.WEIGHTS if gathers and one.op and one.repeats >= _IN_A_LOOP else _Use.REST
+
+
+def _exposed_for(question: Question, use: _Use) -> float:
+    try:
+        between = patterns_of(question).between_products
+    except MetricAbsent:
+        between = ()
+    return _exposed(question, lambda one: _use(one, between) is use)
+
+
+@metric(
+    "exposed_weight_gather_fraction",
+    unit=Unit.FRACTION,
+    about="The part of exposed_transfer_fraction that is all-gathers and reduce-scatters which a step runs twice or more, as of "
+    "parameters that are gathered layer by layer.",
+)
+def exposed_weight_gather_fraction(question: Question) -> float:
+    """In proportion to the exposed time of each kind's calls."""
+    return _exposed_for(question, _Use.WEIGHTS)
+
+
+@metric(
+    "exposed_permute_fraction",
+    unit=Unit.FRACTION,
+    about="The part of exposed_transfer_fraction that is collective-permutes, sends and receives, as between the stages of a "
+    "pipeline.",
+)
+def exposed_permute_fraction(question: Question) -> float:
+    """In proportion to the exposed time of each kind's calls."""
+    return _exposed_for(question, _Use.PERMUTE)
+
+
+@metric(
+    "exposed_between_products_fraction",
+    unit=Unit.FRACTION,
+    about="The part of exposed_transfer_fraction that is collectives which wait for a matrix product and which another one "
+    "waits for, by the trace's HLO.",
+)
+def exposed_between_products_fraction(question: Question) -> float:
+    """As in tensor parallelism."""
+    patterns_of(question)
+    return _exposed_for(question, _Use.BETWEEN_PRODUCTS)
+
+
+@metric(
+    "exposed_rest_fraction",
+    unit=Unit.FRACTION,
+    about="exposed_transfer_fraction without what exposed_weight_gather_fraction, exposed_permute_fraction and "
+    "exposed_between_products_fraction count on GPUs: gradients and everything else.",
+)
+def exposed_rest_fraction(question: Question) -> float:
+    """All of it on other devices, where what helps against the others is not known."""
+    everything = exposed_transfer_fraction(question)
+    try:
+        gpus(question.run)
+        return _exposed_for(question, _Use.REST) if everything else 0.0
+    except MetricAbsent:
+        return everything
+
+
+@metric(
+    "collective_repeats_per_step",
+    unit=Unit.COUNT,
+    about="How often a step runs one and the same collective of its program, of the one that runs most often: above 1 in a loop "
+    "over layers.",
+)
+def collective_repeats_per_step(question: Question) -> float:
+    """By the HLO ops' names, so that kernels of one name do not count as one."""
+    most: dict[str, int] = {}
+    for one in _labels(question):
+        if one.op:
+            most[one.op] = most.get(one.op, 0) + one.calls
+    if not most:
+        raise MetricAbsent("the trace does not say which op of the program a collective belongs to")
+    return max(most.values()) / max(device_steps(question.run), 1)
+
+
+@metric(
+    "communication_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in which a device communicates, whether computation runs beside it or not.",
+)
+def communication_fraction(question: Question) -> float:
+    """Mean over the devices."""
+    _labels(question)
+    time = device_ps(question.run)
+    covered = sum(
+        int(device.covered_ps[host.steps.steady(), DeviceClass.COLLECTIVE].sum())
+        for host in counted_hosts(question.run)
+        for device in host.devices
+    )
+    if not time:
+        raise MetricAbsent("the trace holds no step")
+    return min(covered / time, 1.0)
+
+
+@fact("collective_dtype", about="The type that most of the collectives' time carries, as HLO names it.")
+def collective_dtype(question: Question) -> str:
+    """f32, bf16, f16, …, by the HLO, else by NCCL's kernel names."""
+    time: dict[str, int] = {}
+    for one in _labels(question):
+        if one.dtype:
+            time[one.dtype] = time.get(one.dtype, 0) + one.time_ps
+    if not time:
+        raise MetricAbsent("neither names nor HLO say what type the collectives carry")
+    return max(time, key=lambda dtype: time[dtype])
+
+
+def _combined(question: Question, kind: CollectiveKind) -> str:
+    mine = [one for one in _labels(question) if one.kind is kind]
+    if not mine:
+        raise MetricAbsent(f"no collective of the counted steps is an {kind.value}")
+    if any(one.unsized for one in mine):
+        raise MetricAbsent("the trace does not say how large the messages are")
+    try:
+        turns = max(collective_repeats_per_step(question), 1.0)
+    except MetricAbsent:
+        turns = 1.0
+    return str(math.ceil(sum(one.bytes for one in mine) / max(device_steps(question.run), 1) / turns))
+
+
+def _register_combined(word: str, kind: CollectiveKind) -> None:
+    def find(question: Question) -> str:
+        return _combined(question, kind)
+
+    fact(
+        f"combine_{word}_bytes",
+        about=f"Bytes of the {kind.value}s of a step, or of one turn of the loop that they are in: XLA's threshold that "
+        "combines them into one message.",
+    )(find)
+
+
+_register_combined("all_gather", CollectiveKind.ALL_GATHER)
+_register_combined("reduce_scatter", CollectiveKind.REDUCE_SCATTER)
+
+
+@fact(
+    "batch_factor_to_hide",
+    about="How many times larger the batch must be for the computation to take as long as the communication.",
+)
+def batch_factor_to_hide(question: Question) -> str:
+    """`3`; absent where computation takes longer already."""
+    compute, communication = share(question, TimeClass.COMPUTE), communication_fraction(question)
+    if communication <= compute:
+        raise MetricAbsent("computation takes longer than communication already")
+    return str(math.ceil(min(communication / max(compute, 1e-6), _MOST_FACTOR)))

@@ -1,0 +1,54 @@
+"""Numbers for fixes, worked out from the run: what to set something to."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact
+from tfadvisor.metrics.steady import share
+from tfadvisor.metrics.time.idle_between_steps import turnaround_fraction
+from tfadvisor.timeline.model import TimeClass
+
+_SMALL_REST = 0.05
+_MOST_STEPS = 1024
+_TINY_US = 25
+
+
+@fact(
+    "steps_per_execution",
+    about="How many steps to run a call until the Python between calls takes less than 5 % of the time: a power of two.",
+)
+def steps_per_execution(question: Question) -> str:
+    """`16`."""
+    return _until_small(share(question, TimeClass.HOST))
+
+
+@fact(
+    "steps_between_waits",
+    about="After how many steps to wait or to read a value, so that the device runs dry for less than 5 % of the time: a power "
+    "of two.",
+)
+def steps_between_waits(question: Question) -> str:
+    """`16`."""
+    return _until_small(turnaround_fraction(question))
+
+
+def _until_small(lost: float) -> str:
+    """With n steps instead of one between losses l of a step whose rest is w: l / (l + n w) below 5 %."""
+    wanted = (1 / _SMALL_REST - 1) * lost / max(1 - lost, 1e-6)
+    steps = 2
+    while steps < min(wanted, _MOST_STEPS):
+        steps *= 2
+    return str(steps)
+
+
+@fact(
+    "tiny_op_place",
+    about="Of the hottest ops shorter than 25 µs the one that runs most often, with its place in the program.",
+)
+def tiny_op_place(question: Question) -> str:
+    """`loop_multiply_fusion (train.py:42)`."""
+    found = [host.hot_ops for host in question.run.hosts if host.hot_ops is not None]
+    tiny = [one for ops in found[:1] for one in ops.ops if one.total_ps < one.count * _TINY_US * 1_000_000]
+    for one in sorted(tiny, key=lambda one: -one.count):
+        if one.known is not None and one.known.file:
+            return f"{one.name()} ({one.known.file}:{one.known.line})"
+    raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")

@@ -1,0 +1,272 @@
+"""What the input pipeline consists of and which part of it holds the step up."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import periods_ms, share
+from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
+
+_SOURCES = (
+    "TFRecord",
+    "TextLine",
+    "FixedLengthRecord",
+    "Interleave",
+    "ParallelInterleave",
+    "SSTable",
+    "ArrayRecord",
+    "Parquet",
+)
+_TEXT = ("CSV", "Sql", "SQL")
+_FILES = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable")
+_BATCHES = ("Batch", "MapAndBatch", "ParallelBatch", "PaddedBatch")
+_ONE_BY_ONE = ("FlatMap", "Window", "Filter")
+_MANY_FILES = 4
+_SHORT_CALL_PS = 100 * PS_PER_US
+"""A user function that takes no longer is mostly the cost of calling it."""
+_BURSTS = 0.1
+_NO_PIPELINE = "the trace shows no tf.data pipeline"
+
+
+def _pipeline(question: Question) -> InputPipeline:
+    found = [host.pipeline for host in question.run.hosts if host.pipeline is not None]
+    if not found:
+        raise MetricAbsent(_NO_PIPELINE)
+    return max(found, key=lambda pipeline: pipeline.slowest().wall_ps)
+
+
+def _slowest(question: Question) -> tuple[InputPipeline, InputStage]:
+    pipeline = _pipeline(question)
+    return pipeline, pipeline.slowest()
+
+
+@metric(
+    "input_stage_ms_per_step",
+    unit=Unit.MS,
+    about="Work of the slowest tf.data stage a step, divided by the number of calls it works on at once.",
+)
+def input_stage_ms_per_step(question: Question) -> float:
+    """Milliseconds; the pipeline cannot deliver a batch faster than this."""
+    pipeline, stage = _slowest(question)
+    if not pipeline.steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return stage.wall_ps / pipeline.steps / PS_PER_MS
+
+
+@metric(
+    "input_stage_calls_per_step",
+    unit=Unit.COUNT,
+    about="How often a step calls the slowest tf.data stage; of a map with its batch, on how many elements it works.",
+)
+def input_stage_calls_per_step(question: Question) -> float:
+    """A mean over the steps looked at."""
+    pipeline, stage = _slowest(question)
+    if not pipeline.steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return _elements(pipeline, stage) / pipeline.steps
+
+
+@metric(
+    "input_stage_parallelism",
+    unit=Unit.COUNT,
+    about="How many calls the slowest tf.data stage works on at once.",
+)
+def input_stage_parallelism(question: Question) -> float:
+    """1 for a stage that is not parallel."""
+    return float(max(_slowest(question)[1].parallelism, 1))
+
+
+@metric(
+    "input_wait_ms_per_step",
+    unit=Unit.MS,
+    about="What input_bound_fraction is of a step, in milliseconds. Handing a batch over takes some tenths by itself.",
+)
+def input_wait_ms_per_step(question: Question) -> float:
+    """A mean over the counted steps of all hosts."""
+    return share(question, TimeClass.INPUT) * float(periods_ms(question.run).mean())
+
+
+@metric(
+    "input_overlap_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time that preparing the next batch during the step could hide: the smaller of the input's share "
+    "and the rest of the step.",
+)
+def input_overlap_fraction(question: Question) -> float:
+    """A prefetch cannot hide more than the step has other work to hide it behind."""
+    waiting = share(question, TimeClass.INPUT)
+    return min(waiting, 1 - waiting)
+
+
+@metric(
+    "input_hideable_fraction",
+    unit=Unit.FRACTION,
+    about="Share of the time spent waiting for input that preparing the next batch during the step could hide.",
+)
+def input_hideable_fraction(question: Question) -> float:
+    """input_overlap_fraction over input_bound_fraction; absent when nothing waits for input."""
+    waiting = share(question, TimeClass.INPUT)
+    if waiting <= 0:
+        raise MetricAbsent("no step waits for input")
+    return min(waiting, 1 - waiting) / waiting
+
+
+@fact("input_stage", about="The slowest tf.data stage as the trace names it.")
+def input_stage(question: Question) -> str:
+    """`Map (MapDataset:1)`."""
+    _, stage = _slowest(question)
+    return f"{stage.kind} ({stage.name})" if stage.name else stage.kind
+
+
+@fact("input_stage_path", about="The way from the root of the pipeline to the slowest stage.")
+def input_stage_path(question: Question) -> str:
+    """`Prefetch > Batch > Map`."""
+    return _slowest(question)[1].path.replace("::", " > ")
+
+
+@fact("input_stage_fault", about="Which edit the slowest tf.data stage calls for.")
+def input_stage_fault(question: Question) -> str:
+    """python-function, sequential-map, per-element-map, parallel-map, generator, source, small-files, parsed-text,
+    shuffle-refill, batch or other.
+    """
+    pipeline, stage = _slowest(question)
+    kind = stage.kind
+    many_files = _files(pipeline) >= _MANY_FILES * max(pipeline.steps, 1)
+    causes = (
+        ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
+        ("generator", kind.startswith(("Generator", "FlatMap")) and _any_python(pipeline)),
+        ("python-function", stage.python),
+        ("per-element-map", _works_on_elements(pipeline, stage)),
+        ("sequential-map", kind == "Map"),
+        ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
+        ("small-files", many_files and kind.startswith((*_SOURCES, "FlatMap"))),
+        ("source", kind.startswith(_SOURCES)),
+        ("parsed-text", kind.startswith(_TEXT)),
+        ("per-element-map", kind.startswith(_ONE_BY_ONE) and _feeds_a_batch(pipeline, stage)),
+        ("batch", "Batch" in kind),
+    )
+    return next((cause for cause, holds in causes if holds), "other")
+
+
+def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
+    """Whether a map before the batch would do better on whole batches: sequential, or of calls that are mostly calling."""
+    if stage.kind == "Map":
+        return _feeds_a_batch(pipeline, stage)
+    is_short = stage.busy_ps < _SHORT_CALL_PS * _elements(pipeline, stage)
+    if stage.kind.startswith("MapAndBatch"):
+        return is_short
+    return stage.kind.startswith("ParallelMap") and is_short and _feeds_a_batch(pipeline, stage)
+
+
+def _any_python(pipeline: InputPipeline) -> bool:
+    return any(stage.python for stage in pipeline.stages)
+
+
+def _comes_in_bursts(question: Question, pipeline: InputPipeline, slowest: InputStage) -> bool:
+    """Whether the pipeline would be fast enough, did a shuffle not make batches wait until its buffer is full again."""
+    filled = _refilling_ps(pipeline)
+    if filled < _BURSTS * pipeline.window_ps:
+        return False
+    return slowest.wall_ps < (1 - share(question, TimeClass.INPUT)) * pipeline.window_ps
+
+
+def _refilling_ps(pipeline: InputPipeline) -> int:
+    return max((stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0)
+
+
+def _files(pipeline: InputPipeline) -> int:
+    """How many files the sources come to the end of: each is asked once more than it has elements to give."""
+    calls = {stage.path: stage.calls for stage in pipeline.stages}
+    return sum(
+        max(stage.calls - calls.get(stage.path.rpartition("::")[0], stage.calls), 0)
+        for stage in pipeline.stages
+        if stage.kind.startswith(_FILES)
+    )
+
+
+@metric(
+    "input_files_per_step",
+    unit=Unit.COUNT,
+    about="Files that the tf.data pipeline reads to their end in a step, by how much more often their readers are asked than "
+    "give an element.",
+)
+def input_files_per_step(question: Question) -> float:
+    """Of readers inside a FlatMap or an interleave, as each list of files has."""
+    pipeline = _pipeline(question)
+    if not pipeline.steps:
+        raise MetricAbsent("the trace holds no counted step")
+    return _files(pipeline) / pipeline.steps
+
+
+@metric(
+    "input_refill_fraction",
+    unit=Unit.FRACTION,
+    about="Share of the counted steps' time that filling the buffer of a shuffle anew takes, a batch waiting for all of it.",
+)
+def input_refill_fraction(question: Question) -> float:
+    """0 without a shuffle; one that is filled only once is not filled anew."""
+    pipeline = _pipeline(question)
+    return min(_refilling_ps(pipeline) / pipeline.window_ps, 1.0) if pipeline.window_ps else 0.0
+
+
+@metric(
+    "input_refills",
+    unit=Unit.COUNT,
+    about="How often the buffer of a shuffle is filled in the counted steps.",
+)
+def input_refills(question: Question) -> float:
+    """Of the shuffle that takes most time for it."""
+    stages = _pipeline(question).stages
+    return float(max(stages, key=lambda stage: stage.filling_ps).fills)
+
+
+def _elements(pipeline: InputPipeline, stage: InputStage) -> int:
+    """How many elements a stage works on. tf.data makes one stage of a map and the batch behind it."""
+    if not stage.kind.startswith("MapAndBatch"):
+        return stage.calls
+    before = [one.calls for one in pipeline.stages if one.path.rpartition("::")[0] == stage.path]
+    return max(before, default=stage.calls)
+
+
+def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
+    """Whether a stage nearer to the consumer batches what this one makes, element by element."""
+    above = stage.path.split("::")[:-1]
+    batches = [one for one in pipeline.stages if one.kind.startswith(_BATCHES) and one.path.split("::")[-1] in above]
+    return any(stage.calls > 2 * max(one.calls, 1) for one in batches)
+
+
+@fact("input_root", about="What the consumer of the tf.data pipeline asks: a prefetch, or the work itself.")
+def input_root(question: Question) -> str:
+    """prefetch, injected-prefetch (put there by tf.data), background (a parallel map, which buffers too) or none."""
+    pipeline = _pipeline(question)
+    root = pipeline.stages[0]
+    if not root.kind.startswith("Prefetch"):
+        return "background" if pipeline.root_works_ahead else "none"
+    return "injected-prefetch" if root.name.startswith("inject/") else "prefetch"
+
+
+@fact("input_last_stage", about="The stage of the tf.data pipeline that hands batches to the step.")
+def input_last_stage(question: Question) -> str:
+    """`Map (MapDataset:3)`."""
+    root = _pipeline(question).stages[0]
+    return f"{root.kind} ({root.name})" if root.name else root.kind
+
+
+@fact("input_autotune", about="Whether tf.data tunes the pipeline's parallelism and buffers itself.")
+def input_autotune(question: Question) -> str:
+    """on, off or unknown."""
+    tuned = [stage.settings["autotune"] for stage in _pipeline(question).stages if "autotune" in stage.settings]
+    if not tuned:
+        return "unknown"
+    return "on" if any(str(one).lower() == "true" for one in tuned) else "off"
+
+
+@fact("input_stages", about="The stages of the tf.data pipeline with their work a step, costliest first.")
+def input_stages(question: Question) -> str:
+    """`Map 4.2 ms, Batch 0.3 ms`."""
+    pipeline = _pipeline(question)
+    costly = sorted(pipeline.stages, key=lambda stage: -stage.wall_ps)[:4]
+    return ", ".join(
+        f"{one.kind} {duration(one.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}" for one in costly if one.wall_ps
+    )

@@ -1,0 +1,276 @@
+"""How work reaches the devices: latency, number of dispatches, size of what is dispatched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in, median, percentile
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.remember import once
+from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, needs_steps, share
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
+from tfadvisor.units import PS_PER_US, Unit
+
+_NUMBERED = re.compile(r"[._]\d+$")
+_HUNDREDS = 200
+_SHORT_PS = 100 * PS_PER_US
+_PRODUCTS = ("MatMul", "Conv", "Einsum")
+
+
+@metric(
+    "kernel_launch_latency_us",
+    unit=Unit.US,
+    about="Median time from the end of a kernel's launch call to its start, for kernels whose stream was free by then, "
+    "so that queueing behind other kernels does not count.",
+)
+def kernel_launch_latency_us(question: Question) -> float:
+    """Microseconds, over the counted steps of all GPUs."""
+    return float(median(_latencies(question))) / PS_PER_US
+
+
+@metric(
+    "kernel_launch_latency_us_p95",
+    unit=Unit.US,
+    about="95th percentile of what kernel_launch_latency_us is the median of.",
+)
+def kernel_launch_latency_us_p95(question: Question) -> float:
+    """Microseconds."""
+    return float(percentile(_latencies(question), 95)) / PS_PER_US
+
+
+def _latencies(question: Question) -> Int64Array:
+    together = np.concatenate([device.launches.latency for _, device in gpus(question.run)])
+    if not len(together):
+        raise MetricAbsent("no kernel in a counted step is linked to its launch and found its stream free")
+    return together
+
+
+@metric(
+    "kernel_queue_us",
+    unit=Unit.US,
+    about="Median time from the end of a kernel's launch call to its start, for kernels that found their stream busy: the "
+    "host is ahead, as it should be.",
+)
+def kernel_queue_us(question: Question) -> float:
+    """Microseconds, over the counted steps of all GPUs."""
+    together = np.concatenate([device.launches.queued for _, device in gpus(question.run)])
+    if not len(together):
+        raise MetricAbsent("no kernel in a counted step is linked to its launch and queued behind another")
+    return float(median(together)) / PS_PER_US
+
+
+@metric(
+    "graph_kernel_share",
+    unit=Unit.FRACTION,
+    about="Share of the kernels with a known launch that a CUDA or HIP graph launched (XLA: command buffers). They have no "
+    "launch time of their own.",
+)
+def graph_kernel_share(question: Question) -> float:
+    """By number, over the counted steps of all GPUs."""
+    found = [device.launches for _, device in gpus(question.run)]
+    if not sum(one.linked for one in found):
+        raise MetricAbsent("no kernel in a counted step is linked to its launch")
+    return sum(one.in_graphs for one in found) / sum(one.linked for one in found)
+
+
+@metric("graph_launches_per_step", unit=Unit.COUNT, about="Launches of CUDA or HIP graphs a step and device.")
+def graph_launches_per_step(question: Question) -> float:
+    """A mean."""
+    needs_steps(question.run)
+    return sum(device.launches.graphs for _, device in gpus(question.run)) / max(device_steps(question.run), 1)
+
+
+@metric(
+    "launch_between_kernels_fraction",
+    unit=Unit.FRACTION,
+    about="The part of kernel_launch_gap_fraction that lies in gaps of less than 100 µs: the way from one kernel to the launch "
+    "of the next. Longer ones are the dispatch of a whole function.",
+)
+def launch_between_kernels_fraction(question: Question) -> float:
+    """Mean over the devices."""
+    needs_device(question.run)
+    total = device_ps(question.run)
+    if not total:
+        raise MetricAbsent("the trace holds no step")
+    counted = ((host, host.takes_part & host.steps.steady()[None, :]) for host in counted_hosts(question.run))
+    return sum(int(host.short_launch_ps[steps].sum()) for host, steps in counted) / total
+
+
+@metric(
+    "repeated_op_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in short TensorFlow ops of which a step runs hundreds: types that run at least 200 times a step "
+    "and device for less than 100 µs each, products and convolutions left out. As a share of all op time, of the time in "
+    "which a device computes.",
+)
+def repeated_op_fraction(question: Question) -> float:
+    """0 for programs of XLA, whose loops repeat one op by their nature."""
+    needs_steps(question.run)
+    every = sum(ps for _, ps in _by_type(question).values())
+    repeated = sum(ps for _, ps in _repeated(question).values())
+    return repeated / every * share(question, TimeClass.COMPUTE) if every else 0.0
+
+
+@once
+def _by_type(question: Question) -> Mapping[str, tuple[int, int]]:
+    """(number, ps) of each op type of the counted steps, over all devices."""
+    found: dict[str, tuple[int, int]] = {}
+    for host in counted_hosts(question.run):
+        for device in host.devices:
+            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+            columns = ops.name[rows].tolist(), ops.count[rows].tolist(), ops.total_ps[rows].tolist()
+            for row, many, ps in zip(*columns, strict=True):
+                kind = op_type(ops.names[row]) or short_name(_NUMBERED.sub("", ops.names[row]))
+                number, time = found.get(kind, (0, 0))
+                found[kind] = number + many, time + ps
+    return found
+
+
+def _repeated(question: Question) -> dict[str, tuple[int, int]]:
+    """The types of _by_type that repeated_op_fraction counts."""
+    types = {kind for device in _working(question) for name in device.ops.names if (kind := op_type(name))}
+    return {
+        kind: (number, ps)
+        for kind, (number, ps) in _by_type(question).items()
+        if number >= _HUNDREDS * device_steps(question.run)
+        and ps < _SHORT_PS * number
+        and kind in types
+        and not any(word in kind for word in _PRODUCTS)
+    }
+
+
+@metric(
+    "tiny_op_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time that ops cost by their number: kernel_launch_gap_fraction and repeated_op_fraction.",
+)
+def tiny_op_fraction(question: Question) -> float:
+    """They are about different times, so they add up to at most 1."""
+    return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
+
+
+@metric(
+    "small_kernel_share",
+    unit=Unit.FRACTION,
+    about="Share of the kernels (on a CPU: ops) of the counted steps that take less than 10 µs, by number.",
+)
+def small_kernel_share(question: Question) -> float:
+    """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""
+    rows = [(device.ops, device.ops.of_class(DeviceClass.COMPUTE)) for device in _working(question)]
+    return float(sum(ops.small[row].sum() for ops, row in rows) / sum(ops.count[row].sum() for ops, row in rows))
+
+
+@metric("kernels_per_step", unit=Unit.COUNT, about="Kernels (on a CPU: ops) a step and device.")
+def kernels_per_step(question: Question) -> float:
+    """A mean."""
+    needs_steps(question.run)
+    kernels = sum(device.launches.kernels for device in _working(question))
+    return kernels / max(device_steps(question.run), 1)
+
+
+@metric("median_kernel_us", unit=Unit.US, about="Median length of a kernel (on a CPU: an op) of the counted steps.")
+def median_kernel_us(question: Question) -> float:
+    """Microseconds."""
+    return float(median(np.concatenate([device.lengths for device in _working(question)]))) / PS_PER_US
+
+
+def _working(question: Question) -> list[DeviceSummary]:
+    """The devices with kernels in counted steps. Raises MetricAbsent when there are none."""
+    needs_device(question.run)
+    found = [device for host in counted_hosts(question.run) for device in host.devices if device.launches.kernels]
+    if not found:
+        raise MetricAbsent("no kernel begins in a counted step")
+    return found
+
+
+@metric(
+    "dispatches_per_step",
+    unit=Unit.COUNT,
+    about="Programs and ops that the driving thread dispatches in a step.",
+)
+def dispatches_per_step(question: Question) -> float:
+    """A mean over the counted steps of all hosts that have a driving thread."""
+    needs_steps(question.run)
+    steps = dispatched = 0
+    for host in counted_hosts(question.run):
+        if host.dispatched >= 0:
+            steps += int(host.steps.steady().sum())
+            dispatched += host.dispatched
+    if not steps:
+        raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
+    return dispatched / steps
+
+
+@metric(
+    "eager_op_share",
+    unit=Unit.FRACTION,
+    about="Share of the ops of the counted steps, by number, that were dispatched one by one instead of inside a "
+    "compiled function.",
+)
+def eager_op_share(question: Question) -> float:
+    """TensorFlow: ops of the eager runtime. JAX: device events of programs that hold no more than two ops."""
+    needs_device(question.run)
+    eager = total = 0
+    for host in question.run.hosts:
+        for device in host.devices:
+            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+            total += int(ops.count[rows].sum())
+            eager += int(ops.count[rows][_is_eager(ops, rows)].sum())
+    if not total:
+        raise MetricAbsent("no op begins in a counted step")
+    return eager / total
+
+
+def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
+    """Which of the rows were dispatched op by op."""
+    name, module = ops.name[rows], ops.module[rows]
+    out = is_in(name, [row for row in distinct(name).tolist() if ops.names[row].startswith("KernelAndDevice")])
+    program = np.where(
+        ops.program >= 0, ops.program, len(ops.program_ids) + ops.module
+    )  # of one name there may be several
+    for one in distinct(program[rows][module >= 0]).tolist():
+        if len(distinct(ops.name[(program == one) & (ops.module >= 0)])) <= 2:
+            out |= (program[rows] == one) & (module >= 0)
+    return out
+
+
+@fact("most_frequent_op", about="The op type that runs most often in a step, with its number and mean length.")
+def most_frequent_op(question: Question) -> str:
+    """`Mul, 1,200 times a step, 1.4 µs each`."""
+    needs_steps(question.run)
+    found = _by_type(question)
+    if not found:
+        raise MetricAbsent("no op begins in a counted step")
+    return _many_times(question, max(found, key=lambda kind: found[kind][0]))
+
+
+def _many_times(question: Question, kind: str) -> str:
+    number, ps = _by_type(question)[kind]
+    per_step = number / max(device_steps(question.run), 1)
+    return f"{kind}, {per_step:,.0f} times a step, {ps / number / PS_PER_US:.1f} µs each"
+
+
+@fact("repeated_op", about="The op type that takes most time of what repeated_op_fraction counts, with its number.")
+def repeated_op(question: Question) -> str:
+    """`StridedSliceGrad, 552 times a step, 28.4 µs each`."""
+    needs_device(question.run)
+    found = _repeated(question)
+    if not found:
+        raise MetricAbsent("no type of op runs hundreds of times a step")
+    return _many_times(question, max(found, key=lambda kind: found[kind][1]))
+
+
+@fact("compiler", about="Whether XLA compiled what the devices run.")
+def compiler(question: Question) -> str:
+    """xla when any device event belongs to an XLA module, else none."""
+    needs_device(question.run)
+    compiled = any((device.ops.module >= 0).any() for host in question.run.hosts for device in host.devices)
+    return "xla" if compiled else "none"

@@ -1,0 +1,43 @@
+"""How much of the cores a tf.data pipeline takes from a step that computes on them, without an accelerator."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric
+from tfadvisor.metrics.steady import counted_hosts, counted_ps
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.units import Unit
+
+
+@metric(
+    "input_core_share",
+    unit=Unit.FRACTION,
+    about="Share of the cores' time that the ops of a tf.data pipeline take in a run without an accelerator, whose step computes "
+    "on the same cores. The cores are as many as threads compute, or prepare batches.",
+)
+def input_core_share(question: Question) -> float:
+    """Over the counted steps of all hosts."""
+    taken = available = 0
+    for host in _hosts_that_share(question):
+        taken += host.cores.preparing_ps
+        available += max(host.cores.computing, host.cores.preparing) * counted_ps(host)
+    return taken / available
+
+
+@metric(
+    "input_busy_threads",
+    unit=Unit.COUNT,
+    about="How many threads on average run ops of a tf.data pipeline in a run without an accelerator.",
+)
+def input_busy_threads(question: Question) -> float:
+    """Over the counted steps of all hosts."""
+    hosts = _hosts_that_share(question)
+    return sum(host.cores.preparing_ps for host in hosts) / sum(map(counted_ps, hosts))
+
+
+def _hosts_that_share(question: Question) -> list[HostSummary]:
+    if any(device.kind != "cpu" for host in question.run.hosts for device in host.devices):
+        raise MetricAbsent("this run computes on an accelerator, not on the cores that prepare its batches")
+    found = [host for host in counted_hosts(question.run) if host.cores.preparing and counted_ps(host)]
+    if not found:
+        raise MetricAbsent("no op of a tf.data pipeline runs in a counted step")
+    return found

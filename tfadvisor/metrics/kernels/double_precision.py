@@ -1,0 +1,36 @@
+"""Work in 64-bit floats, which networks hardly ever need."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.kernels.first_device import first_device_ops, known_where
+from tfadvisor.metrics.kernels.kinds import name_of, of_step_time
+from tfadvisor.metrics.kernels.precision import fp64_kernel_share, unknown_precision_share
+from tfadvisor.metrics.registry import Question, fact, metric
+from tfadvisor.metrics.steady import share
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.units import Unit
+
+
+def _double(question: Question) -> list[HotOp]:
+    return known_where(question, lambda known: known.is_double)
+
+
+@metric(
+    "double_precision_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in ops on 64-bit floats, by the trace's HLO; without it, of a GPU, by the kernels' names.",
+)
+def double_precision_fraction(question: Question) -> float:
+    """Of the first device."""
+    found = first_device_ops(question)
+    if not any(one.known is not None for one in found.ops):
+        of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
+        return of_all * share(question, TimeClass.COMPUTE)
+    return of_step_time(question, _double(question), found)
+
+
+@fact("double_precision_op", about="The op on 64-bit floats that takes most time.")
+def double_precision_op(question: Question) -> str:
+    """`dot.3`."""
+    return name_of(_double(question))

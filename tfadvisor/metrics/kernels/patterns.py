@@ -1,0 +1,100 @@
+"""How much of a step goes into things that the compiled program does and could do better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfadvisor.metrics.kernels.kinds import hottest_ops, name_of, of_step_time, place_of
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import accelerators, gpus
+from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.units import Unit
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
+
+
+def patterns_of(question: Question) -> ProgramPatterns:
+    """Of the first accelerator's hottest program. Raises MetricAbsent where the trace lacks its HLO."""
+    host, _ = accelerators(question.run)[0]
+    if host.patterns is None:
+        raise MetricAbsent("the trace carries no HLO of the step's program")
+    return host.patterns
+
+
+def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:
+    """The hottest ops of the hottest program that bear one of the names."""
+    gpus(question.run)
+    module = patterns_of(question).module
+    return [one for one in hottest_ops(question).ops if one.op in names and one.module == module]
+
+
+@metric(
+    "unfused_attention_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in attention that is not one kernel: a batched product, a softmax of it, and a batched product "
+    "with that, by the trace's HLO.",
+)
+def unfused_attention_fraction(question: Question) -> float:
+    """0 where a fused kernel does it, or there is none."""
+    return of_step_time(question, _named(question, patterns_of(question).attention))
+
+
+@fact("unfused_attention_place", about="The costliest part of unfused attention with its place in the user's program.")
+def unfused_attention_place(question: Question) -> str:
+    """`custom-call.3 (model.py:42)`."""
+    return place_of(_named(question, patterns_of(question).attention))
+
+
+@metric(
+    "gathered_copy_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in kernels that only move what an all-gather brought: put its parts together, transpose or "
+    "copy them.",
+)
+def gathered_copy_fraction(question: Question) -> float:
+    """By the trace's HLO."""
+    return of_step_time(question, _named(question, patterns_of(question).gathered_copies))
+
+
+@fact("gathered_copy_place", about="The costliest of these copies with its place in the user's program.")
+def gathered_copy_place(question: Question) -> str:
+    """`loop_concatenate_fusion (model.py:42)`."""
+    return place_of(_named(question, patterns_of(question).gathered_copies))
+
+
+@metric(
+    "one_operand_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in products that multiply one and the same matrix along the same dimension, by the trace's HLO.",
+)
+def one_operand_fraction(question: Question) -> float:
+    """Queries, keys and values of one input are such products."""
+    return of_step_time(question, _named(question, patterns_of(question).one_operand))
+
+
+@metric(
+    "one_operand_us",
+    unit=Unit.US,
+    about="Mean length of the products that one_operand_fraction counts.",
+)
+def one_operand_us(question: Question) -> float:
+    """Short ones do not fill the device."""
+    found = _named(question, patterns_of(question).one_operand)
+    if not found:
+        raise MetricAbsent("no two products of the hottest program share an operand")
+    return sum(one.total_ps for one in found) / sum(one.count for one in found) / 1e6
+
+
+@fact("one_operand_ops", about="The products that multiply one and the same matrix, the costliest first.")
+def one_operand_ops(question: Question) -> str:
+    """`dot.1, dot.2, dot.3`."""
+    found = _named(question, patterns_of(question).one_operand)
+    name_of(found)
+    return ", ".join(one.op for one in found[:4])
+
+
+@fact("one_operand_place", about="The costliest of these products with its place in the user's program.")
+def one_operand_place(question: Question) -> str:
+    """`dot.1 (model.py:42)`."""
+    return place_of(_named(question, patterns_of(question).one_operand))

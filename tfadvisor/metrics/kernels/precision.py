@@ -1,0 +1,326 @@
+"""In which precision a GPU computes, and whether its Tensor Cores do.
+
+Elementwise kernels that XLA generates never tell their precision, so what is asked of the model's arithmetic is asked of
+matrix kernels: products, convolutions and attention.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import gpus, share
+from tfadvisor.record import record
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.kernels import KernelKind, Precision, kernel_kind, short_name
+from tfadvisor.units import Unit
+
+_MOSTLY = 0.5
+_VOLTA = 7
+_GFX9, _MI300, _GFX11 = 9, 4, 11
+_NARROW = (
+    *(Precision.BITS16, Precision.BF16, Precision.FP16),
+    *(Precision.FP8, Precision.INT8, Precision.BELOW_8_BITS),
+)
+
+
+@record
+class _Kernels:
+    """What ran, each name sorted once. time: kind -> ps. slowest: kind -> the name that takes most of it."""
+
+    time: Mapping[KernelKind, int]
+    slowest: Mapping[KernelKind, str]
+
+    def sum(self, chosen: Callable[[KernelKind], bool]) -> int:
+        """Time of the kinds that are chosen, ps."""
+        return sum(ps for kind, ps in self.time.items() if chosen(kind))
+
+
+class _Latest:
+    """The kernels of the question asked last: the registry puts one question to all metrics of a report."""
+
+    def __init__(self) -> None:
+        self._held: tuple[weakref.ref[Question], _Kernels] | None = None
+
+    def of(self, question: Question) -> _Kernels:
+        held = self._held
+        if held is not None and held[0]() is question:
+            return held[1]
+        found = _sorted(_kernel_time(question))
+        self._held = (weakref.ref(question), found)
+        return found
+
+
+_LATEST = _Latest()
+
+
+def _kernel_time(question: Question) -> dict[str, int]:
+    """Kernel name -> ps in the counted steps, over all GPUs. Raises MetricAbsent when there is none."""
+    time: dict[str, int] = {}
+    for _, device in gpus(question.run):
+        ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True):
+            time[ops.names[row]] = time.get(ops.names[row], 0) + ps
+    if not sum(time.values()):
+        raise MetricAbsent("no kernel begins in a counted step")
+    return time
+
+
+def _sorted(time: Mapping[str, int]) -> _Kernels:
+    names: dict[int, list[str]] = {}
+    kinds: dict[int, KernelKind] = {}
+    for name in time:
+        kind = kernel_kind(name)
+        kinds[id(kind)] = kind  # equal kinds are one object; hashing ten thousands of them would take longer
+        names.setdefault(id(kind), []).append(name)
+    return _Kernels(
+        time={kind: sum(time[name] for name in names[key]) for key, kind in kinds.items()},
+        slowest={kind: max(names[key], key=lambda name: time[name]) for key, kind in kinds.items()},
+    )
+
+
+def _known(kernels: _Kernels) -> int:
+    """Time of kernels of known precision, ps. Raises MetricAbsent when there is none."""
+    known = kernels.sum(lambda kind: kind.precision is not Precision.UNKNOWN)
+    if not known:
+        raise MetricAbsent("no kernel's name tells its precision")
+    return known
+
+
+def _share_of(question: Question, precision: Precision) -> float:
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision is precision) / known
+
+
+@metric(
+    "fp16_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of 16-bit, 8-bit and narrower matrix and convolution kernels over the time of all kernels whose name tells "
+    "their precision.",
+)
+def fp16_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
+
+
+@metric(
+    "bf16_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in bfloat16, elementwise ones included, over the time of all kernels whose name tells their "
+    "precision. cuDNN's attention tells 16 bits only and counts in neither bf16 nor fp16.",
+)
+def bf16_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.BF16)
+
+
+@metric(
+    "fp8_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in 8-bit floating point over the time of all kernels whose name tells their precision.",
+)
+def fp8_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.FP8)
+
+
+@metric(
+    "tf32_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name tells their "
+    "precision.",
+)
+def tf32_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.TF32)
+
+
+@metric(
+    "fp32_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in fp32, elementwise ones included, over the time of all kernels whose name tells their "
+    "precision.",
+)
+def fp32_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.FP32)
+
+
+@metric(
+    "fp64_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels in fp64, elementwise ones included, over the time of all kernels whose name tells their "
+    "precision.",
+)
+def fp64_kernel_share(question: Question) -> float:
+    """Absent when no kernel's name tells its precision."""
+    return _share_of(question, Precision.FP64)
+
+
+@metric(
+    "unknown_precision_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels whose name does not tell their precision, over all kernel time. Elementwise kernels that XLA "
+    "generates never do.",
+)
+def unknown_precision_share(question: Question) -> float:
+    """How blind the precision metrics are."""
+    kernels = _LATEST.of(question)
+    return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(lambda _: True)
+
+
+@metric(
+    "matrix_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of matrix and convolution kernels, attention included, over all kernel time.",
+)
+def matrix_kernel_share(question: Question) -> float:
+    """By name, whatever the precision."""
+    kernels = _LATEST.of(question)
+    return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
+
+
+@metric(
+    "unknown_matrix_precision_share",
+    unit=Unit.FRACTION,
+    about="Time of matrix and convolution kernels whose name does not tell their precision, over that of all of them. "
+    "XLA's own `gemm_fusion` kernels do not.",
+)
+def unknown_matrix_precision_share(question: Question) -> float:
+    """Absent when nothing multiplies matrices."""
+    kernels = _LATEST.of(question)
+    matrix = kernels.sum(lambda kind: kind.is_matrix)
+    if not matrix:
+        raise MetricAbsent("no kernel is a matrix product or convolution by its name")
+    return kernels.sum(lambda kind: kind.is_matrix and kind.precision is Precision.UNKNOWN) / matrix
+
+
+@metric(
+    "tensor_core_kernel_share",
+    unit=Unit.FRACTION,
+    about="Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of matrix and convolution kernels of "
+    "which the name tells.",
+)
+def tensor_core_kernel_share(question: Question) -> float:
+    """Absent on GPUs without Tensor Cores and where no matrix kernel's name tells."""
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    known = kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is not None)
+    if not known:
+        raise MetricAbsent("no matrix kernel's name tells whether it uses Tensor Cores")
+    return kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
+
+
+@metric(
+    "fp32_matrix_share",
+    unit=Unit.FRACTION,
+    about="Time of fp32 matrix and convolution kernels that leave the Tensor Cores idle, over all kernel time. Absent when "
+    "most of the matrix kernels' time is of unknown precision.",
+)
+def fp32_matrix_share(question: Question) -> float:
+    """Only for GPUs that have Tensor Cores."""
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
+        raise MetricAbsent("most of the matrix kernels' time is in kernels whose names do not tell their precision")
+    return kernels.sum(_leaves_tensor_cores_idle) / kernels.sum(lambda _: True)
+
+
+@metric(
+    "fp32_matrix_compute_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in fp32 matrix and convolution kernels that leave the Tensor Cores idle.",
+)
+def fp32_matrix_compute_fraction(question: Question) -> float:
+    """fp32_matrix_share of the time in which the devices compute."""
+    return fp32_matrix_share(question) * share(question, TimeClass.COMPUTE)
+
+
+def narrow_matrix_share_without_tensor_cores(question: Question) -> float:
+    """Time of 16-bit and narrower matrix and convolution kernels without Tensor Cores, over all kernel time."""
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    return kernels.sum(_falls_back) / kernels.sum(lambda _: True)
+
+
+@fact(
+    "fallback_kernel",
+    about="The matrix kernel of 16 bits or fewer, of those without Tensor Cores, that takes most time.",
+)
+def fallback_kernel(question: Question) -> str:
+    """Its name, shortened."""
+    return short_name(
+        _slowest(question, _falls_back, "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle")
+    )
+
+
+@fact("fallback_kernel_place", about="The op that fallback_kernel works for, with its place in the user's program.")
+def fallback_kernel_place(question: Question) -> str:
+    """`dot.4 (train.py:42)`."""
+    reason = "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle"
+    return _place_of_kernel(question, _slowest(question, _falls_back, reason))
+
+
+def _falls_back(kind: KernelKind) -> bool:
+    return kind.is_matrix and kind.precision in _NARROW and kind.tensor_cores is False
+
+
+def _leaves_tensor_cores_idle(kind: KernelKind) -> bool:
+    return kind.is_matrix and kind.precision is Precision.FP32 and kind.tensor_cores is False
+
+
+def _needs_tensor_cores(question: Question, kernels: _Kernels) -> None:
+    """Raises MetricAbsent unless a GPU is known to have Tensor Cores, or AMD's matrix cores: by its generation, or because
+    a kernel uses them."""
+    if any(kind.tensor_cores for kind in kernels.time):
+        return
+    if any(_has_tensor_cores(device.properties) for _, device in gpus(question.run)):
+        return
+    raise MetricAbsent("none of the GPUs is known to have Tensor Cores")
+
+
+def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
+    """NVIDIA since Volta; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is MI100 and MI200, but Vega 20 too."""
+    major, minor = (properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
+    if str(properties.get("device_vendor", "Nvidia")).lower() == "nvidia":
+        return major is None or (isinstance(major, int) and major >= _VOLTA)
+    if not isinstance(major, int) or not isinstance(minor, int):
+        return False
+    return major >= _GFX11 or (major == _GFX9 and minor >= _MI300)
+
+
+@fact("slowest_fp32_kernel", about="The fp32 matrix kernel, of those without Tensor Cores, that takes most time.")
+def slowest_fp32_kernel(question: Question) -> str:
+    """Its name, shortened."""
+    return short_name(_slowest_fp32(question))
+
+
+@fact("slowest_fp32_place", about="The op that slowest_fp32_kernel works for, with its place in the user's program.")
+def slowest_fp32_place(question: Question) -> str:
+    """`dot.4 (train.py:42)`."""
+    return _place_of_kernel(question, _slowest_fp32(question))
+
+
+def _place_of_kernel(question: Question, kernel: str) -> str:
+    for one in (one for host in question.run.hosts if host.hot_ops is not None for one in host.hot_ops.ops):
+        if one.kernel == kernel and one.known is not None and one.known.file:
+            return f"{one.name()} ({one.known.file}:{one.known.line})"
+    raise MetricAbsent("the trace holds no HLO that says where this kernel comes from")
+
+
+def _slowest_fp32(question: Question) -> str:
+    return _slowest(question, _leaves_tensor_cores_idle, "no matrix kernel is known to compute in fp32")
+
+
+def _slowest(question: Question, wanted: Callable[[KernelKind], bool], otherwise: str) -> str:
+    """The kernel that takes most time of the kinds that are wanted."""
+    kernels = _LATEST.of(question)
+    found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if wanted(kind)}
+    if not found:
+        raise MetricAbsent(otherwise)
+    return max(found, key=lambda name: found[name])

@@ -1,0 +1,85 @@
+"""Matrix products whose sides do not suit Tensor Cores, and what to pad them to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfadvisor.metrics.kernels.kinds import hottest_ops, name_of, of_step_time, place_of
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.remember import once
+from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.units import Unit
+
+if TYPE_CHECKING:
+    from tfadvisor.hlo.questions.dots import DotSize
+
+_MULTIPLE = {
+    **dict.fromkeys(("bf16", "f16"), 8),
+    **dict.fromkeys(("s8", "u8", "f8e4m3fn", "f8e5m2", "f8e4m3", "f8e4m3fnuz", "f8e5m2fnuz"), 16),
+}
+"""By type: 16 bytes in a row are what Tensor Cores and the copies that feed them take at once (TFG: 8 for fp16, 16 for int8)."""
+_SMALL = 64
+"""A product with a shorter side is no work for Tensor Cores, aligned or not."""
+
+
+def crooked(size: DotSize) -> tuple[int, ...]:
+    """The sides of a product that are no multiple of what its type wants; empty for fp32 and for small products."""
+    multiple = _MULTIPLE.get(size.lhs_dtype, 1)
+    sides = (size.m, size.n, size.k)
+    if multiple == 1 or min(sides) < _SMALL:
+        return ()
+    return tuple(dict.fromkeys(side for side in sides if side % multiple))
+
+
+@once
+def _crooked_ops(question: Question) -> list[HotOp]:
+    ops = hottest_ops(question).ops
+    if not any(one.known is not None and one.known.products for one in ops):
+        raise MetricAbsent("the trace holds no HLO of a matrix product")
+    return [one for one in ops if one.known is not None and any(crooked(size) for size in one.known.products)]
+
+
+@metric(
+    "crooked_product_fraction",
+    unit=Unit.FRACTION,
+    about="Share of step time in products of 16-bit matrices with a side that is no multiple of 8, or of 8-bit ones with a "
+    "side that is no multiple of 16; products with a side below 64 left out.",
+)
+def crooked_product_fraction(question: Question) -> float:
+    """By the shapes in the trace's HLO."""
+    return of_step_time(question, _crooked_ops(question))
+
+
+@fact("crooked_product_op", about="The op that takes most time of what crooked_product_fraction counts.")
+def crooked_product_op(question: Question) -> str:
+    """`custom-call.3`."""
+    return name_of(_crooked_ops(question))
+
+
+@fact("crooked_product_place", about="crooked_product_op with its place in the user's program.")
+def crooked_product_place(question: Question) -> str:
+    """`custom-call.3 (train.py:42)`."""
+    return place_of(_crooked_ops(question))
+
+
+@fact("crooked_sides", about="The sides of that product, and its type.")
+def crooked_sides(question: Question) -> str:
+    """`4093 × 4093 by 4093 × 4093 in bf16`."""
+    size = _first(question)
+    return f"{size.m} × {size.k} by {size.k} × {size.n} in {size.lhs_dtype}"
+
+
+@fact("straight_sides", about="What to pad the sides of that product to.")
+def straight_sides(question: Question) -> str:
+    """`4093 to 4096`."""
+    size = _first(question)
+    multiple = _MULTIPLE[size.lhs_dtype]
+    return ", ".join(f"{side} to {-(-side // multiple) * multiple}" for side in crooked(size))
+
+
+def _first(question: Question) -> DotSize:
+    for one in _crooked_ops(question):
+        for size in one.known.products if one.known is not None else ():
+            if crooked(size):
+                return size
+    raise MetricAbsent("the sides of all products suit Tensor Cores")

@@ -1,0 +1,97 @@
+"""What the compiled programs say of their ops: where they come from, how much they compute, how near the device's peak."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import needs_device
+from tfadvisor.timeline.devices.peaks import Peaks, peaks_of
+from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.units import PS_PER_S, Unit, percent
+
+_ENOUGH_KNOWN = 0.5
+"""Ratios are given only when they rest on at least this share of the compute time."""
+
+
+def _hottest(question: Question) -> tuple[HotOps, Peaks]:
+    """Of the first host's first device. Raises MetricAbsent when nothing computes."""
+    needs_device(question.run)
+    host = next(host for host in question.run.hosts if host.devices)
+    if host.hot_ops is None or not host.hot_ops.compute_ps:
+        raise MetricAbsent("no op begins in a counted step")
+    return host.hot_ops, peaks_of(host.devices[0].properties)
+
+
+@fact("hottest_op", about="The op that takes most compute time, with its share of it.")
+def hottest_op(question: Question) -> str:
+    """`fusion.3 of jit_train_step, 38 % of compute time`."""
+    found, _ = _hottest(question)
+    top = found.ops[0]
+    where = f" of {top.module}" if top.module else ""
+    return f"{short_name(top.name())}{where}, {percent(top.total_ps / found.compute_ps)} of compute time"
+
+
+@fact("hottest_op_place", about="Where in the user's program the hottest op with a known place comes from.")
+def hottest_op_place(question: Question) -> str:
+    """`fusion.3 (train.py:42)`."""
+    found, _ = _hottest(question)
+    for one in found.ops:
+        if one.known is not None and one.known.file:
+            return f"{one.name()} ({one.known.file}:{one.known.line})"
+    raise MetricAbsent("the trace holds no HLO with source lines")
+
+
+@metric(
+    "flops_utilization",
+    unit=Unit.FRACTION,
+    about="Arithmetic of the hottest ops, counted from their shapes, over what the device could do in their time in 16-bit "
+    "matrix operations.",
+)
+def flops_utilization(question: Question) -> float:
+    """Only where the trace holds HLO and the device's peak is known."""
+    found, peaks = _hottest(question)
+    if peaks.flops is None:
+        raise MetricAbsent("the trace does not say how fast the device is")
+    known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
+    done = sum((one.known.flops or 0) * one.count for one in known if one.known is not None)
+    return done / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.flops
+
+
+@metric(
+    "memory_bandwidth_utilization",
+    unit=Unit.FRACTION,
+    about="Bytes that the hottest ops read and write, counted from their shapes, over what device memory could deliver in "
+    "their time.",
+)
+def memory_bandwidth_utilization(question: Question) -> float:
+    """Above 1 where caches serve what shapes count as reads."""
+    found, peaks = _hottest(question)
+    if peaks.bytes_per_s is None:
+        raise MetricAbsent("the trace does not say how fast the device's memory is")
+    known = _counted(found, [one for one in found.ops if one.known is not None])
+    moved = sum(one.known.bytes * one.count for one in known if one.known is not None)
+    return moved / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.bytes_per_s
+
+
+def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:
+    if sum(one.total_ps for one in known) < _ENOUGH_KNOWN * found.compute_ps:
+        raise MetricAbsent("the trace does not hold the HLO of most of the compute time")
+    return known
+
+
+@metric(
+    "model_parameters",
+    unit=Unit.COUNT,
+    about="Model parameters: as given with --params, else the floating-point arguments that the hottest program hands back "
+    "and whose names do not speak of an optimizer's state.",
+)
+def model_parameters(question: Question) -> float:
+    """One device's part where they are sharded."""
+    if question.settings.parameters is not None:
+        return float(question.settings.parameters)
+    found = [host.hot_ops for host in question.run.hosts if host.hot_ops is not None]
+    if not found:
+        raise MetricAbsent("no device computes anything in this trace, and --params was not given")
+    if found[0].parameters is None:
+        raise MetricAbsent(f"{found[0].why}: give the number of model parameters with --params")
+    return float(found[0].parameters)

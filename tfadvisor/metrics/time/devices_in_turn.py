@@ -1,0 +1,33 @@
+"""What it costs that the devices of a host work one after the other instead of together."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric
+from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.units import Unit
+
+_BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
+
+
+@metric(
+    "taking_turns_fraction",
+    unit=Unit.FRACTION,
+    about="How much shorter a step would be if the devices of a host did all their work at the same time, as a share of it.",
+)
+def taking_turns_fraction(question: Question) -> float:
+    """Of the host where it is most; 0 when all devices work whenever one does."""
+    needs_steps(question.run)
+    several = [host for host in counted_hosts(question.run) if len(host.devices) > 1 and counted_ps(host)]
+    if not several:
+        raise MetricAbsent("no host of this run has several active devices")
+    return max(_turns(host) for host in several)
+
+
+def _turns(host: HostSummary) -> float:
+    """(when any device works - each one's even part of the work) / step time."""
+    works = int(host.breakdown[:, host.steps.steady()][:, :, _BUSY].sum())
+    if not works or not host.concurrency:
+        return 0.0
+    return max(works / host.concurrency - works / len(host.devices), 0.0) / counted_ps(host)

@@ -1,0 +1,113 @@
+"""How evenly the devices of a host share the work, and whether they work at the same time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import counted_hosts, needs_steps
+from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.units import PS_PER_MS, Unit
+
+
+@metric(
+    "device_skew_fraction",
+    unit=Unit.FRACTION,
+    about="Difference in compute time between the busiest and the least busy device of a host in the same step, as a "
+    "share of step time; mean over the counted steps that several devices take part in.",
+)
+def device_skew_fraction(question: Question) -> float:
+    """Only for hosts with several active devices."""
+    needs_steps(question.run)
+    spread = time = 0
+    for host in counted_hosts(question.run):
+        if len(host.devices) > 1:
+            shared = host.steps.steady() & (host.takes_part.sum(axis=0) > 1)
+            works = host.takes_part[:, shared]
+            compute = host.breakdown[:, shared, TimeClass.COMPUTE]
+            least = np.where(works, compute, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
+            spread += int((np.where(works, compute, 0).max(axis=0, initial=0) - least).sum())
+            time += int((host.steps.ends - host.steps.starts)[shared].sum())
+    if not time:
+        raise MetricAbsent("no host of this run has several devices that work in the same step")
+    return spread / time
+
+
+@metric(
+    "op_count_skew",
+    unit=Unit.FRACTION,
+    about="How many more ops one device of a host runs in the counted steps than another, as a share of the larger number. "
+    "Devices that run one program on equal shards run equally many.",
+)
+def op_count_skew(question: Question) -> float:
+    """The largest of the hosts' values, each from its devices with the most and the fewest ops."""
+    needs_steps(question.run)
+    counts = [
+        [int(device.ops.count.sum()) for device in host.devices]
+        for host in counted_hosts(question.run)
+        if len(host.devices) > 1
+    ]
+    found = [(max(one) - min(one)) / max(one) for one in counts if max(one)]
+    if not found:
+        raise MetricAbsent("no host of this run has several active devices")
+    return max(found)
+
+
+@fact("busiest_device", about="The device that computes most, where a host has several.")
+def busiest_device(question: Question) -> str:
+    """`GPU:0 computes 8.1 ms a step, the others 5.0 ms on average`."""
+    needs_steps(question.run)
+    found = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
+    if not found:
+        raise MetricAbsent("no host of this run has several active devices")
+    host = max(found, key=lambda one: float(np.ptp(_compute_ms(one))))
+    compute = _compute_ms(host)
+    top = int(np.argmax(compute))
+    rest = float(np.delete(compute, top).mean())
+    name = host.devices[top].name
+    where = f"{name} of {host.host}" if len(question.run.hosts) > 1 else name
+    return f"{where} computes {compute[top]:.3g} ms a step, the others {rest:.3g} ms on average"
+
+
+def _compute_ms(host: HostSummary) -> np.ndarray:
+    steady = host.steps.steady()
+    return np.asarray(host.breakdown[:, steady, TimeClass.COMPUTE].mean(axis=1) / PS_PER_MS)
+
+
+@metric(
+    "device_concurrency_fraction",
+    unit=Unit.FRACTION,
+    about="Device work of a host over the time in which any of its devices works, times the number of devices: 1 when all "
+    "work at once, 1/n when n devices take turns.",
+)
+def device_concurrency_fraction(question: Question) -> float:
+    """Of the host where it is least."""
+    needs_steps(question.run)
+    several = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
+    if not several:
+        raise MetricAbsent("no host of this run has several active devices")
+    found = [host.concurrency / len(host.devices) for host in several if host.concurrency]
+    if not found:
+        raise MetricAbsent("no device works in a counted step")
+    return min(found)
+
+
+@metric(
+    "launch_stagger_fraction",
+    unit=Unit.FRACTION,
+    about="How much later a step begins on the last device of a host than on the first, as a share of step time.",
+)
+def launch_stagger_fraction(question: Question) -> float:
+    """Host threads that contend launch to one device after the other; mean over the counted steps."""
+    needs_steps(question.run)
+    spread = time = 0
+    for host in counted_hosts(question.run):
+        if len(host.devices) > 1:
+            first = np.stack([device.first_start for device in host.devices])[:, host.steps.steady()]
+            complete = (first >= 0).all(axis=0)
+            spread += int((first.max(axis=0) - first.min(axis=0))[complete].sum())
+            time += int((host.steps.ends - host.steps.starts)[host.steps.steady()][complete].sum())
+    if not time:
+        raise MetricAbsent("no host of this run has several devices that work in the same step")
+    return spread / time

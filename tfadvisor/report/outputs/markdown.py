@@ -1,0 +1,87 @@
+"""The report as Markdown, for pull requests and issues."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.report.model import Finding, Fix, Report
+from tfadvisor.report.printable import in_markdown, printable
+from tfadvisor.report.wording import (
+    advice,
+    evidence_words,
+    run_line,
+    saving_words,
+    shares,
+    steps_line,
+    verdict_name,
+)
+from tfadvisor.units import percent
+
+
+def as_markdown(report: Report) -> str:
+    """GitHub-flavoured; everything from the trace is escaped."""
+    lines = [
+        f"## {verdict_name(report)}: {in_markdown(report.verdict.summary)}",
+        "",
+        f"{in_markdown(run_line(report))}  ",
+        in_markdown(steps_line(report)),
+        "",
+    ]
+    if shares(report):
+        lines += ["| where a step goes | share |", "|---|---:|"]
+        lines += [f"| {name} | {percent(share)} |" for name, share in sorted(shares(report), key=lambda item: -item[1])]
+        lines.append("")
+    found = advice(report)
+    if not found:
+        lines += ["Nothing to change was found.", ""]
+    for number, finding in enumerate(found, start=1):
+        lines += _finding(number, finding)
+    if report.capture:
+        lines += ["### About this trace", ""]
+        lines += [f"- {in_markdown(note.note)} {in_markdown(note.do)}" for note in report.capture]
+        lines.append("")
+    if report.broken:
+        lines += ["### Broken", ""]
+        lines += [f"- {in_markdown(one.name)}: {in_markdown(one.error)}" for one in report.broken]
+        lines.append("")
+    lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
+    return "\n".join(lines) + "\n"
+
+
+def _finding(number: int, finding: Finding) -> list[str]:
+    saving = saving_words(finding.saving)
+    lines = [
+        f"### {number}. {in_markdown(finding.title)}",
+        "",
+        f"**{finding.severity.value}**{f', saves {saving}' if saving else ''} · `{finding.rule_id}`",
+        "",
+        in_markdown(finding.summary),
+        "",
+    ]
+    if finding.caveat:
+        lines += [f"_{in_markdown(finding.caveat)}_", ""]
+    for location in finding.locations:
+        place = f"{location.file}:{location.line}" if location.line is not None else location.file
+        lines += [f"Where: {in_markdown(place)} in {in_markdown(location.op)}", ""]
+    lines += [f"- {in_markdown(evidence_words(one))}" for one in finding.evidence]
+    if finding.evidence:
+        lines.append("")
+    for fix in finding.fixes:
+        lines += fix_lines(fix)
+    if finding.source:
+        lines += ["Source: " + ", ".join(f"[{one.doc} {one.section}]({one.url})" for one in finding.source), ""]
+    return lines
+
+
+def fix_lines(fix: Fix) -> list[str]:
+    """One edit: what, the snippet, for which versions, its side effect."""
+    lines = [f"**Fix** ({fix.kind}): {in_markdown(fix.do)}", ""]
+    if fix.snippet:
+        snippet = printable(fix.snippet).rstrip("\n")
+        longest = max((len(run) for run in re.findall(r"`+", snippet)), default=0)
+        fence = "`" * max(3, longest + 1)
+        lines += [f"{fence}{'python' if fix.kind == 'code' else 'sh'}", snippet, fence, ""]
+    notes = [f"Valid for: {in_markdown(fix.valid_for)}."]
+    if fix.side_effect:
+        notes.append(f"Side effect: {in_markdown(fix.side_effect)}")
+    return [*lines, " ".join(notes), ""]

@@ -1,0 +1,1 @@
+"""What the HTML page and the tab draw."""

@@ -1,0 +1,133 @@
+"""Page data as the JSON that the page reads: tables as columns, numbers short, nothing that could end its script tag."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfadvisor.record import fields_of
+from tfadvisor.report.model import StepInfo
+from tfadvisor.report.page.model import ComparedRuns, DrawnStep, PageData
+
+FORMAT = 1
+"""Of the data; the page that is built with it reads no other."""
+_DIGITS = 6
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def encode(pages: Sequence[PageData], trace_viewer: str | None = None, comparisons: Sequence[ComparedRuns] = ()) -> str:
+    """JSON that may stand inside `<script type="application/json">`.
+
+    trace_viewer: address of XProf's trace viewer, in which {run} and {host} are filled in; the page links to it.
+    """
+    data = {
+        "format": FORMAT,
+        "trace_viewer": trace_viewer,
+        "runs": [_page(page) for page in pages],
+        "comparisons": [_short(_fields(one)) for one in comparisons],
+    }
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for character, escaped in _ESCAPES.items():
+        text = text.replace(character, escaped)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def encode_comparison(comparison: ComparedRuns) -> str:
+    """One of the comparisons of `encode`, by itself, for a server that answers with it."""
+    return json.dumps(_short(_fields(comparison)), separators=(",", ":"), allow_nan=False)
+
+
+def _page(page: PageData) -> dict[str, Any]:
+    report = page.report.to_dict()
+    report["steps"]["each"] = _steps(page.report.steps.each)
+    del report["ops"]
+    return {
+        "report": _short(report),
+        "ops": _columns(page.ops),
+        "collectives": _columns(page.collectives),
+        "devices": [_short(_fields(one)) for one in page.devices],
+        "pipelines": [_short(_fields(one)) for one in page.pipelines],
+        "calls": _columns(page.calls),
+        "drawn": [_drawn(one) for one in page.drawn],
+        "hosts_left_out": page.hosts_left_out,
+    }
+
+
+def _steps(steps: Sequence[StepInfo]) -> dict[str, Any]:
+    """Columns; hosts and names as indices into their distinct values; the classes' shares in thousandths of a percent."""
+    hosts, host = _coded([step.host for step in steps])
+    names, name = _coded([step.name for step in steps])
+    classes = list(steps[0].breakdown) if steps else []
+    return {
+        "index": [step.index for step in steps],
+        "hosts": hosts,
+        "host": host,
+        "names": names,
+        "name": name,
+        "start_ms": [step.start_ms for step in steps],
+        "duration_ms": [step.duration_ms for step in steps],
+        "share": {one: [round(step.breakdown[one] * 1e5) for step in steps] for one in classes},
+    }
+
+
+def _drawn(step: DrawnStep) -> dict[str, Any]:
+    """Rows that stand for themselves are left out of `events` and `busy`, which list the blocks alone."""
+    blocks = np.flatnonzero(step.events > 1)
+    plain = {
+        name: getattr(step, name).tolist()
+        if isinstance(getattr(step, name), np.ndarray)
+        else _plain(getattr(step, name))
+        for name in fields_of(step)
+        if name not in ("events", "busy")
+    }
+    return {
+        **plain,
+        "block": blocks.tolist(),
+        "block_events": step.events[blocks].tolist(),
+        "block_busy": step.busy[blocks].tolist(),
+    }
+
+
+def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """One list a field; texts that repeat become {"texts", "code"}."""
+    if not rows:
+        return {}
+    return {name: _column([_short(getattr(row, name)) for row in rows]) for name in fields_of(rows[0])}
+
+
+def _column(values: list[Any]) -> Any:
+    if values and all(value is None or isinstance(value, str) for value in values):
+        texts, code = _coded(values)
+        return {"texts": texts, "code": code}
+    return values
+
+
+def _coded(values: list[Any]) -> tuple[list[Any], list[int]]:
+    place: dict[Any, int] = {}
+    code = [place.setdefault(value, len(place)) for value in values]
+    return list(place), code
+
+
+def _fields(one: Any) -> dict[str, Any]:
+    return {name: _plain(getattr(one, name)) for name in fields_of(one)}
+
+
+def _plain(value: Any) -> Any:
+    if fields_of(value):
+        return _fields(value)
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _short(value: Any) -> Any:
+    """Six significant digits are more than any screen shows."""
+    if isinstance(value, float):
+        short = float(f"{value:.{_DIGITS}g}")
+        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    if isinstance(value, dict):
+        return {key: _short(one) for key, one in value.items()}
+    return [_short(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""What the devices do: GPUs, TPUs, and the cores of a run without either."""

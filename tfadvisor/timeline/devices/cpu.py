@@ -1,0 +1,273 @@
+"""The devices of a run without an accelerator: XLA's thunks by device ordinal, TensorFlow's executor as one device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.hlo.format.find_modules import Modules
+from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
+from tfadvisor.timeline.host.dispatches import calls_of_module
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
+from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.names.classes import DeviceClass, HostClass
+from tfadvisor.timeline.names.collectives import tensorflow_collective
+from tfadvisor.timeline.names.devices import hlo_class, is_control_flow
+from tfadvisor.timeline.names.host import op_type, runs_python
+from tfadvisor.timeline.summary.program_collectives import collectives_by_name
+from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_ORDINALS_PER_PROCESS = 2048
+"""XLA numbers the CPU devices of process n from 2,048 n on."""
+
+
+def cpu_devices(
+    trace: HostTrace, threads: Threads, host: str, pipeline_work: BoolArray, programs: Modules
+) -> tuple[Device, ...]:
+    """One device a device ordinal, the first holding TensorFlow's ops too; none when nothing computes.
+
+    pipeline_work: for every host event, whether it is work of the input pipeline, which is no device work. programs: the
+    HLO in the trace; runs of several devices ask it which ops communicate, whatever they are called.
+    """
+    thunks, ordinals = _thunks(trace, threads)
+    ops = _ops(threads, pipeline_work)
+    devices = []
+    several = len(distinct(ordinals)) > 1 or bool((ordinals >= _ORDINALS_PER_PROCESS).any())
+    communicate = _communicating_ops(trace, programs) if several else frozenset()
+    for index, ordinal in enumerate(sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])})):
+        mine = thunks[ordinals == ordinal]
+        name = f"CPU:{ordinal % _ORDINALS_PER_PROCESS}"
+        devices.append(_device(trace, threads, name, host, mine, ops if index == 0 else ops[:0], communicate))
+    return tuple(devices)
+
+
+def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArray) -> Int64Array:
+    """Positions of what computes on a CPU: XLA's thunks and TensorFlow's ops, those of the input pipeline left out."""
+    return np.concatenate([_thunks(trace, threads)[0], _ops(threads, pipeline_work)])
+
+
+def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
+    """Whether each host event is work of a tf.data pipeline.
+
+    It is when its thread works for tf.data alone, or when it lies inside an executor run whose step id is that of a
+    captured function, which tf.data may run on the common thread pool.
+    """
+    work = np.zeros(len(threads), np.bool_)
+    for thread in threads.threads:
+        if thread.is_pipeline:
+            work[thread.lo : thread.hi] = True
+    position, step_id = threads.integers(trace.stat("id"))
+    kind = threads.kind[position]
+    captured_ids = distinct(step_id[kind == HostClass.CAPTURED])
+    if not len(captured_ids):
+        return work
+    runs = position[(kind == HostClass.PROCESS) & is_in(step_id, captured_ids)]
+    for thread in threads.threads:
+        lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
+        if lo < hi and not thread.is_pipeline:
+            mine = runs[lo:hi]
+            inside = union(threads.start[mine], threads.end[mine])
+            work[thread.lo : thread.hi] = inside.contains(threads.start[thread.lo : thread.hi])
+    return work
+
+
+def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
+    """Positions of (kernels that the eager runtime runs itself, runs of functions that it waits for).
+
+    The op is named by the `EagerLocalExecute: Op` around the run. A run inside a GET_NEXT event is neither.
+    """
+    kernels, waits = [], []
+    for thread in threads.threads:
+        runs = threads.of(thread, HostClass.RUN_EAGER)
+        if not len(runs):
+            continue
+        around = threads.of(thread, HostClass.EAGER_OP, HostClass.GET_NEXT)
+        if not len(around):
+            waits.append(runs)
+            continue
+        place = np.searchsorted(threads.start[around], threads.start[runs], side="right") - 1
+        owner = around[np.maximum(place, 0)]
+        enclosed = (place >= 0) & (threads.end[owner] >= threads.end[runs])
+        plain_rows = [row for row in distinct(threads.row[owner]).tolist() if _is_plain_op(threads.names[row])]
+        plain = is_in(threads.row[owner], plain_rows)
+        get_next = enclosed & (threads.kind[owner] == HostClass.GET_NEXT)
+        kernels.append(runs[enclosed & plain & ~get_next])
+        waits.append(runs[~(enclosed & plain) & ~get_next])
+    return _joined(kernels), _joined(waits)
+
+
+def _is_plain_op(name: str) -> bool:
+    op = name.removeprefix("EagerLocalExecute: ")
+    return not op.startswith("__") and op_type(f"x:{op}") is not None and "PartitionedCall" not in op
+
+
+def _joined(parts: list[Int64Array]) -> Int64Array:
+    return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+
+
+def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
+    """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
+    position = threads.positions(trace.stat("hlo_op").event)
+    position = distinct(position[position >= 0])
+    python = [row for row in distinct(threads.row[position]).tolist() if runs_python(threads.names[row])]
+    position = position[~is_in(threads.row[position], python)]
+    ordinal = np.zeros(len(threads), np.int64)
+    where, value = threads.integers(trace.stat("device_ordinal"))
+    ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
+    return position, ordinal[position]
+
+
+def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
+    """Positions of TensorFlow ops that are device work on a CPU."""
+    ops = threads.everywhere(HostClass.OP)
+    ops = ops[~pipeline_work[ops]]
+    rows = distinct(threads.row[ops])
+    ops = ops[~is_in(threads.row[ops], [row for row in rows.tolist() if runs_python(threads.names[row])])]
+    kernels, _ = eager_kernels(threads)
+    return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
+
+
+def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
+    """Names of all ops that are collectives by the HLO of the programs that run."""
+    modules = trace.stat("hlo_module").texts
+    return frozenset(name for module in modules for name in collectives_by_name(programs, module))
+
+
+def _device(
+    trace: HostTrace,
+    threads: Threads,
+    name: str,
+    host: str,
+    thunks: Int64Array,
+    ops: Int64Array,
+    communicate: frozenset[str],
+) -> Device:
+    thunk_end = thunk_ends(trace, threads, thunks)
+    positions = np.concatenate([thunks, ops])
+    end = np.concatenate([thunk_end, threads.end[ops]])
+    is_thunk = np.arange(len(positions)) < len(thunks)
+    control = _control_flow(threads, thunks)
+    keep = ~np.concatenate([control, np.zeros(len(ops), np.bool_)])
+    positions, end, is_thunk = positions[keep], end[keep], is_thunk[keep]
+    order = np.argsort(threads.start[positions], kind="stable")
+    positions, end, is_thunk = positions[order], end[order], is_thunk[order]
+    row = threads.row[positions]
+    row_class = np.zeros(len(threads.names), np.int8)
+    for used in distinct(row[is_thunk]).tolist():
+        op = threads.names[used]
+        row_class[used] = DeviceClass.COLLECTIVE if op in communicate else hlo_class(op)
+    for used in distinct(row[~is_thunk]).tolist():
+        if tensorflow_collective(threads.names[used]) is not None:
+            row_class[used] = DeviceClass.COLLECTIVE
+    kind = row_class[row]
+    module, names = _modules(trace, threads, positions)
+    program, program_ids = _programs(trace, threads, positions)
+    launch_start, launch_end = _calls_of_runs(trace, threads, positions, module, names)
+    table = DeviceOps(
+        start=threads.start[positions],
+        end=end,
+        kind=kind,
+        stream=threads.thread_of(positions),
+        name=row.astype(np.int32),
+        op=np.where(is_thunk, row, -1).astype(np.int32),
+        module=module,
+        program=program,
+        bytes=np.full(len(positions), -1, np.int64),
+        meeting=_meeting_keys(trace, threads, positions),
+        memory=np.zeros(len(positions), np.int8),
+        launch_start=launch_start,
+        launch_end=launch_end,
+        launch_name=np.full(len(positions), -1, np.int32),
+        names=names,
+        program_ids=program_ids,
+    )
+    return Device(
+        name=name,
+        kind="cpu",
+        model="",
+        host=host,
+        properties={},
+        ops=table,
+        compute=table.covered(DeviceClass.COMPUTE),
+        collective=table.covered(DeviceClass.COLLECTIVE),
+        transfer=table.covered(DeviceClass.OTHER_COPY),
+        infeed=table.covered(DeviceClass.INFEED),
+    )
+
+
+def _meeting_keys(trace: HostTrace, threads: Threads, positions: Int64Array) -> Int64Array:
+    """What the events of one collective share on all devices: the program's run, or TensorFlow's collective instance."""
+    key = np.full(len(threads), -1, np.int64)
+    for stat in ("run_id", "instance_key"):
+        where, value = threads.integers(trace.stat(stat))
+        key[where] = value & ((1 << 63) - 1)
+    return key[positions]
+
+
+def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
+    """Which thunks are loops, branches or calls around other thunks of their thread."""
+    if not len(thunks):
+        return np.zeros(0, np.bool_)
+    rows = distinct(threads.row[thunks])
+    named = np.array([row for row in rows.tolist() if is_control_flow(threads.names[row])], np.int64)
+    candidate = is_in(threads.row[thunks], named)
+    following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
+    same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
+    return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
+
+
+def _calls_of_runs(
+    trace: HostTrace, threads: Threads, positions: Int64Array, module: npt.NDArray[np.int32], names: tuple[str, ...]
+) -> tuple[Int64Array, Int64Array]:
+    """(start, end) of the call that dispatched each thunk's run, -1 where unknown.
+
+    Nothing in the trace ties a run to its call, but runs of one module start in the order of its calls. Runs that were
+    called before the trace began come first, calls whose run came after its end last; and no run starts before its call.
+    """
+    run_of = np.full(len(threads), -1, np.int64)
+    where, value = threads.integers(trace.stat("run_id"))
+    _, run_of[where] = np.unique(value, return_inverse=True)
+    run, start = run_of[positions], threads.start[positions]
+    launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
+    for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
+        mine = np.flatnonzero((module == one) & (run >= 0))
+        runs, first, inverse = np.unique(run[mine], return_index=True, return_inverse=True)
+        order = np.argsort(start[mine][first], kind="stable")
+        rank = np.empty(len(runs), np.int64)
+        rank[order] = np.arange(len(runs))
+        calls = calls_of_module(threads, names[one])[: len(runs)]
+        early = len(runs) - len(calls)
+        if len(calls) and (threads.start[calls] <= start[mine][first][order][early:]).all():
+            call = rank[inverse] - early
+            known = mine[call >= 0]
+            launch_start[known] = threads.start[calls][call[call >= 0]]
+            launch_end[known] = threads.end[calls][call[call >= 0]]
+    return launch_start, launch_end
+
+
+def _programs(
+    trace: HostTrace, threads: Threads, positions: Int64Array
+) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
+    """(index of each event's program, -1 without one, the programs' ids)."""
+    where, value = threads.integers(trace.stat("program_id"))
+    every = distinct(value)
+    program_of = np.full(len(threads), -1, np.int32)
+    program_of[where] = np.searchsorted(every, value)
+    return program_of[positions], tuple(every.tolist())
+
+
+def _modules(
+    trace: HostTrace, threads: Threads, positions: Int64Array
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """(index of each event's XLA module in the names, the names with the modules appended)."""
+    event, code = trace.stat("hlo_module").codes()
+    module_of = np.full(len(threads), -1, np.int32)
+    where = threads.positions(event)
+    module_of[where[where >= 0]] = code[where >= 0] + len(threads.names)
+    return module_of[positions], threads.names + trace.stat("hlo_module").texts

@@ -1,0 +1,72 @@
+"""From the host's launch call to the kernel's start: latency, queueing, and graphs that hide single launches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.model import DeviceOps
+from tfadvisor.timeline.summary.order_statistics import kept
+
+_GRAPH_LAUNCHES = ("graphlaunch",)  # cuGraphLaunch, cudaGraphLaunch, hipGraphLaunch
+
+
+@record
+class Launches:
+    """The kernels of one device's counted steps by how they were launched.
+
+    latency: launch end to kernel start where the stream was free by then, ps, ascending. queued: the same where the
+    stream was still busy, so that the kernel waited for others. linked: kernels with a known launch. in_graphs: those
+    launched by a CUDA or HIP graph, of which only the first has a launch time of its own. graphs: launches of graphs.
+    """
+
+    latency: Int64Array
+    queued: Int64Array
+    linked: int
+    in_graphs: int
+    graphs: int
+    kernels: int
+
+
+def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
+    """Of the chosen events."""
+    linked = chosen & (ops.launch_end >= 0)
+    by_graph = linked & is_in(ops.launch_name, _graph_rows(ops))
+    single = linked & _is_first_of_launch(ops, linked)
+    free = _stream_free_since(ops) <= ops.launch_end
+    wait = np.maximum(ops.start - ops.launch_end, 0)
+    return Launches(
+        latency=kept(wait[single & free]),
+        queued=kept(wait[single & ~free]),
+        linked=int(linked.sum()),
+        in_graphs=int(by_graph.sum()),
+        graphs=len(distinct(ops.launch_start[by_graph])),
+        kernels=int(chosen.sum()),
+    )
+
+
+def _graph_rows(ops: DeviceOps) -> list[int]:
+    rows = distinct(ops.launch_name[ops.launch_name >= 0]).tolist()
+    return [row for row in rows if any(word in ops.names[row].lower() for word in _GRAPH_LAUNCHES)]
+
+
+def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
+    """A graph launches many kernels with one call: only the first of them starts because of it."""
+    out = np.zeros(len(ops), np.bool_)
+    mine = np.flatnonzero(linked)
+    if len(mine):
+        order = mine[np.argsort(ops.launch_start[mine], kind="stable")]  # events are in order of start
+        call = ops.launch_start[order]
+        out[order] = np.append(True, call[1:] != call[:-1])
+    return out
+
+
+def _stream_free_since(ops: DeviceOps) -> Int64Array:
+    """For each event the end of what ran before it on its stream; the earliest time where nothing did."""
+    out = np.full(len(ops), np.iinfo(np.int64).min)
+    for stream in distinct(ops.stream).tolist():
+        mine = np.flatnonzero(ops.stream == stream)
+        out[mine[1:]] = np.maximum.accumulate(ops.end[mine])[:-1]
+    return out

@@ -1,0 +1,1 @@
+"""What the host does: threads, dispatches, waits, Python, the input pipeline."""

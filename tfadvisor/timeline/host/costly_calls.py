@@ -1,0 +1,145 @@
+"""Calls on the host that hold a step up by themselves: waits, synchronisation, allocation, dynamic loss scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.host.dispatches import dispatches, interpreted_function
+from tfadvisor.timeline.host.memory import blocks_on_memory
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.host import builds_pipeline, makes_dataset, op_type, runs_python, writes_file
+from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
+
+_SYNCHRONISING = ("StreamSynchronize", "CtxSynchronize", "DeviceSynchronize", "EventSynchronize")
+_LOSS_SCALING = ("lossscal", "loss_scal")
+_OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
+
+
+@record
+class HostCalls:
+    """Of the counted steps. waits: how often the driving thread blocks. synchronises: calls of the driver that wait for a
+    stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
+    of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. interpreted: the
+    jitted function that Python runs op by op, "" without one. writes: ops of TensorFlow that write files, writing: see
+    writing_time. building: one stretch for each counted step in which Python builds a tf.data pipeline, see building_time;
+    makes_datasets: whether any op there makes a dataset, not only an iterator of one. loop_iterations: of the longest while
+    loop inside each step's compiled functions.
+    """
+
+    waits: int = 0
+    synchronises: int = 0
+    synchronise_ps: int = 0
+    loss_scaling: int = 0
+    python_op: str = ""
+    interpreted: str = ""
+    writes: int = 0
+    writing: Intervals = EMPTY
+    building: Intervals = EMPTY
+    makes_datasets: bool = False
+    loop_iterations: int = 0
+
+
+def host_calls(
+    threads: Threads, steps: Steps, waits: Intervals, iterations: tuple[Int64Array, Int64Array]
+) -> HostCalls:
+    """By name, each distinct one looked at once. waits: of the driving thread. iterations: see counted_iterations."""
+    python = next((name for name in threads.names if runs_python(name)), "")
+    writes, synchronises, scales = (
+        _in_counted_steps(threads, steps, wanted) for wanted in (writes_file, _synchronises, _scales_a_loss)
+    )
+    return HostCalls(
+        waits=int(in_counted_steps(waits.starts, steps).sum()),
+        synchronises=len(synchronises),
+        synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
+        loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
+        python_op=op_type(python) or python,
+        interpreted=interpreted_function(threads, threads.threads[steps.thread]) if steps.thread >= 0 else "",
+        writes=len(writes),
+        writing=writing_time(threads, steps, writes),
+        building=building_time(threads, steps),
+        makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
+        loop_iterations=counted_iterations(steps, *iterations),
+    )
+
+
+def writing_time(threads: Threads, steps: Steps, writes: Int64Array) -> Intervals:
+    """What the driving thread does for the sake of files: from the end of a step's longest dispatch to its last write, or
+    from the step's start where the files are written before that dispatch."""
+    if steps.thread < 0 or not len(writes):
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    calls = dispatches(threads, thread)
+    writes = writes[(writes >= thread.lo) & (writes < thread.hi)]
+    lo, hi = [], []
+    for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
+        mine = calls[(threads.start[calls] >= start) & (threads.start[calls] < end)]
+        written = writes[(threads.start[writes] >= start) & (threads.start[writes] < end)]
+        if len(mine) and len(written):
+            longest = mine[np.argmax(threads.end[mine] - threads.start[mine])]
+            last = int(threads.end[written[-1]])
+            after = last > int(threads.end[longest])
+            lo.append(int(threads.end[longest]) if after else start)
+            hi.append(last)
+    return union(np.array(lo, np.int64), np.array(hi, np.int64)) if lo else EMPTY
+
+
+def building_time(threads: Threads, steps: Steps) -> Intervals:
+    """What the driving thread does to build tf.data pipelines: of each counted step from the first op that makes a dataset or
+    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there."""
+    if steps.thread < 0:
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    ops = _in_counted_steps(threads, steps, builds_pipeline)
+    ops = ops[(ops >= thread.lo) & (ops < thread.hi)]
+    step = step_of(threads.start[ops], steps)
+    building = distinct(step)
+    if not len(building):
+        return EMPTY
+    first = np.searchsorted(step, building)
+    built = np.maximum.reduceat(threads.end[ops], first)
+    batches = threads.of(thread, HostClass.GET_NEXT)
+    following = np.searchsorted(threads.start[batches], built)
+    taken = np.append(threads.end[batches], -1)[following]
+    asked = np.append(threads.start[batches], np.iinfo(np.int64).max)[following]
+    done = np.where(asked < steps.ends[building], taken, built)
+    return Intervals(threads.start[ops[first]], np.minimum(done, steps.ends[building]))
+
+
+def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:
+    """Iterations of the longest while loop of each counted step, added up.
+
+    start, iteration: of the executor's events, which number the iterations of every loop from 1 on.
+    """
+    inside = in_counted_steps(start, steps)
+    step = np.searchsorted(steps.starts, start[inside], side="right") - 1
+    longest = np.zeros(len(steps), np.int64)
+    np.maximum.at(longest, step, iteration[inside])
+    return int(longest.sum())
+
+
+def allocating_time(threads: Threads) -> Intervals:
+    """When any thread is inside cudaMalloc, cudaFree or their kin."""
+    calls = threads.named(blocks_on_memory)
+    return union(threads.start[calls], threads.end[calls])
+
+
+def _synchronises(name: str) -> bool:
+    return name.endswith(_SYNCHRONISING)
+
+
+def _scales_a_loss(name: str) -> bool:
+    return "cal" in name and any(word in name.lower() for word in _LOSS_SCALING)
+
+
+def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bool]) -> Int64Array:
+    """Positions of the counted steps' events whose name is wanted."""
+    positions = threads.named(wanted)
+    chosen: Int64Array = positions[in_counted_steps(threads.start[positions], steps)]
+    return chosen

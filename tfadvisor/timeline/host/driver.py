@@ -1,0 +1,267 @@
+"""Which host thread drives the steps, and what it does at each instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.timeline.devices.cpu import eager_kernels
+from tfadvisor.timeline.host.batches_made_in_python import made_batches
+from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
+from tfadvisor.timeline.host.nesting import innermost
+from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    intersection,
+    union,
+    union_of,
+)
+from tfadvisor.timeline.model import HostActivity, Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.host import PYTHON_OPS, is_single_op, op_type, runs_python
+from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_EAGER_PAUSE_PS = 1_000_000_000
+"""Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what
+`tf.function` or `jax.jit` removes. Longer pauses are the program's own work."""
+_EAGER_PAUSE_BESIDE_A_FUNCTION_PS = 200_000_000
+"""Where one compiled function holds most of a step's dispatch, the step is compiled. Ops that run beside it one by one leave
+pauses of tens of µs; what takes longer (200 µs) is work of a callback between reads of weights."""
+_MOST_OF_DISPATCH = 0.5
+_EAGER_DISPATCHES = 8
+"""A step with fewer dispatches than this is not run eagerly."""
+_COMPILING_SHARE = 0.2
+"""A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
+
+_INPUT, _COMPILE, _LAUNCH, _WAIT = 1, 2, 3, 4
+_STATE = {
+    HostClass.INPUT: _INPUT,
+    HostClass.GET_NEXT: _INPUT,
+    HostClass.DATASET: _INPUT,
+    HostClass.COMPILE: _COMPILE,
+    HostClass.LAUNCH: _LAUNCH,
+    HostClass.EAGER_OP: _LAUNCH,
+    HostClass.PROCESS: _LAUNCH,
+    HostClass.OP: _LAUNCH,
+    HostClass.CONTROL_OP: _LAUNCH,
+    HostClass.RUN_EAGER: _LAUNCH,
+    HostClass.WAIT: _WAIT,
+}
+
+
+def driving_thread(threads: Threads) -> int:
+    """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
+    best, most = -1, 0
+    for thread in threads.threads:
+        if not thread.is_pipeline:
+            calls = dispatches(threads, thread)
+            total = int((threads.end[calls] - threads.start[calls]).sum())
+            if total > most:
+                best, most = thread.index, total
+    return best
+
+
+def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostActivity:
+    """What the driving thread does; where it waits, what other threads do that it may be waiting for."""
+    pending = _pending(threads, steps.thread, pipeline)
+    step_python = _step_python(threads, pipeline)
+    if steps.thread < 0:
+        return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending, step_python)
+    made = made_batches(threads, steps)
+    thread = threads.threads[steps.thread]
+    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
+    lo, hi, who = innermost(starts, ends)
+    held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in (_INPUT, _COMPILE, _LAUNCH, _WAIT)}
+    known = union(starts, ends)
+    pauses, between_ops = _eager_pauses(threads, thread, steps)
+    launch = union_of(held[_LAUNCH], difference(pauses, known))
+    present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
+    batch_python = difference(made.surely, union_of(known, launch))
+    return HostActivity(
+        held[_COMPILE],
+        union_of(held[_INPUT], batch_python),
+        launch,
+        held[_WAIT],
+        present,
+        *pending,
+        step_python,
+        batch_python,
+        made.perhaps,
+        _eager_dispatch(threads, thread, between_ops),
+        _eager_elsewhere(threads, steps),
+    )
+
+
+def _states(
+    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array
+) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
+    """(state, start, end) of a thread's known events, sorted for nesting. loading: positions of calls that load.
+
+    A dispatch inside loading or compiling belongs to it. A dispatch that mostly compiles is compiling throughout.
+    """
+    table = np.zeros(128, np.int8)
+    for kind, code in _STATE.items():
+        table[kind] = code
+    state_of = table[threads.kind[thread.lo : thread.hi]].astype(np.int8)
+    _mark_function_calls(trace, threads, thread, state_of)
+    _, waits = eager_kernels(threads)
+    state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
+    state_of[loading - thread.lo] = _INPUT
+    known = np.flatnonzero((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
+    state = state_of[known]
+    starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
+
+    compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
+    if len(compiling):
+        share = compiling.within(starts, ends) / (ends - starts)
+        state[(state == _LAUNCH) & (share >= _COMPILING_SHARE)] = _COMPILE
+        compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
+    owned = compiling.contains(starts) | union(starts[state == _INPUT], ends[state == _INPUT]).contains(starts)
+    keep = ~((state == _LAUNCH) & owned)
+    state, starts, ends = state[keep], starts[keep], ends[keep]
+
+    wait_starts, wait_ends = _awaited(trace, threads, thread)
+    state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
+    starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
+    order = np.lexsort((-ends, starts))
+    return state[order], starts[order], ends[order]
+
+
+def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
+    """A call of a tf.function is dispatch, or compilation when its `tf_function_call` says that it was traced."""
+    column = trace.stat("tf_function_call")
+    event, code = column.codes()
+    position = threads.positions(event)
+    mine = (position >= thread.lo) & (position < thread.hi)
+    traced = np.array([text.startswith("traced") for text in column.texts] or [False], np.bool_)
+    state[position[mine] - thread.lo] = np.where(traced[code[mine]], _COMPILE, _LAUNCH)
+
+
+def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
+    """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
+    produced_at, produced = threads.integers(trace.stat("_p"))
+    consumed_at, consumed = threads.integers(trace.stat("_c"))
+    is_wait = threads.kind == HostClass.WAIT
+    mine = (produced_at >= thread.lo) & (produced_at < thread.hi) & is_wait[produced_at]
+    produced_at, produced = produced_at[mine], produced[mine]
+    mine = (consumed_at >= thread.lo) & (consumed_at < thread.hi) & is_wait[consumed_at]
+    consumed_at, consumed = consumed_at[mine], consumed[mine]
+    _, first, second = np.intersect1d(produced, consumed, return_indices=True)
+    begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
+    keep = finish > begin
+    return begin[keep], finish[keep]
+
+
+def _eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Intervals:
+    """Where TensorFlow dispatches ops by themselves, and the short pauses between two of them."""
+    if not len(pauses):
+        return EMPTY
+    calls = threads.of(thread, HostClass.EAGER_OP)
+    calls = calls[_are_single_ops(threads, calls)]
+    return union_of(pauses, union(threads.start[calls], threads.end[calls]))
+
+
+def _are_single_ops(threads: Threads, calls: Int64Array) -> BoolArray:
+    """Which calls are ops that TensorFlow dispatches by themselves."""
+    rows = threads.row[calls]
+    return is_in(rows, [row for row in distinct(rows).tolist() if is_single_op(threads.names[row])])
+
+
+def _eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
+    """Where other threads of Python run a step op by op, as one for each replica does: the driving thread waits for them."""
+    found = EMPTY
+    for thread in threads.threads:
+        if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
+            _, between_ops = _eager_pauses(threads, thread, steps)
+            found = union_of(found, _eager_dispatch(threads, thread, between_ops))
+    return found
+
+
+def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Intervals, Intervals]:
+    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
+
+    All of them, and those between two ops that TensorFlow dispatches by themselves.
+    """
+    calls = dispatches(threads, thread)
+    if len(calls) < _EAGER_DISPATCHES:
+        return EMPTY, EMPTY
+    starts, ends = threads.start[calls], threads.end[calls]
+    step = np.searchsorted(steps.starts, starts, side="right") - 1
+    count = np.bincount(step[step >= 0], minlength=len(steps))
+    eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
+    length = np.where(step >= 0, ends - starts, 0)
+    longest = np.zeros(len(steps), np.int64)
+    np.maximum.at(longest, np.maximum(step, 0), length)
+    compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
+    limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
+    short = (starts[1:] - ends[:-1] <= limit) & (step[1:] == step[:-1]) & eager[1:]
+    single = _are_single_ops(threads, calls)
+    between_ops = short & single[:-1] & single[1:]
+    return union(ends[:-1][short], starts[1:][short]), union(ends[:-1][between_ops], starts[1:][between_ops])
+
+
+def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals, Intervals]:
+    """(compile, input, launch, Python of the pipeline) on the threads other than the driving one.
+
+    The first three leave the input pipeline's own work out.
+    """
+    lo, hi = (threads.threads[driver].lo, threads.threads[driver].hi) if driver >= 0 else (0, 0)
+
+    def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
+        position = threads.everywhere(*kinds)
+        position = position[((position < lo) | (position >= hi)) & ~pipeline[position]]
+        return union(threads.start[position], threads.end[position])
+
+    compiling = elsewhere([HostClass.COMPILE])
+    waiting = difference(elsewhere([HostClass.GET_NEXT]), compiling)
+    launching = elsewhere([HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP])
+    python = threads.everywhere(HostClass.OP)
+    rows = [row for row in distinct(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
+    python = python[is_in(threads.row[python], rows) & pipeline[python]]
+    running_python = union(threads.start[python], threads.end[python])
+    return compiling, waiting, difference(launching, union_of(compiling, waiting)), running_python
+
+
+def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
+    """Where a compiled step calls Python, on any thread."""
+    python = threads.named(runs_python)
+    python = python[~pipeline[python]]
+    return union(threads.start[python], threads.end[python])
+
+
+def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
+    """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for.
+
+    Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
+    run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
+    Host time during which another thread runs the step op by op is dispatch.
+    """
+    own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
+    host = difference(activity.present, own)
+    called = difference(activity.step_python, union_of(activity.compile, activity.input))
+    launch, host = difference(activity.launch, called), union_of(host, called)
+    locked_out = intersection(union_of(launch, host), activity.pipeline_python)
+    own_input = union_of(activity.input, locked_out)
+    own_launch, host = difference(launch, locked_out), difference(host, locked_out)
+    own_launch, host = (
+        union_of(own_launch, intersection(host, activity.eager_elsewhere)),
+        difference(host, activity.eager_elsewhere),
+    )
+    busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
+    return {
+        "compile": union_of(activity.compile, difference(activity.pending_compile, busy_elsewhere)),
+        "input": union_of(own_input, difference(activity.pending_input, busy_elsewhere)),
+        "launch": union_of(own_launch, difference(activity.pending_launch, busy_elsewhere)),
+        "host": host,
+    }

@@ -1,0 +1,52 @@
+"""Which framework ops run on the host although the run has an accelerator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.record import record
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import BoolArray
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.host import op_type
+from tfadvisor.xplane.columns import HostTrace
+
+
+@record
+class HostOps:
+    """Ops on the host during the counted steps: time by op type, the largest first, ps."""
+
+    total_ps: int
+    by_type: tuple[tuple[str, int], ...]
+
+
+def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps:
+    """Ops that launch nothing while they run, so that their time is work of the host and not the dispatch of a kernel.
+
+    Ops of the input pipeline belong on the host and are left out.
+    """
+    ops = threads.everywhere(HostClass.OP)
+    ops = ops[~pipeline[ops]]
+    launches, _ = threads.integers(trace.stat("correlation_id"))
+    launches = np.sort(launches)
+    first = np.searchsorted(launches, ops)
+    following = (
+        launches[np.minimum(first, max(len(launches) - 1, 0))] if len(launches) else np.zeros(len(ops), np.int64)
+    )
+    same_thread = threads.thread_of(following) == threads.thread_of(ops)
+    launching = (
+        (first < len(launches)) & same_thread & (threads.start[following] < threads.end[ops]) if len(ops) else ops > 0
+    )
+    ops = ops[~launching]
+    steady = steps.steady()
+    step = np.searchsorted(steps.starts, threads.start[ops], side="right") - 1
+    counted = (step >= 0) & steady[np.maximum(step, 0)] & (threads.start[ops] < steps.ends[np.maximum(step, 0)])
+    ops = ops[counted]
+    length = threads.end[ops] - threads.start[ops]
+    by_type: dict[str, int] = {}
+    rows, inverse = np.unique(threads.row[ops], return_inverse=True)
+    for row, time in zip(rows.tolist(), np.bincount(inverse, length, len(rows)).tolist(), strict=True):
+        kind = op_type(threads.names[row]) or threads.names[row]
+        by_type[kind] = by_type.get(kind, 0) + int(time)
+    return HostOps(int(length.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1])))

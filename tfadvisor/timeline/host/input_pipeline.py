@@ -1,0 +1,298 @@
+"""The tf.data pipeline as its trace events tell it: the stages, what each costs a step, and how it is configured."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.host.nesting import parents
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.host import PYTHON_OPS, op_type
+from tfadvisor.xplane.columns import HostTrace, Value
+
+_MOST_EVENTS = 2_000_000
+_ELEMENT_INDEX = re.compile(r"\[\d+\]")
+_OP_VERSION = re.compile(r"V\d+$")
+_WAITING_KINDS = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
+_FILLS = ("Shuffle",)
+_MANY = 16
+_HIDDEN = frozenset(
+    {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
+)
+
+
+@record
+class InputStage:
+    """One stage. path: from the root, `Prefetch::Map`. kind: its last part. calls: how often it was asked.
+
+    busy_ps: its own work, that of the stages before it taken off, and that of its user function added even where it ran
+    on other threads. parallelism: how many calls it works on at once. settings: what the trace says of it. python: its
+    function runs Python. filling_ps, fills: of its calls that ask the stage before it for many elements, as a shuffle does
+    whose buffer is empty: how long they take with all before them, and how many they are.
+    """
+
+    path: str
+    kind: str
+    name: str
+    calls: int
+    busy_ps: int
+    parallelism: int
+    settings: dict[str, Value]
+    python: bool
+    filling_ps: int = 0
+    fills: int = 0
+
+    @property
+    def wall_ps(self) -> int:
+        """What the stage's work takes when its parallel calls overlap perfectly; Python calls take turns."""
+        return self.busy_ps if self.python else self.busy_ps // max(self.parallelism, 1)
+
+
+@record
+class InputPipeline:
+    """Stages from the consumer down to the source, and the time that was looked at (whole steps), ps."""
+
+    stages: tuple[InputStage, ...]
+    window_ps: int
+    steps: int
+
+    @property
+    def root_works_ahead(self) -> bool:
+        """Whether the last stage prepares elements in the background, as a prefetch or a parallel map does."""
+        return self.stages[0].kind.startswith(_WAITING_KINDS)
+
+    def slowest(self) -> InputStage:
+        """The stage with most work per unit of its parallelism."""
+        return max(self.stages, key=lambda stage: stage.wall_ps)
+
+
+def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPipeline | None:
+    """The pipeline's stages during the counted steps; None when the trace shows no tf.data iterator.
+
+    Of a very long trace only as many steps are looked at as hold two million iterator events.
+    """
+    events = threads.everywhere(HostClass.DATASET, HostClass.CAPTURED)
+    if not len(events):
+        return None
+    lo, hi, count = _window(threads, events, steps)
+    rows = distinct(threads.row[events])
+    path_of = {row: path for row in rows.tolist() if (path := stage_path(threads.names[row])) is not None}
+    if not path_of:
+        return None
+    busy: dict[str, int] = dict.fromkeys(path_of.values(), 0)
+    calls: dict[str, int] = dict.fromkeys(path_of.values(), 0)
+    python: set[str] = set()
+    filled: dict[str, tuple[int, int]] = {}
+    functions = _Functions(trace, threads)
+    for thread in threads.threads:
+        mine = threads.of(thread, HostClass.DATASET, HostClass.CAPTURED)
+        mine = mine[(threads.start[mine] >= lo) & (threads.start[mine] < hi)]
+        if len(mine):
+            parent = parents(threads.start[mine], threads.end[mine])
+            _add_thread(threads, mine, parent, path_of, functions, busy, calls, python)
+            _add_fills(threads, mine, parent, path_of, filled)
+    shown = _shown_stages(trace, path_of, busy, calls, python, filled)
+    return InputPipeline(shown, hi - lo, count) if shown else None
+
+
+def stage_path(name: str) -> str | None:
+    """`Iterator::Root::Prefetch::ForeverRepeat[0]::ParallelMapV2` -> `Prefetch::ForeverRepeat::ParallelMap`.
+
+    None for other names and for parts that are no stage of the user's.
+    """
+    if not name.startswith("Iterator::"):
+        return None
+    parts = [part for part in _ELEMENT_INDEX.sub("", name).split("::")[1:] if part not in _HIDDEN]
+    return "::".join(_OP_VERSION.sub("", part) for part in parts) or None
+
+
+def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, int, int]:
+    """(from, to, steps) of the counted steps that are looked at."""
+    chosen = np.flatnonzero(steps.steady())
+    if not len(chosen):
+        return int(steps.starts[0]), int(steps.ends[-1]), len(steps)
+    lo = int(steps.starts[chosen[0]])
+    inside = np.sort(threads.start[events])
+    before = np.searchsorted(inside, steps.ends[chosen]) - np.searchsorted(inside, lo)
+    last = max(int(np.searchsorted(before, _MOST_EVENTS, side="right")) - 1, 0)
+    return lo, int(steps.ends[chosen[last]]), last + 1
+
+
+def _add_thread(
+    threads: Threads,
+    events: Int64Array,
+    parent: Int64Array,
+    path_of: dict[int, str],
+    functions: _Functions,
+    busy: dict[str, int],
+    calls: dict[str, int],
+    python: set[str],
+) -> None:
+    """Adds one thread's self times: each event's length without its children's, user functions on top.
+
+    parent: of each event among them, -1 for none.
+    A stage that works in the background only waits in its own events; its work is that of its functions.
+    """
+    start, end, row = threads.start[events], threads.end[events], threads.row[events]
+    children = np.zeros(len(events), np.int64)
+    is_stage = is_in(row, list(path_of))
+    nested = (parent >= 0) & is_stage
+    np.add.at(children, parent[nested], (end - start)[nested])
+    owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
+    own = np.maximum(end - start - children, 0)
+    kind = threads.kind[events]
+    captured = kind == HostClass.CAPTURED
+    for used in distinct(row[is_stage]).tolist():
+        mine = row == used
+        calls[path_of[used]] += int(mine.sum())
+        if not path_of[used].split("::")[-1].startswith(_WAITING_KINDS):
+            busy[path_of[used]] += int(own[mine].sum())
+    extra, is_python = functions.beyond(events[captured])
+    extra = extra + np.where(in_background[captured], (end - start)[captured], 0)
+    stage = owner[captured]
+    for code in distinct(stage[stage >= 0]).tolist():
+        path = path_of[code]
+        mine = stage == code
+        busy[path] += int(extra[mine].sum())
+        if is_python[mine].any():
+            python.add(path)
+
+
+def _add_fills(
+    threads: Threads,
+    events: Int64Array,
+    parent: Int64Array,
+    path_of: dict[int, str],
+    filled: dict[str, tuple[int, int]],
+) -> None:
+    """Adds one thread's calls that fill a buffer: those around very many calls of the stage before."""
+    row = threads.row[events]
+    rows = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_FILLS)]
+    if not is_in(row, rows).any():
+        return
+    length = threads.end[events] - threads.start[events]
+    below = parent[is_in(row, list(path_of)) & (parent >= 0)]
+    asked = np.bincount(below, minlength=len(events))
+    for used in rows:
+        fills = np.flatnonzero((row == used) & (asked >= _MANY))
+        time, number = filled.get(path_of[used], (0, 0))
+        filled[path_of[used]] = time + int(length[fills].sum()), number + len(fills)
+
+
+def _owning_stage(
+    parent: Int64Array, is_stage: np.ndarray, row: np.ndarray, threads: Threads, path_of: dict[int, str]
+) -> tuple[Int64Array, np.ndarray]:
+    """(row of the stage each event works for, whether it does so in the background), -1 where none is near.
+
+    That is the nearest stage around it, or the one that a Produce event around it names.
+    """
+    by_path = {path: used for used, path in path_of.items()}
+    by_kind = {path.split("::")[-1]: used for used, path in path_of.items()}
+    named = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that a Produce event of this name works for
+    consumer = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that asks the stage of this name
+    for used in distinct(row).tolist():
+        if used in path_of:
+            consumer[used] = by_path.get(path_of[used].rpartition("::")[0], -1)
+        elif threads.names[used].endswith("Produce"):
+            named[used] = by_kind.get(threads.names[used].removesuffix("Produce"), -1)
+    direct = np.where(is_stage, row, named[row]).astype(np.int64)
+    asked = np.flatnonzero(is_stage & (parent >= 0))
+    asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
+    direct[parent[asked]] = consumer[row[asked]]  # what a Produce event asks tells which stage of that kind it is
+    waiting = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_WAITING_KINDS)]
+    owner = np.full(len(parent), -1, np.int64)
+    background = np.zeros(len(parent), np.bool_)
+    current = parent.copy()
+    for _ in range(8):  # user functions sit a level or two below their stage
+        open_ = (owner < 0) & (current >= 0)
+        if not open_.any():
+            break
+        owner[open_] = direct[current[open_]]
+        kind_waits = is_in(owner[open_], waiting)
+        background[open_] = ~is_stage[current[open_]] | kind_waits
+        current[open_] = parent[current[open_]]
+    return owner, background
+
+
+class _Functions:
+    """User functions that tf.data runs: from the call to the end of the executor work with the same step id."""
+
+    def __init__(self, trace: HostTrace, threads: Threads) -> None:
+        position, step_id = threads.integers(trace.stat("id"))
+        self._threads = threads
+        self._call_position, self._call_id = self._of(position, step_id, HostClass.CAPTURED)
+        work_position, work_id = self._of(position, step_id, HostClass.PROCESS)
+        order = np.argsort(work_id, kind="stable")
+        self._work_id = work_id[order]
+        self._ids, first = np.unique(self._work_id, return_index=True)
+        ends = threads.end[work_position[order]]
+        self._last_end = np.maximum.reduceat(ends, first) if len(first) else np.empty(0, np.int64)
+        self._python_ids = self._ids_with_python(work_position, work_id)
+
+    def _of(self, position: Int64Array, step_id: Int64Array, kind: HostClass) -> tuple[Int64Array, Int64Array]:
+        keep = self._threads.kind[position] == kind
+        return position[keep], step_id[keep]
+
+    def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
+        """Step ids of runs inside which a Python op executes."""
+        threads = self._threads
+        ops = threads.everywhere(HostClass.OP)
+        rows = [row for row in distinct(threads.row[ops]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
+        ops = ops[is_in(threads.row[ops], rows)]
+        if not len(ops) or not len(work):
+            return np.empty(0, np.int64)
+        order = np.argsort(work, kind="stable")  # position order is time order within a thread
+        place = np.searchsorted(work[order], ops, side="right") - 1
+        owner = order[np.maximum(place, 0)]
+        inside = (place >= 0) & (threads.end[work[owner]] >= threads.end[ops])
+        return distinct(work_id[owner[inside]])
+
+    def beyond(self, calls: Int64Array) -> tuple[Int64Array, np.ndarray]:
+        """(ps that each user function ran on after its call returned, whether it runs Python)."""
+        place = np.searchsorted(self._call_position, calls)
+        place = np.minimum(place, max(len(self._call_position) - 1, 0))
+        if not len(self._call_position) or not len(self._ids):
+            return np.zeros(len(calls), np.int64), np.zeros(len(calls), np.bool_)
+        call_id = np.where(self._call_position[place] == calls, self._call_id[place], 0)
+        found = np.minimum(np.searchsorted(self._ids, call_id), len(self._ids) - 1)
+        known = self._ids[found] == call_id
+        length = np.maximum(self._last_end[found] - self._threads.end[calls], 0)
+        return np.where(known, length, 0), known & is_in(call_id, self._python_ids)
+
+
+def _shown_stages(
+    trace: HostTrace,
+    path_of: dict[int, str],
+    busy: dict[str, int],
+    calls: dict[str, int],
+    python: set[str],
+    filled: dict[str, tuple[int, int]],
+) -> tuple[InputStage, ...]:
+    stages = []
+    for path in sorted(busy, key=lambda path: (path.count("::"), path)):
+        settings: dict[str, Value] = {}
+        for row, row_path in path_of.items():
+            if row_path == path:
+                settings.update(trace.details.exemplar_stats(row))
+        parallelism = settings.get("parallelism")
+        stages.append(
+            InputStage(
+                path=path,
+                kind=path.split("::")[-1],
+                name=str(settings.get("name") or ""),
+                calls=calls[path],
+                busy_ps=busy[path],
+                parallelism=int(parallelism) if isinstance(parallelism, int) and parallelism > 0 else 1,
+                settings={k: v for k, v in settings.items() if k not in ("id", "parent_id", "shapes", "types")},
+                python=path in python,
+                filling_ps=filled.get(path, (0, 0))[0],
+                fills=filled.get(path, (0, 0))[1],
+            )
+        )
+    return tuple(stages)

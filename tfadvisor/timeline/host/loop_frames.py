@@ -1,0 +1,180 @@
+"""Which calls of the training loop's own Python take the time, from the Python tracer's frames."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in, median
+from tfadvisor.record import record
+from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.nesting import parents
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, union
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import frame_place, waits_for_others
+
+_MOST_FRAMES = 3_000_000
+_WORTH_NAMING = 0.01
+_MOST_STEPS = 0.5
+_LAST_ASK = 0.1
+"""A generator is asked once more than it has batches. That call is shorter than this share of the others."""
+_NEXT = "$builtins next"
+_ANNOTATING = ("$profiler.py", "$profiler_v2.py")
+
+
+@record
+class FrameShare:
+    """A call that the training loop makes. host_ps, input_ps: how much of the counted steps it fills with each. others_ps:
+    how much of input_ps it waits for another thread or process.
+
+    file: the script's name as the trace has it, without its folder. line: where the function begins. inner: the call
+    below it that takes most of its time, "" when none stands out.
+    """
+
+    file: str
+    line: int
+    function: str
+    calls: int
+    host_ps: int
+    input_ps: int
+    inner: str
+    others_ps: int = 0
+
+    def place(self) -> str:
+        """`load_batch (train.py:42)`."""
+        return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
+
+
+def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Intervals) -> tuple[FrameShare, ...]:
+    """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer."""
+    if steps.thread < 0 or not steps.steady().any():
+        return ()
+    steady = steps.steady()
+    frames, parent, called = _loop(threads, steps, steady)
+    if not len(frames):
+        return ()
+    start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
+    windows = union(steps.starts[steady], steps.ends[steady])
+    cost = host.within(start[called], end[called]) + loading.within(start[called], end[called])
+    counted = windows.contains(start[called])
+    called, cost = called[counted], cost[counted]
+    total = windows.length()
+    others = _waits_for_others(threads, frames)
+    loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
+    shares = []
+    for used in distinct(row[called]).tolist():
+        mine = called[row[called] == used]
+        if int(cost[row[called] == used].sum()) < _WORTH_NAMING * total:
+            continue
+        file, line, function = frame_place(threads.names[used]) or ("", 0, threads.names[used].removeprefix("$"))
+        inner = _inner(parent, start, end, row, mine, threads.names)
+        shares.append(
+            FrameShare(
+                file,
+                line,
+                function,
+                len(mine),
+                int(host.within(start[mine], end[mine]).sum()),
+                int(loading.within(start[mine], end[mine]).sum()),
+                inner,
+                int(loading_waits.within(start[mine], end[mine]).sum()),
+            )
+        )
+    return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
+
+
+def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(positions of the driving thread's frames around and inside those steps, the parent of each among them, which of
+    them the frame calls that encloses these steps). before: ps before the first step that are looked at too."""
+    thread = threads.threads[steps.thread]
+    frame_rows = np.array([name.startswith("$") for name in threads.names], np.bool_)
+    frames = np.flatnonzero(frame_rows[threads.row[thread.lo : thread.hi]]) + thread.lo
+    lo, hi = int(steps.starts[of].min()), int(steps.ends[of].max())
+    last = min(hi, int(steps.span_ends[of].max()))
+    around = (threads.start[frames] <= lo) & (threads.end[frames] >= last)
+    inside = (threads.end[frames] > lo - before) & (threads.start[frames] < hi)
+    frames = frames[around | inside][:_MOST_FRAMES]
+    start, end = threads.start[frames], threads.end[frames]
+    parent = parents(start, end)
+    around = (start <= lo) & (end >= last)
+    loop = int(np.flatnonzero(around)[-1]) if around.any() else -1
+    return frames, parent, np.flatnonzero((parent == loop) & ~around & (end > start))
+
+
+def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
+    """Positions of calls of the training loop whose work could be done ahead: what loads or makes the next batch.
+
+    Such a function is called before the step is dispatched, from the first step of the trace to the last, and it neither
+    dispatches nor waits for a device, so that it cannot depend on the step before it. `next(iterator)` need not be the
+    first. Where such a call waits for a thread or process that makes the batch, that wait is among them.
+    """
+    if steps.thread < 0 or not len(steps):
+        return np.empty(0, np.int64)
+    longest = int((steps.ends - steps.starts).max())  # found without markers, a step begins with its dispatch
+    frames, _, called = _loop(threads, steps, np.ones(len(steps), np.bool_), before=longest)
+    thread = threads.threads[steps.thread]
+    others = _waits_for_others(threads, frames)
+    dispatched = dispatches(threads, thread)
+    if not len(called) or not len(dispatched):
+        return np.empty(0, np.int64)
+    calls = frames[called]
+    begun, ended = threads.start[dispatched], threads.end[dispatched]
+    waits = threads.of(thread, HostClass.WAIT)
+    waits = waits[~is_in(waits, others)]
+    row, found = threads.row[calls], []
+    first_of_steps = _first_of_steps(threads, dispatched, len(steps))
+    for used in distinct(row).tolist():
+        mine = calls[row == used]
+        start, end = threads.start[mine], threads.end[mine]
+        busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
+        first, last = int(start[0]), int(_without_last_ask(start, end)[-1])
+        ahead = first < first_of_steps and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
+        ahead &= not threads.names[used].startswith(_ANNOTATING)
+        if not busy.any() and (ahead or threads.names[used] == _NEXT):
+            found.append(mine)
+    if not found:
+        return np.empty(0, np.int64)
+    loading = np.concatenate(found)
+    inside = union(threads.start[loading], threads.end[loading]).contains(threads.start[others])
+    return distinct(np.concatenate([loading, others[inside]]))
+
+
+def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int:
+    """When the first dispatch begins that is repeated in most of the steps. Others may set the loop up."""
+    _, inverse, count = np.unique(threads.row[dispatched], return_inverse=True, return_counts=True)
+    repeated = dispatched[count[inverse] >= _MOST_STEPS * steps]
+    return int(threads.start[repeated[0] if len(repeated) else dispatched[0]])
+
+
+def _waits_for_others(threads: Threads, frames: Int64Array) -> Int64Array:
+    """Which of the frames wait for another thread or process."""
+    rows = [row for row in distinct(threads.row[frames]).tolist() if waits_for_others(threads.names[row])]
+    return frames[is_in(threads.row[frames], rows)]
+
+
+def _without_last_ask(start: Int64Array, end: Int64Array) -> Int64Array:
+    """The ends of a function's calls, without the one in which a generator says that it has no more."""
+    length = end - start
+    asked = len(length) > 2 and length[-1] < _LAST_ASK * float(median(length))
+    return end[:-1] if asked else end
+
+
+def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> BoolArray:
+    """For each stretch of time whether one of the moments (ascending) lies in it."""
+    return np.asarray(np.searchsorted(moments, end) > np.searchsorted(moments, start), np.bool_)
+
+
+def _inner(
+    parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array, names: tuple[str, ...]
+) -> str:
+    """The child that fills most of these calls, when it fills at least half."""
+    below = np.flatnonzero(is_in(parent, calls))
+    if not len(below):
+        return ""
+    rows, inverse = np.unique(row[below], return_inverse=True)
+    time = np.bincount(inverse, (end - start)[below])
+    top = int(np.argmax(time))
+    if time[top] < 0.5 * float((end - start)[calls].sum()):
+        return ""
+    return names[int(rows[top])].removeprefix("$")

@@ -1,0 +1,98 @@
+"""What the allocators of the devices report about themselves, and the calls that take memory from the driver."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.steps.windows import in_counted_steps
+from tfadvisor.xplane.columns import HostTrace
+
+_HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
+_BLOCKING_CALLS = ("cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "hipMalloc", "hipFree")
+
+
+@record
+class DeviceMemory:
+    """One device allocator.
+
+    peak_bytes: the most in use. capacity_bytes: what it could have given out in all. fragmentation: the largest share of
+    free memory that lies in pieces too small for one large block, as the allocator reports it, None when it does not.
+    allocations, allocated_bytes: in the counted steps; largest_bytes: the largest of them.
+    """
+
+    allocator: str
+    peak_bytes: int
+    capacity_bytes: int
+    fragmentation: float | None
+    allocations: int
+    allocated_bytes: int
+    largest_bytes: int
+
+
+def device_memory(trace: HostTrace, threads: Threads, steps: Steps) -> tuple[DeviceMemory, ...]:
+    """By allocator, host memory left out; empty when no device allocator left events."""
+    column = trace.stat("allocator_name")
+    event, code = column.codes()
+    position = threads.positions(event)
+    found = []
+    for index, name in enumerate(column.texts):
+        if any(word in name.lower() for word in _HOST_ALLOCATORS):
+            continue
+        mine = distinct(position[(code == index) & (position >= 0)])
+        if len(mine):
+            peak = _values(trace, threads, "peak_bytes_in_use", mine)
+            held = _values(trace, threads, "bytes_allocated", mine) + _values(trace, threads, "bytes_reserved", mine)
+            capacity = int((held + _values(trace, threads, "bytes_available", mine)).max())
+            if capacity > 0:
+                taken = mine[_allocates(threads, mine) & in_counted_steps(threads.start[mine], steps)]
+                size = _values(trace, threads, "allocation_bytes", taken)
+                found.append(
+                    DeviceMemory(
+                        allocator=name,
+                        peak_bytes=int(max(peak.max(), held.max())),
+                        capacity_bytes=capacity,
+                        fragmentation=_fragmentation(trace, threads, mine),
+                        allocations=len(taken),
+                        allocated_bytes=int(size.sum()),
+                        largest_bytes=int(size.max(initial=0)),
+                    )
+                )
+    return tuple(found)
+
+
+def blocks_on_memory(name: str) -> bool:
+    """Whether a call takes memory from the driver or gives it back, and waits for the device meanwhile."""
+    return name.startswith(_BLOCKING_CALLS) and "Async" not in name
+
+
+def device_memory_calls(threads: Threads, steps: Steps) -> int:
+    """Calls of cudaMalloc, cudaFree and their kin in the counted steps: each waits for all work on the device."""
+    rows = [row for row, name in enumerate(threads.names) if blocks_on_memory(name)]
+    if not rows:
+        return 0
+    return int(in_counted_steps(threads.start[is_in(threads.row, rows)], steps).sum())
+
+
+def _allocates(threads: Threads, positions: Int64Array) -> BoolArray:
+    rows = [row for row, name in enumerate(threads.names) if name == "MemoryAllocation"]
+    return is_in(threads.row[positions], rows)
+
+
+def _fragmentation(trace: HostTrace, threads: Threads, positions: Int64Array) -> float | None:
+    event, value = trace.stat("fragmentation").numbers()
+    where = threads.positions(event)
+    mine = value[is_in(where, positions)]
+    return float(mine.max()) if len(mine) else None
+
+
+def _values(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:
+    where, value = threads.integers(trace.stat(stat))
+    table = np.zeros(len(threads), np.int64)
+    table[where] = value
+    found: Int64Array = table[positions]
+    return found

@@ -1,0 +1,163 @@
+"""The host's threads: their events in order, with a class each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.host import host_classes
+from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, StatColumn
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_HOST_PLANES = re.compile(r"^/host:(?:CPU|CUPTI|ROCTRACER|python-tracer|TPU-runtime)")
+_PIPELINE_THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
+
+
+@record
+class Thread:
+    """One host thread. lo, hi: its range in the columns of `Threads`. is_pipeline: it works for tf.data only."""
+
+    index: int
+    name: str
+    lo: int
+    hi: int
+    is_pipeline: bool
+
+
+@record
+class Threads:
+    """Events of all host threads: thread by thread, by start, longer ones first among equal starts.
+
+    kind: a HostClass. row: into HostTrace.names. event: index in the trace, or None when it is position + first_event.
+    """
+
+    threads: tuple[Thread, ...]
+    start: Int64Array
+    end: Int64Array
+    kind: npt.NDArray[np.int8]
+    row: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+    first_event: int
+    event: Int64Array | None
+
+    def __len__(self) -> int:
+        """Number of events."""
+        return len(self.start)
+
+    def positions(self, events: Int64Array) -> Int64Array:
+        """Positions of trace events in these columns, -1 for events that are not on a host thread."""
+        if self.event is None:
+            position = events - self.first_event
+            return np.where((position >= 0) & (position < len(self)), position, -1).astype(np.int64)
+        order = np.argsort(self.event, kind="stable")
+        place = np.minimum(np.searchsorted(self.event, events, sorter=order), max(len(order) - 1, 0))
+        if not len(order):
+            return np.full(len(events), -1, np.int64)
+        found = order[place]
+        return np.where(self.event[found] == events, found, -1).astype(np.int64)
+
+    def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:
+        """(position, value) of an integer stat, for the events on host threads."""
+        event, value = column.integers()
+        position = self.positions(event)
+        keep = position >= 0
+        return position[keep], value[keep]
+
+    def thread_of(self, positions: Int64Array) -> Int64Array:
+        """Index of the thread that each position belongs to."""
+        firsts = np.array([thread.lo for thread in self.threads], np.int64)
+        return np.searchsorted(firsts, positions, side="right") - 1
+
+    def of(self, thread: Thread, *kinds: HostClass) -> Int64Array:
+        """Positions of a thread's events of the given classes, in order."""
+        table = np.zeros(128, np.bool_)
+        table[list(kinds)] = True
+        return np.flatnonzero(table[self.kind[thread.lo : thread.hi]]) + thread.lo
+
+    def everywhere(self, *kinds: HostClass) -> Int64Array:
+        """Positions of all events of the given classes."""
+        table = np.zeros(128, np.bool_)
+        table[list(kinds)] = True
+        return np.flatnonzero(table[self.kind])
+
+    def named(self, wanted: Callable[[str], bool]) -> Int64Array:
+        """Positions of all events whose name is wanted; each distinct name is looked at once."""
+        rows = [row for row, name in enumerate(self.names) if wanted(name)]
+        return np.flatnonzero(is_in(self.row, rows)) if rows else np.empty(0, np.int64)
+
+    def on_pipeline_threads(self, positions: Int64Array) -> BoolArray:
+        """Whether each position is on a thread that works for tf.data only."""
+        pipeline = np.array([thread.is_pipeline for thread in self.threads], np.bool_)
+        return pipeline[self.thread_of(positions)] if len(pipeline) else np.zeros(len(positions), np.bool_)
+
+
+def host_threads(trace: HostTrace) -> Threads:
+    """The threads of a host's planes. Lines of one plane with the same id are one thread.
+
+    Events that are only counted (num_occurrences) have no place in time and are left out of every class.
+    """
+    lines = trace.lines
+    host = np.array([bool(_HOST_PLANES.match(plane.name)) for plane in trace.planes], np.bool_)
+    groups: dict[tuple[str, int], list[int]] = {}
+    for line in range(len(lines)):
+        if host[lines.plane[line]] and lines.first[line + 1] > lines.first[line]:
+            key = (trace.planes[int(lines.plane[line])].name, int(lines.id[line]))
+            groups.setdefault(key, []).append(line)
+    row_kind = host_classes(trace.names.name)
+    ordered = [line for group in groups.values() for line in group]
+    contiguous = all(len(group) == 1 for group in groups.values()) and all(
+        lines.first[a + 1] == lines.first[b] for a, b in pairwise(ordered)
+    )
+    threads, at = [], 0
+    for index, group in enumerate(groups.values()):
+        count = sum(int(lines.first[line + 1] - lines.first[line]) for line in group)
+        name = lines.name[group[0]] or lines.display_name[group[0]]
+        threads.append(Thread(index, name, at, at + count, bool(_PIPELINE_THREAD.match(name))))
+        at += count
+
+    event: Int64Array | None
+    if contiguous and ordered:
+        lo, hi = int(lines.first[ordered[0]]), int(lines.first[ordered[-1] + 1])
+        start, duration, row = trace.events.start_ps[lo:hi], trace.events.duration_ps[lo:hi], trace.events.row[lo:hi]
+        event, first_event = None, lo
+    else:
+        parts = [np.arange(lines.first[line], lines.first[line + 1]) for line in ordered]
+        event = np.concatenate(parts).astype(np.int64) if parts else np.empty(0, np.int64)
+        start, duration, row = trace.events.start_ps[event], trace.events.duration_ps[event], trace.events.row[event]
+        first_event = 0
+    end = np.maximum(start + np.maximum(duration, 0), start)
+    order = _order(threads, start, end)
+    if order is not None:
+        start, end, row = start[order], end[order], row[order]
+        event = order + first_event if event is None else event[order]
+    kind = row_kind[row]
+    result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, event)
+    counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
+    kind[counted] = HostClass.OTHER
+    end[counted] = start[counted]
+    return result
+
+
+def _order(threads: list[Thread], start: Int64Array, end: Int64Array) -> Int64Array | None:
+    """The permutation that sorts every thread by start, longer first; None when all are sorted already."""
+    late = (start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1]))
+    edges = np.array([thread.lo for thread in threads[1:]], np.int64) - 1
+    late[edges] = False
+    if not late.any():
+        return None
+    order = np.arange(len(start), dtype=np.int64)
+    for thread in threads:
+        if late[thread.lo : max(thread.hi - 1, thread.lo)].any():
+            part = slice(thread.lo, thread.hi)
+            order[part] = thread.lo + np.lexsort((-end[part], start[part]))
+    return order

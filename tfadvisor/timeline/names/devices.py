@@ -1,0 +1,65 @@
+"""What a device does, by the name of its event: GPU kernels and copies, XLA ops on TPUs and CPUs."""
+
+from __future__ import annotations
+
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.collectives import kernel_collective, op_collective, op_stem
+
+_COPY_STARTS = (
+    (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD")),
+    (DeviceClass.D2H, ("MEMCPYD2H", "MEMCPYDTOH", "MEMCPY_D2H", "MEMCPY_DTOH")),
+    (DeviceClass.D2D, ("MEMCPYD2D", "MEMCPYDTOD", "MEMCPY_D2D", "MEMCPY_DTOD")),
+    (DeviceClass.P2P, ("MEMCPYP2P", "MEMCPYPTOP", "MEMCPY_P2P", "MEMCPY_PTOP")),
+    (DeviceClass.OTHER_COPY, ("MEMCPY", "COPYBUFFER", "__AMD_ROCCLR_COPYBUFFER")),
+    (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
+)
+_CONTROL_FLOW_HLO = ("while", "conditional", "call")
+_COPY_HLO = ("copy-start", "copy-done")
+_HOST_MEMORY = "S(5)"
+
+
+def instruction_name(name: str) -> str:
+    """`%all-reduce.7 = f32[8] …`, as TPUs write it, -> `all-reduce.7`."""
+    return name.partition(" = ")[0].removeprefix("%")
+
+
+def device_class(name: str) -> DeviceClass:
+    """The class of one kernel or copy on a GPU stream, by its name alone."""
+    upper = name[:32].upper()
+    for found, starts in _COPY_STARTS:
+        if upper.startswith(starts):
+            return found
+    return (
+        DeviceClass.COMPUTE
+        if kernel_collective(name) is None and op_collective(name) is None
+        else DeviceClass.COLLECTIVE
+    )
+
+
+def hlo_class(name: str) -> DeviceClass:
+    """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits."""
+    if op_collective(name) is not None:
+        return DeviceClass.COLLECTIVE
+    bare = name.removeprefix("%")
+    if bare.startswith("infeed"):
+        return DeviceClass.INFEED
+    if bare.startswith(_COPY_HLO):
+        return _direction(bare)
+    return DeviceClass.OTHER_COPY if bare.startswith("outfeed") else DeviceClass.COMPUTE
+
+
+def _direction(name: str) -> DeviceClass:
+    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first: XLA's memory space 5 is the host's."""
+    result = name.partition(" = ")[2]
+    ends = (result[1:] if result.startswith("(") else result.partition("((")[2]).split("}, ")
+    if len(ends) < 2:
+        return DeviceClass.OTHER_COPY
+    to_host, from_host = _HOST_MEMORY in ends[0], _HOST_MEMORY in ends[1]
+    if to_host == from_host:
+        return DeviceClass.OTHER_COPY if to_host else DeviceClass.D2D
+    return DeviceClass.D2H if to_host else DeviceClass.H2D
+
+
+def is_control_flow(hlo_name: str) -> bool:
+    """Whether an XLA op's name is that of a loop, a branch or a call, whose event covers its children's."""
+    return op_stem(hlo_name) in _CONTROL_FLOW_HLO

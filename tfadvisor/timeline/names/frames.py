@@ -1,0 +1,109 @@
+"""Python frames as JAX's and TensorFlow's tracers write them: `$train.py:42 load_batch`, `$builtins sum`."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.timeline.names.classes import HostClass
+
+_LOADING = re.compile(
+    r"(?:^|_)(?:load|fetch|read|next|get|make|prepare|sample|collate|augment|preprocess|decode|tokeni[sz]e|shuffle|stack|pad)"
+    r"_(?:next_|train_|training_|host_|input_)?(?:batch|batches|data|examples?|samples?|images?|records?|inputs?|tokens?|files?)"
+    r"(?:_np|_numpy|_async)?$"
+    r"|^(?:data_?loader|data_?iter(?:ator)?|batch_?(?:loader|iter|iterator|generator)|input_fn|input_pipeline|collate(?:_fn)?"
+    r"|augment|tokenize|preprocess|dataloading|data_loading|load_data|data loading|fetch data|next batch|load batch|input)$",
+    re.IGNORECASE,
+)
+_LOADER_FILE_PARTS = (
+    "dataload",
+    "data_load",
+    "dataset",
+    "data_set",
+    "dataiter",
+    "data_iter",
+    "data_source",
+    "data_pipe",
+    "data_adapter",
+)
+_LOADER_FILES = frozenset({"loader.py", "input_pipeline.py", "iterator_ops.py"})
+_ITERATION = frozenset({"__next__", "__iter__", "__getitem__", "next"})
+
+_JAX_COMPILER_FILES = frozenset(
+    "pjit.py partial_eval.py compiler.py pxla.py mlir.py compilation_cache.py stages.py xla_bridge.py".split()
+)
+_JAX_COMPILING = frozenset(
+    "_trace_for_jit _create_pjit_jaxpr compile_or_get_cached lower_sharding_computation _cached_lowering_to_hlo"
+    " _resolve_and_lower _pjit_lower _cached_compilation compile lower trace from_hlo".split()
+)
+_JAX_COMPILING_STARTS = ("trace_to_jaxpr", "backend_compile", "lower_jaxpr_to_")
+_TF_TRACING_FILES = frozenset(
+    "func_graph.py polymorphic_function.py tracing_compilation.py autograph.py concrete_function.py atomic_function.py".split()
+)
+_TF_TRACING = frozenset(
+    "func_graph_from_py_func trace_function _maybe_define_function _create_concrete_function from_func_graph".split()
+)
+_ARRAY_READS = frozenset(
+    "_value __array__ __float__ __int__ __bool__ __index__ __complex__ item tolist"
+    " _single_device_array_to_np_array_did_copy".split()
+)
+_WAITING_FILES = frozenset({"threading.py", "queue.py", "connection.py", "selectors.py"})
+_WAITING = frozenset({"wait", "join", "acquire", "get", "poll", "recv", "select"})
+# JAX's own Python on the way from one un-jitted array operation to its dispatch.
+_JAX_OP_FILES = frozenset(
+    "array_methods.py indexing.py lax_numpy.py ufuncs.py reductions.py slicing.py array_creation.py pjit.py pxla.py".split()
+)
+
+
+def frame_place(name: str) -> tuple[str, int, str] | None:
+    """`$train.py:42 step` -> ("train.py", 42, "step"); None for names that are no Python frame with a file."""
+    head, _, function = name[1:].partition(" ")
+    file, _, line = head.rpartition(":")
+    if not name.startswith("$") or not file.endswith(".py") or not line.isdecimal() or not function:
+        return None
+    return file, int(line), function
+
+
+def frame_class(name: str) -> HostClass:
+    """The class of a frame: known by the file and function of a framework, or by a function named for loading."""
+    place = frame_place(name)
+    if place is None:
+        function = name.rpartition(" ")[2]
+        return HostClass.WAIT if function in ("acquire", "block_until_ready") else HostClass.FRAME
+    file, _, function = place
+    return _framework_class(file, function) or _users_class(file, function)
+
+
+def waits_for_others(name: str) -> bool:
+    """Whether a frame waits for another thread or process of the program, and not for a device."""
+    place = frame_place(name)
+    if place is None:
+        return name.startswith("$") and name.rpartition(" ")[2] == "acquire"
+    return place[0] in _WAITING_FILES and place[2] in _WAITING
+
+
+def sounds_like_loading(name: str) -> bool:
+    """Whether a function or annotation is named for loading or preparing data."""
+    return _LOADING.search(name) is not None
+
+
+def _framework_class(file: str, function: str) -> HostClass | None:
+    """Frames of JAX, TensorFlow and the standard library whose meaning is known."""
+    if file in ("profiler.py", "profiler_v2.py") and function.startswith(("start", "stop")):
+        return HostClass.PROFILER
+    jax_compiles = function in _JAX_COMPILING or function.startswith(_JAX_COMPILING_STARTS)
+    if (file in _JAX_COMPILER_FILES and jax_compiles) or (file in _TF_TRACING_FILES and function in _TF_TRACING):
+        return HostClass.COMPILE
+    reads_array = file == "array.py" and function in _ARRAY_READS
+    if function == "block_until_ready" or reads_array or (file in _WAITING_FILES and function in _WAITING):
+        return HostClass.WAIT
+    if file in _JAX_OP_FILES or (file == "array.py" and function.startswith("__")):
+        return HostClass.LAUNCH
+    return None
+
+
+def _users_class(file: str, function: str) -> HostClass:
+    """A frame of the program itself: loading where its name says so, else it says nothing."""
+    if sounds_like_loading(function):
+        return HostClass.INPUT
+    is_loader = file in _LOADER_FILES or any(part in file for part in _LOADER_FILE_PARTS)
+    return HostClass.INPUT if is_loader and function in _ITERATION else HostClass.FRAME

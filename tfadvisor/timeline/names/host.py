@@ -1,0 +1,241 @@
+"""Host events by name: TensorFlow's and XLA's own annotations, driver calls, and what users annotate.
+
+Names are C++ identifiers and short phrases that the runtimes chose. Classification runs once per distinct name, never
+per event, and uses plain string tests, which unlike patterns cost nothing when the command starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import frame_class, sounds_like_loading
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+"""TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
+
+_PYTHON_THUNK = re.compile(
+    r"^(?:pure_callback|io_callback|debug_callback|debug_print|python_callback|xla(?:_ffi)?_(?:partitioned_)?python_(?:cpu|gpu)_callback)"
+    r"(?:[._]\d+)*$"
+)
+"""XLA ops that run a Python function, as JAX names them."""
+_EAGER_OP = "EagerLocalExecute: "
+_WRITING_OPS = frozenset(
+    """
+    SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
+    WriteAudioSummary WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
+    """.split()
+)
+_OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
+# Ops that run other ops; their events cover their children's time or nothing at all.
+_CONTROL_OP_TYPES = frozenset(
+    """
+    PartitionedCall StatefulPartitionedCall TPUPartitionedCall While StatelessWhile If StatelessIf Case StatelessCase For
+    RemoteCall SymbolicGradient _Send _Recv _HostSend _HostRecv Send Recv NoOp _Arg _Retval _DeviceArg _DeviceRetval
+    Switch Merge Enter Exit NextIteration LoopCond ControlTrigger XlaLaunch XlaLaunchV2 _XlaRun XlaRun XlaCompileOnDemand
+    """.split()
+)
+
+_GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
+_NOTHING_STARTS = (
+    "ThreadpoolListener::",
+    "MemoryAllocation",
+    "MemoryDeallocation",
+    "ExecutorPropagateOutputs",
+    "end: ",
+)
+_PROCESS_STARTS = ("ExecutorState::Process", "ExecutorDoneCallback", "RemoteCallOp")
+_PROFILER_STARTS = ("ProfilerSession", "CollectData", "ProfilerStart", "ProfilerStop")
+_COMPILE_STARTS = (
+    "tf.function-graph_building",
+    "XlaCompil",
+    "CompileGraph",
+    "BuildExecutable",
+    "CompilePtx",
+    "CompileModule",
+    "CompileTo",
+    "MetaOptimizer",
+    "GraphOptimization",
+    "Grappler",
+    "OptimizeGraph",
+    "RemoteCall: Instantiate",
+    "InstantiateFunction",
+    "backend_compile",
+    "compile_or_get_cached",
+    "lower_sharding_computation",
+    "lower_jaxpr",
+    "trace_to_jaxpr",
+    "HLO passes",
+    "JitCompiler::",
+    "TaskDispatcher::dispatch",
+    "ThunkEmitter::",
+    "MlirToHlo",
+    "Autotun",
+    "XlaComputationFrom",
+    "DeserializeExecutable",
+    "LoadSerialized",
+)
+_COMPILE_PARTS = ("Compiler::", "Client::Compile", "AlgorithmPicker")
+_WAIT_STARTS = ("Rendezvous", "Wait:", "Wait ", "np.asarray(jax.Array)", "device_get", "jax.device_get")
+_WAIT_PARTS = (
+    "BlockUntilReady",
+    "block_until_ready",
+    "BlockHostUntilDone",
+    "StreamSynchronize",
+    "EventSynchronize",
+    "CtxSynchronize",
+    "DeviceSynchronize",
+    "(wait for completion)",
+    "::Await",
+    "AwaitReady",
+    "TensorHandleResolve",
+)
+_LAUNCH_STARTS = (
+    "PjitFunction",
+    "TFE_",
+    "EagerExecute",
+    "EagerKernelExecute",
+    "EagerCopyToDevice",
+    "FunctionRun",
+    "SessionRun",
+    "ParseArguments",
+    "DevicePut",
+    "ExecuteHelper",
+    "ExecuteSharded",
+    "convert_to_tensor",
+    "tf.constant",
+    "TpuExecute",
+    "ThunkExecutor::",
+    "RunExecutable",
+    "BufferFromHost",
+    "CopyToDevice",
+    "TransferTo",
+    "Enqueue",
+    "cuLaunch",
+    "cudaLaunch",
+    "cuGraphLaunch",
+    "cudaGraphLaunch",
+    "cuGraphInstantiate",
+    "cudaGraphInstantiate",
+    "cuMemcpy",
+    "cudaMemcpy",
+    "cuMemset",
+    "cudaMemset",
+    "cuModule",
+    "hipLaunch",
+    "hipModuleLaunch",
+    "hipExtLaunch",
+    "hipExtModuleLaunch",
+    "hipGraph",
+    "hipMemcpy",
+    "hipMemset",
+    "MemcpyH",
+    "MemcpyD",
+    "MemcpyP",
+    "Memset",
+)
+_LAUNCH_PARTS = ("Executable::",)
+
+
+def host_classes(names: Sequence[str]) -> npt.NDArray[np.int8]:
+    """The class of every name."""
+    return np.fromiter((host_class(name) for name in names), dtype=np.int8, count=len(names))
+
+
+def host_class(name: str) -> HostClass:
+    """The class of one host event's name. The first group that knows it decides."""
+    if name.startswith("$"):
+        return frame_class(name)
+    return _pipeline_class(name) or _runtime_class(name) or _op_or_annotation(name)
+
+
+@lru_cache(maxsize=1 << 16)  # several questions are asked of each name
+def op_type(name: str) -> str | None:
+    """`dense/MatMul:MatMul` -> `MatMul`; None for a name that is no TensorFlow op."""
+    match = _OP.match(name)
+    return match.group(1) if match else None
+
+
+def runs_python(name: str) -> bool:
+    """Whether an op of a compiled program calls Python and holds Python's lock meanwhile."""
+    return op_type(name) in PYTHON_OPS or _PYTHON_THUNK.match(name) is not None
+
+
+def writes_file(name: str) -> bool:
+    """Whether an op that Python dispatches writes a checkpoint, a summary or another file."""
+    return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
+
+
+def builds_pipeline(name: str) -> bool:
+    """Whether Python makes a tf.data dataset or its iterator here, which reads nothing yet."""
+    return makes_dataset(name) or (name.startswith(_EAGER_OP) and _unversioned(name).endswith("Iterator"))
+
+
+def makes_dataset(name: str) -> bool:
+    """Whether Python makes a tf.data dataset here."""
+    return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Dataset")
+
+
+def _unversioned(name: str) -> str:
+    return name.rstrip("0123456789").removesuffix("V")
+
+
+def is_single_op(name: str) -> bool:
+    """Whether TensorFlow's eager runtime runs one op here, no compiled function."""
+    return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
+
+
+def _pipeline_class(name: str) -> HostClass | None:
+    """tf.data: its stages, the functions that it runs, and the consumer's end."""
+    if name.startswith(_GET_NEXT_STARTS) or name.removeprefix(_EAGER_OP).startswith(_GET_NEXT_STARTS):
+        return HostClass.GET_NEXT
+    if name.startswith(("Iterator::", "MakeIterator::")) or (
+        name.isidentifier() and name.endswith(("Produce", "Consume"))
+    ):
+        return HostClass.DATASET
+    return HostClass.CAPTURED if name.startswith("InstantiatedCapturedFunction::") else None
+
+
+def _runtime_class(name: str) -> HostClass | None:
+    """What the runtimes and drivers call their own work."""
+    for found, starts, parts in (
+        (HostClass.PROCESS, _PROCESS_STARTS, ()),
+        (HostClass.EAGER_OP, (_EAGER_OP,), ()),
+        (HostClass.PROFILER, _PROFILER_STARTS, ()),
+        (HostClass.COMPILE, _COMPILE_STARTS, _COMPILE_PARTS),
+        (HostClass.WAIT, _WAIT_STARTS, _WAIT_PARTS),
+        (HostClass.LAUNCH, _LAUNCH_STARTS, _LAUNCH_PARTS),
+    ):
+        if name.startswith(starts) or any(part in name for part in parts):
+            return found
+    if name.startswith("KernelAndDevice") and name.endswith("::Run"):
+        return HostClass.RUN_EAGER
+    if "PjRt" in name and "::Execute" in name:
+        return HostClass.LAUNCH
+    return HostClass.COMPILE if name == "Codegen" else None
+
+
+def _op_or_annotation(name: str) -> HostClass:
+    """A TensorFlow op, or whatever a user called a stretch of the program."""
+    if name.startswith(_NOTHING_STARTS):
+        return HostClass.OTHER
+    op = op_type(name)
+    if op is None:
+        return HostClass.INPUT if sounds_like_loading(name) else HostClass.OTHER
+    if op.startswith(_GET_NEXT_STARTS):
+        return HostClass.GET_NEXT
+    if (
+        op in _CONTROL_OP_TYPES
+        or op.startswith("__")
+        or op.lstrip("_").startswith(("inference_", "forward_", "backward_"))
+    ):
+        return HostClass.CONTROL_OP
+    return HostClass.OP

@@ -1,0 +1,1 @@
+"""Events of a single step, to be drawn."""

@@ -1,0 +1,231 @@
+"""The median and the worst counted step as a drawing shows them: lanes of events, the smallest merged into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.record import record
+from tfadvisor.timeline.host.driver import host_classes_of_time
+from tfadvisor.timeline.host.nesting import parents
+from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
+from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+from tfadvisor.timeline.names.classes import DeviceClass, HostClass
+from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
+from tfadvisor.timeline.steps.breakdown import classes_of_time
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+WAIT = len(TimeClass)
+"""What a lane's event does beyond the classes of time: it blocks until something else is done."""
+
+_MOST_THREADS = 12
+_DEEPEST = 16
+"""A Python stack can be a hundred calls deep; deeper ones are counted, not drawn."""
+
+_OF_DEVICE = {
+    DeviceClass.COMPUTE: TimeClass.COMPUTE,
+    DeviceClass.COLLECTIVE: TimeClass.COLLECTIVE,
+    DeviceClass.INFEED: TimeClass.INPUT,
+}
+_OF_HOST = {
+    HostClass.INPUT: TimeClass.INPUT,
+    HostClass.GET_NEXT: TimeClass.INPUT,
+    HostClass.DATASET: TimeClass.INPUT,
+    HostClass.CAPTURED: TimeClass.INPUT,
+    HostClass.COMPILE: TimeClass.COMPILE,
+    HostClass.LAUNCH: TimeClass.LAUNCH,
+    HostClass.EAGER_OP: TimeClass.LAUNCH,
+    HostClass.PROCESS: TimeClass.LAUNCH,
+    HostClass.RUN_EAGER: TimeClass.LAUNCH,
+    HostClass.CONTROL_OP: TimeClass.LAUNCH,
+    HostClass.WAIT: WAIT,
+}
+
+
+@record
+class Lane:
+    """What a row of the drawing is about. role: "classes" (where each instant of the device's step goes, without names),
+    "stream", "driver" (the host thread that drives the steps) or "thread". device: "" on the host. around: calls that
+    enclose the whole step. deeper: events nested too deep to be drawn.
+    """
+
+    role: str
+    device: str
+    name: str
+    around: tuple[str, ...]
+    deeper: int
+
+
+@record
+class StepPicture:
+    """One step. which: "median" or "worst"; index, start_ps, span_ps: of the step.
+
+    rows: the events, cut at the step's ends; their kind is a TimeClass or WAIT. threads_left_out: busy host threads beyond
+    the dozen that is drawn.
+    """
+
+    which: str
+    index: int
+    start_ps: int
+    span_ps: int
+    lanes: tuple[Lane, ...]
+    rows: EventBlocks
+    threads_left_out: int
+
+
+def step_pictures(
+    threads: Threads,
+    pipeline: BoolArray,
+    devices: Sequence[Device],
+    activity: HostActivity,
+    steps: Steps,
+    most_events: int,
+) -> tuple[StepPicture, ...]:
+    """The counted step of median length and the longest one, one picture where they are the same; none without steps.
+
+    pipeline: for every host event, whether it is work of the input pipeline. devices: the active ones. most_events: of a
+    picture; smaller ones are merged.
+    """
+    counted = np.flatnonzero(steps.steady())
+    if not len(counted):
+        return ()
+    by_length = counted[np.argsort((steps.ends - steps.starts)[counted], kind="stable")]
+    median, worst = int(by_length[(len(by_length) - 1) // 2]), int(by_length[-1])
+    drawn = _Drawn(threads, pipeline, devices, activity)
+    return tuple(
+        drawn.picture(which, index, int(steps.starts[index]), int(steps.ends[index]), steps.thread, most_events)
+        for which, index in (("median", median), ("worst", worst))[: 1 if median == worst else 2]
+    )
+
+
+class _Drawn:
+    """What the pictures of one host share."""
+
+    def __init__(
+        self, threads: Threads, pipeline: BoolArray, devices: Sequence[Device], activity: HostActivity
+    ) -> None:
+        self._threads, self._pipeline = threads, pipeline
+        host = host_classes_of_time(activity)
+        every: Sequence[Device | None] = devices or (None,)
+        self._classes = [(one, classes_of_time(one, host)) for one in every]
+        on_cpu = any(device.kind == "cpu" for device in devices)
+        self._kinds = np.full(128, TimeClass.HOST, np.int8)
+        self._kinds[list(_OF_HOST)] = list(_OF_HOST.values())
+        self._kinds[HostClass.OP] = TimeClass.COMPUTE if on_cpu else TimeClass.LAUNCH
+        self._workers = (
+            {one for device in devices for one in distinct(device.ops.stream).tolist()} if on_cpu else set()
+        )  # threads whose work is drawn as a device's
+
+    def picture(self, which: str, index: int, lo: int, hi: int, driver: int, most: int) -> StepPicture:
+        lanes: list[Lane] = []
+        parts: list[LaneRows] = []
+        for device, classes in self._classes:
+            lanes.append(Lane("classes", "" if device is None else device.name, "", (), 0))
+            parts.append(_class_rows(classes, lo, hi))
+            for stream, rows, around, deeper in () if device is None else _device_rows(device, lo, hi):
+                assert device is not None
+                name = self._threads.threads[stream].name if device.kind == "cpu" else str(stream)
+                lanes.append(Lane("stream", device.name, name, around, deeper))
+                parts.append(rows)
+        shown, left_out = self._busy_threads(lo, hi, driver)
+        for thread in shown:
+            rows, around, deeper = self._thread_rows(thread, lo, hi)
+            lanes.append(Lane("driver" if thread.index == driver else "thread", "", thread.name, around, deeper))
+            parts.append(rows)
+        return StepPicture(which, index, lo, hi - lo, tuple(lanes), event_blocks(parts, lo, hi - lo, most), left_out)
+
+    def _busy_threads(self, lo: int, hi: int, driver: int) -> tuple[list[Thread], int]:
+        """(the driving thread and then the others by the time their events cover, how many more there are)."""
+        busy = {}
+        for thread in self._threads.threads:
+            if thread.index != driver and thread.index not in self._workers:
+                events = self._inside(thread, lo, hi)
+                covered = union(self._threads.start[events], self._threads.end[events]).clip(lo, hi).length()
+                if covered:
+                    busy[thread.index] = covered
+        order = sorted(busy, key=lambda one: -busy[one])
+        chosen = ([driver] if driver >= 0 else []) + order[:_MOST_THREADS]
+        return [self._threads.threads[one] for one in chosen], max(len(order) - _MOST_THREADS, 0)
+
+    def _inside(self, thread: Thread, lo: int, hi: int) -> Int64Array:
+        """Positions of a thread's events in the step; those without length and the profiler's own left out."""
+        part = slice(thread.lo, thread.hi)
+        start, end, kind = self._threads.start[part], self._threads.end[part], self._threads.kind[part]
+        return np.flatnonzero((start < hi) & (end > lo) & (end > start) & (kind != HostClass.PROFILER)) + thread.lo
+
+    def _thread_rows(self, thread: Thread, lo: int, hi: int) -> tuple[LaneRows, tuple[str, ...], int]:
+        threads = self._threads
+        events = self._inside(thread, lo, hi)
+        start, end, host_kind = threads.start[events], threads.end[events], threads.kind[events]
+        kind = np.where(self._pipeline[events], TimeClass.INPUT, self._kinds[host_kind]).astype(np.int8)
+        telling = ~is_in(host_kind, (HostClass.OTHER, HostClass.FRAME)) | self._pipeline[events]
+        _inherit(kind, telling, start, end)
+        return _nested(start, end, kind, threads.row[events], threads.names, lo, hi)
+
+
+def _class_rows(classes: dict[TimeClass, Intervals], lo: int, hi: int) -> LaneRows:
+    clipped = {one: instants.clip(lo, hi) for one, instants in classes.items()}
+    start = np.concatenate([one.starts for one in clipped.values()])
+    kind = np.concatenate([np.full(len(instants), one, np.int8) for one, instants in clipped.items()])
+    end = np.concatenate([one.ends for one in clipped.values()])
+    nameless = np.full(len(start), -1, np.int32)
+    return LaneRows(np.zeros(len(start), np.int32), start, end, kind, nameless, ())
+
+
+def _device_rows(device: Device, lo: int, hi: int) -> Iterator[tuple[int, LaneRows, tuple[str, ...], int]]:
+    """(stream, then as _nested) of the streams with events inside the step, by stream."""
+    ops = device.ops
+    kinds = np.array([_OF_DEVICE.get(one, TimeClass.TRANSFER) for one in DeviceClass], np.int8)
+    inside = np.flatnonzero((ops.start < hi) & (ops.end > lo) & (ops.end > ops.start))
+    for stream in distinct(ops.stream[inside]).tolist():
+        chosen = inside[ops.stream[inside] == stream]
+        chosen = chosen[np.lexsort((-ops.end[chosen], ops.start[chosen]))]
+        row = np.where(ops.op[chosen] >= 0, ops.op[chosen], ops.name[chosen])
+        yield stream, *_nested(ops.start[chosen], ops.end[chosen], kinds[ops.kind[chosen]], row, ops.names, lo, hi)
+
+
+def _inherit(kind: npt.NDArray[np.int8], telling: BoolArray, start: Int64Array, end: Int64Array) -> None:
+    """An event whose name does not tell what it does belongs to the nearest one around it whose name does."""
+    parent = parents(start, end)
+    around = parent.copy()
+    while (open_ := np.flatnonzero(~telling & (around >= 0))).size:
+        found = telling[around[open_]]
+        kind[open_[found]] = kind[around[open_[found]]]
+        around[open_] = np.where(found, -1, parent[around[open_]])
+
+
+def _nested(
+    start: Int64Array,
+    end: Int64Array,
+    kind: npt.NDArray[np.int8],
+    name: npt.NDArray[np.int32],
+    names: tuple[str, ...],
+    lo: int,
+    hi: int,
+) -> tuple[LaneRows, tuple[str, ...], int]:
+    """(rows with their depth, names of the calls around the whole step, how many lie too deep).
+
+    An event's depth is how many began before it and are still open; events come by start, longer ones first.
+    """
+    around = (start <= lo) & (end >= hi)
+    enclosing = tuple(names[one] for one in name[around].tolist())
+    keep = np.flatnonzero(~around)
+    start, end, kind, name = start[keep], end[keep], kind[keep], name[keep]
+    closed = np.searchsorted(np.sort(end), start, side="right")
+    depth = np.maximum(np.arange(len(start)) - closed, 0).astype(np.int32)
+    shallow = np.flatnonzero(depth < _DEEPEST)
+    rows = LaneRows(
+        depth[shallow],
+        np.maximum(start[shallow], lo),
+        np.minimum(end[shallow], hi),
+        kind[shallow],
+        name[shallow],
+        names,
+    )
+    return rows, enclosing, len(start) - len(shallow)

@@ -1,0 +1,1 @@
+"""Hosts of one run beside each other."""

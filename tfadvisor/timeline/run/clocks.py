@@ -1,0 +1,128 @@
+"""How far apart the clocks of a run's hosts are, told from when the collectives that they share end.
+
+A collective ends on all its members at about the same instant, while each waits for the last of them to begin. So ends,
+not starts, align clocks (Kineto's and Meta's trace tools do the same).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import median, ranks
+from tfadvisor.record import record
+from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import StepSource
+from tfadvisor.timeline.summary.host import HostSummary
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_FEWEST_SHARED = 2
+_MOST_ALIKE = 1 << 32
+
+
+@record
+class Clocks:
+    """offset_ps: what to subtract from each host's times to be on the first one's clock, None where it is not known.
+
+    spread_ps: median deviation of the shared collectives' ends after that, 0 for the first host.
+    """
+
+    offset_ps: tuple[int | None, ...]
+    spread_ps: tuple[int, ...]
+
+
+def align(hosts: Sequence[HostSummary]) -> Clocks:
+    """The first host that communicates sets the clock."""
+    calls = [_most_calls(host) for host in hosts]
+    reference = next((index for index, one in enumerate(calls) if one is not None), None)
+    if reference is None:
+        return Clocks((0,) + (None,) * (len(hosts) - 1), (0,) * len(hosts))
+    offsets: list[int | None] = []
+    spreads = []
+    for index, host in enumerate(hosts):
+        offset, spread = (
+            (0, 0) if index == reference else _offset(hosts[reference], calls[reference], host, calls[index])
+        )
+        offsets.append(offset)
+        spreads.append(spread)
+    return Clocks(tuple(offsets), tuple(spreads))
+
+
+def _most_calls(host: HostSummary) -> CollectiveCalls | None:
+    found = [device.collectives for device in host.devices if len(device.collectives)]
+    return max(found, key=len) if found else None
+
+
+def _offset(
+    one: HostSummary, its: CollectiveCalls | None, other: HostSummary, theirs: CollectiveCalls | None
+) -> tuple[int | None, int]:
+    """(offset, spread) of the other host's clock; (None, 0) when they share no collectives that could be paired."""
+    if its is None or theirs is None:
+        return None, 0
+    for groups in (_by_key(its, theirs), _by_step(one, its, other, theirs), _by_order(its, theirs)):
+        if groups is None:
+            continue
+        mine, yours = (np.where(group >= 0, group * _MOST_ALIKE + occurrence(group), -1) for group in groups)
+        _, first, second = np.intersect1d(mine, yours, return_indices=True)
+        paired = mine[first] >= 0
+        if paired.sum() >= _FEWEST_SHARED:
+            apart = theirs.end[second[paired]] - its.end[first[paired]]
+            offset = int(median(apart))
+            return offset, int(median(np.abs(apart - offset)))
+    return None, 0
+
+
+def _by_key(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array, Int64Array] | None:
+    """Numbers that agree for calls of one name in one run of the program; None where a call has no key."""
+    if (its.key < 0).any() or (theirs.key < 0).any():
+        return None
+    labels = {label: index for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))}
+    named = [np.array([labels[text] for text in one.labels], np.int64)[one.label] for one in (its, theirs)]
+    keys = ranks(np.concatenate([its.key, theirs.key])) * len(labels)
+    return keys[: len(its)] + named[0], keys[len(its) :] + named[1]
+
+
+def _by_step(
+    one: HostSummary, its: CollectiveCalls, other: HostSummary, theirs: CollectiveCalls
+) -> tuple[Int64Array, Int64Array] | None:
+    """Numbers that agree for calls of one name in the step of one marker, -1 outside of steps; None without markers."""
+    if any(host.steps.source is not StepSource.MARKER for host in (one, other)):
+        return None
+    numbers = {name: index for index, name in enumerate(dict.fromkeys((*one.steps.names, *other.steps.names)))}
+    labels = {label: index for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))}
+
+    def group(host: HostSummary, calls: CollectiveCalls) -> Int64Array:
+        number = np.array([numbers[name] for name in host.steps.names], np.int64)
+        label = np.array([labels[text] for text in calls.labels], np.int64)[calls.label]
+        return np.where(calls.step >= 0, number[calls.step] * len(labels) + label, -1)
+
+    return group(one, its), group(other, theirs)
+
+
+def _by_order(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array, Int64Array]:
+    """Numbers that agree for calls of one name, -1 for names that the two hosts do not call equally often."""
+    counts = [
+        dict(zip(one.labels, np.bincount(one.label, minlength=len(one.labels)).tolist(), strict=True))
+        for one in (its, theirs)
+    ]
+    alike = [text for text, count in counts[0].items() if counts[1].get(text) == count]
+
+    def group(calls: CollectiveCalls) -> Int64Array:
+        return np.array([alike.index(text) if text in alike else -1 for text in calls.labels], np.int64)[calls.label]
+
+    return group(its), group(theirs)
+
+
+def occurrence(key: npt.NDArray[np.int64]) -> Int64Array:
+    """How many equal keys come before each."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    first = np.searchsorted(ordered, ordered, side="left")
+    out = np.empty(len(key), np.int64)
+    out[order] = np.arange(len(key)) - first
+    return out

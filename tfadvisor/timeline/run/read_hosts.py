@@ -1,0 +1,126 @@
+"""The hosts of a run, each read and reduced to its summary by itself: one after the other, or in parallel processes.
+
+Only summaries are kept, so memory does not grow with the number of hosts, and a process can hand its result over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from tfadvisor.errors import TraceError
+from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.summary.host import HostSummary, summarize
+from tfadvisor.xplane.columns import HostTrace, Selection
+from tfadvisor.xplane.decode import decode_file
+
+Progress = Callable[[Path, int, int], None]
+"""Called with (host file, events done, events in all) while large files are decoded."""
+
+_WORTH_PROCESSES = 48 << 20
+"""Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
+_PICTURED_EVENTS = 12_000
+"""In the pictures of one step on all hosts together; of one host 500 to 4,000."""
+_MEMORY_PER_BYTE = 8
+"""Peak memory of an analysis over the file's size; packed files hold ten times as much."""
+
+
+def read_hosts(
+    files: Sequence[Path],
+    steps: tuple[int, int] | None,
+    processes: int,
+    progress: Progress | None,
+    *,
+    detail: bool = False,
+) -> tuple[HostSummary, ...]:
+    """In the files' order. processes: how many may work at once. detail: with pictures of steps.
+
+    Raises the first host's TraceError, or one that says that a process was killed.
+    """
+    events = min(max(_PICTURED_EVENTS // len(files), 500), 4_000) if detail and files else None
+    sizes = [_unpacked(file) for file in files]
+    fitting = max(_free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
+    working = min(processes, len(files), fitting)
+    if working < 2 or sum(sizes) < _WORTH_PROCESSES:
+        return tuple(read_host(file, steps, progress, events) for file in files)
+
+    from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  (20 ms)
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
+    from multiprocessing import get_context  # noqa: PLC0415
+
+    with ProcessPoolExecutor(working, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(partial(read_host, file, steps, None, events)): file for file in files}
+        in_order = list(waiting)
+        try:
+            for done in as_completed(waiting):
+                if not done.cancelled() and done.exception() is not None:
+                    for later in in_order[in_order.index(done) + 1 :]:
+                        later.cancel()  # an earlier host's error would come first
+                elif progress is not None and not done.cancelled():
+                    progress(waiting[done], 1, 1)
+            return tuple(one.result() for one in in_order)
+        except BrokenProcessPool as error:
+            raise TraceError(
+                str(files[0].parent),
+                "could not be read: a process that read one of its hosts was killed, most likely for lack of memory.",
+                "Analyse one host at a time with --host NAME, or on a machine with more memory.",
+            ) from error
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def read_host(
+    file: Path, steps: tuple[int, int] | None, progress: Progress | None, pictured_events: int | None = None
+) -> HostSummary:
+    """One host. pictured_events: as for build_host. Raises TraceError when its file cannot be read or holds no event."""
+
+    def on_progress(done: int, total: int) -> None:
+        if progress is not None:
+            progress(file, done, total)
+
+    trace = decode_host(file, SELECTION, on_progress)
+    summary = summarize(build_host(trace, steps, pictured_events))
+    on_progress(1, 1)
+    return summary
+
+
+def decode_host(file: Path, selection: Selection, progress: Callable[[int, int], None] | None = None) -> HostTrace:
+    """The selected parts of a host's trace. Raises TraceError when its file cannot be read or holds no event."""
+    trace = decode_file(file, selection, progress)
+    if not len(trace.events):
+        raise TraceError(
+            str(file),
+            "is a trace without a single event.",
+            "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
+        )
+    return trace
+
+
+def progress_over(files: Sequence[Path], show: Callable[[float], None]) -> Progress:
+    """Shows the share of all files that is done, each file counting alike."""
+    done_of = dict.fromkeys(files, 0.0)
+
+    def progress(file: Path, done: int, total: int) -> None:
+        done_of[file] = done / max(total, 1)
+        show(sum(done_of.values()) / len(files))
+
+    return progress
+
+
+def _unpacked(file: Path) -> int:
+    """Bytes of the trace, guessed where it is packed; 0 where reading it will say what is wrong."""
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return 0
+    return size * 10 if file.suffix == ".gz" else size
+
+
+def _free_memory() -> int:
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):
+        return 8 << 30

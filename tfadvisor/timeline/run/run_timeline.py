@@ -1,0 +1,29 @@
+"""A run as metrics read it: the summaries of its hosts, and where their devices met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfadvisor.record import record
+from tfadvisor.timeline.run.meetings import Meetings, find_meetings
+from tfadvisor.timeline.summary.host import HostSummary
+
+
+@record
+class RunTimeline:
+    """All hosts of one run. name and path as the user knows them.
+
+    meetings: the collectives that all devices took part in. duplicates: files that were left out because another host's
+    file holds the very same bytes.
+    """
+
+    name: str
+    path: str
+    hosts: tuple[HostSummary, ...]
+    meetings: Meetings
+    duplicates: tuple[str, ...] = ()
+
+
+def merge(name: str, path: str, hosts: Sequence[HostSummary], duplicates: Sequence[str] = ()) -> RunTimeline:
+    """The run of these hosts."""
+    return RunTimeline(name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates))

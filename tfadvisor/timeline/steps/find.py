@@ -1,0 +1,152 @@
+"""The steps of one host, and which of them count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import median
+from tfadvisor.errors import UsageError
+from tfadvisor.record import replace
+from tfadvisor.timeline.host.driver import driving_thread
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource, TimeClass
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.steps.inference import inferred_steps
+from tfadvisor.timeline.steps.markers import marked_steps
+from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_SMALL_GAP = 0.02
+_COMPILING_SHARE = 0.2
+_WORTH_A_WINDOW = 0.02
+"""Device events that span less of the trace than this are no run to judge: two kernels of 2 µs in a trace of 8 ms."""
+_WARM_UP_FACTOR = 1.5
+_ENOUGH_FOR_WARM_UP = 4
+
+
+def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Steps:
+    """Marked steps where the program marked any, else inferred ones, else the whole trace as one step of no confidence."""
+    marked = marked_steps(trace, threads)
+    if marked is not None and len(marked.starts):
+        names = tuple(f"{marked.name} {number}" for number in marked.numbers.tolist())
+        thread = marked.thread if marked.thread >= 0 else driving_thread(threads)
+        confidence = 1.0 if marked.thread >= 0 else 0.9
+        about = f"marker {marked.name!r}"
+        periods = marked.starts, marked.next_starts, marked.ends
+        return _periods(*periods, names, StepSource.MARKER, confidence, thread, about)
+    driver = driving_thread(threads)
+    guess = inferred_steps(trace, threads, devices, driver)
+    if guess is None:
+        return _whole_trace(threads, devices, driver)
+    names = tuple(f"step {index}" for index in range(len(guess.starts)))
+    thread = guess.thread if guess.thread >= 0 else driver
+    periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
+    return _periods(*periods, names, guess.source, guess.confidence, thread, guess.about)
+
+
+def _periods(
+    starts: Int64Array,
+    ends: Int64Array,
+    spans: Int64Array,
+    names: tuple[str, ...],
+    source: StepSource,
+    confidence: float,
+    thread: int,
+    about: str,
+) -> Steps:
+    """Start to start. A last step has no successor: it counts, with its own span, only where gaps are negligible."""
+    spans, ends = np.maximum(spans, starts), np.maximum(ends, starts)
+    kinds = [StepKind.STEADY] * len(starts)
+    followed = np.append(ends[:-1] == starts[1:], False)
+    if followed.any():
+        gap = float(median(np.maximum(ends - spans, 0)[followed]))
+        large = gap > _SMALL_GAP * float(median((ends - starts)[followed]))
+        for last in np.flatnonzero(~followed).tolist():
+            if large or spans[last] <= starts[last]:
+                kinds[last] = StepKind.CUT_OFF
+    return Steps(starts, ends, spans, names, tuple(kinds), source, confidence, thread, about)
+
+
+def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
+    """The steps where the device ran them, when the host ran more than a step ahead; else unchanged.
+
+    A host that only dispatches is done with its steps long before the device. Each step then begins with the first
+    device event that was launched in it.
+    """
+    launched = [(d.ops.launch_start, d.ops.start, d.ops.end) for d in devices if len(d.ops)]
+    if len(steps) < 2 or not launched:
+        return steps
+    call, start, end = (np.concatenate(column) for column in zip(*launched, strict=True))
+    index = np.searchsorted(steps.starts, call, side="right") - 1
+    keep = (call >= 0) & (index >= 0) & (call < steps.ends[np.maximum(index, 0)])
+    begins = np.full(len(steps), np.iinfo(np.int64).max)
+    finishes = np.full(len(steps), -1, np.int64)
+    np.minimum.at(begins, index[keep], start[keep])
+    np.maximum.at(finishes, index[keep], end[keep])
+    ahead = begins[:-1] >= steps.starts[1:]
+    if (finishes < 0).any() or ahead.mean() <= 0.5 or (np.diff(begins) <= 0).any():
+        return steps
+    about = f"{steps.about}, placed where the device ran them: the host is more than a step ahead"
+    following = np.append(begins[1:], finishes[-1:])
+    return _periods(begins, following, finishes, steps.names, steps.source, steps.confidence, steps.thread, about)
+
+
+def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> Steps:
+    """One step from the first to the last device event, or over all host events that are not the profiler's own."""
+    lo, hi = _host_window(threads)
+    about = "from the first to the last host event"
+    active = [device for device in devices if device.is_active]
+    if active:
+        first = min(int(device.ops.start[0]) for device in active)
+        last = max(int(device.ops.end.max()) for device in active)
+        if last - first >= _WORTH_A_WINDOW * (hi - lo):
+            lo, hi = first, last
+            about = "from the first to the last event on a device"
+    one, end = np.array([lo], np.int64), np.array([max(hi, lo)], np.int64)
+    return Steps(one, end, end, ("whole trace",), (StepKind.STEADY,), StepSource.WHOLE_TRACE, 0.2, driver, about)
+
+
+def _host_window(threads: Threads) -> tuple[int, int]:
+    own = np.ones(len(threads), np.bool_)
+    own[threads.everywhere(HostClass.PROFILER, HostClass.FRAME)] = False
+    own &= threads.end > threads.start
+    if not own.any():
+        own[:] = True
+    return (int(threads.start[own].min()), int(threads.end[own].max())) if len(threads) else (0, 0)
+
+
+def chosen_steps(steps: Steps, first: int, last: int) -> Steps:
+    """Only steps first .. last - 1 count, whatever they hold. Raises UsageError when the trace has none of them."""
+    if first >= min(last, len(steps)):
+        raise UsageError(f"--steps {first}:{last}: the trace has {len(steps)} steps, 0:{len(steps)}.")
+    kinds = [StepKind.STEADY if first <= index < last else StepKind.NOT_CHOSEN for index in range(len(steps))]
+    return replace(steps, kinds=tuple(kinds))
+
+
+def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
+    """Sets compiling first steps and a slow first step apart. breakdown: ps, shape (devices, steps, TimeClass).
+
+    Compilation that goes on through the trace is the program's fault, not the capture's, so those steps count.
+    """
+    kinds = list(steps.kinds)
+    length = np.maximum(steps.ends - steps.starts, 1)
+    compiling = breakdown[:, :, TimeClass.COMPILE].mean(axis=0) / length if len(breakdown) else np.zeros(len(steps))
+    candidates = [i for i, kind in enumerate(kinds) if kind is StepKind.STEADY]
+    leading = 0
+    while leading < len(candidates) and compiling[candidates[leading]] >= _COMPILING_SHARE:
+        leading += 1
+    if 0 < leading <= len(candidates) // 2:
+        for index in candidates[:leading]:
+            kinds[index] = StepKind.COMPILING
+        candidates = candidates[leading:]
+    if len(candidates) >= _ENOUGH_FOR_WARM_UP:
+        typical = float(median(length[candidates[1:]]))
+        if length[candidates[0]] > _WARM_UP_FACTOR * typical and compiling[candidates[0]] < _COMPILING_SHARE:
+            kinds[candidates[0]] = StepKind.WARM_UP
+    return replace(steps, kinds=tuple(kinds))

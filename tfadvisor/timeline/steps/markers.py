@@ -1,0 +1,109 @@
+"""Steps that the program marked itself: StepTraceAnnotation, Keras' `Profiled batch`, `Trace("train")`, a Steps line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.arrays import distinct
+from tfadvisor.record import record
+from tfadvisor.timeline.devices.accelerators import is_derived
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Int64Array, union
+from tfadvisor.xplane.columns import HostTrace
+
+
+@record
+class Marked:
+    """Start and end of each marked step, the thread that marked them (-1 for a device line), and the marker's name.
+
+    next_starts: where the following step begins; for a last step, its own end.
+    """
+
+    starts: Int64Array
+    ends: Int64Array
+    next_starts: Int64Array
+    numbers: Int64Array
+    thread: int
+    name: str
+
+
+def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
+    """The program's own steps on one thread, else a device's `Steps` line; None when there is neither.
+
+    Of several markers the one that covers most time is taken; one that others nest in (an epoch around its steps) gives
+    way to them.
+    """
+    position, number = threads.integers(trace.stat("step_num"))
+    if not len(position):
+        return _device_steps(trace)
+    order = np.argsort(position, kind="stable")
+    position, number = position[order], number[order]
+    thread = threads.thread_of(position)
+    key = thread * (int(threads.row.max()) + 1) + threads.row[position]
+    groups = []
+    for one in distinct(key).tolist():
+        mine = np.flatnonzero(key == one)
+        starts, ends = threads.start[position[mine]], threads.end[position[mine]]
+        name = threads.names[threads.row[position[mine[0]]]]
+        groups.append(Marked(starts, ends, _following(starts, ends), number[mine], int(thread[mine[0]]), name))
+    chosen = max(groups, key=_covered)
+    while inner := [group for group in groups if _is_inside(group, chosen)]:
+        chosen = max(inner, key=_covered)
+    return chosen
+
+
+def _covered(steps: Marked) -> int:
+    return int((steps.ends - steps.starts).sum())
+
+
+def _is_inside(inner: Marked, outer: Marked) -> bool:
+    """Whether a marker divides another: more of them, most lie within, and they fill it."""
+    if inner.thread != outer.thread or len(inner.starts) <= len(outer.starts):
+        return False
+    place = np.searchsorted(outer.starts, inner.starts, side="right") - 1
+    within = (place >= 0) & (inner.ends <= outer.ends[np.maximum(place, 0)])
+    return float(np.mean(within)) >= 0.8 and _covered(inner) >= 0.5 * _covered(outer)
+
+
+def _device_steps(trace: HostTrace) -> Marked | None:
+    """The device `Steps` line with most steps, and those of other devices that lie between them.
+
+    A step of the same name on another device is the same step, even where that device ran it at another time.
+    On a GPU such a line was drawn by the profiler's viewer and saved by an old version.
+    """
+    lines = trace.lines
+    found: list[tuple[Int64Array, Int64Array, list[str]]] = []
+    name = "Steps line of the device"
+    for line in range(len(lines)):
+        plane = trace.planes[int(lines.plane[line])].name
+        if lines.name[line] != "Steps" or not plane.startswith("/device:"):
+            continue
+        lo, hi = int(lines.first[line]), int(lines.first[line + 1])
+        starts = trace.events.start_ps[lo:hi]
+        ends = starts + np.maximum(trace.events.duration_ps[lo:hi], 0)
+        order = np.argsort(starts, kind="stable")
+        order = order[(ends > starts)[order]]
+        if len(order):
+            called = [trace.names.name[row] for row in trace.events.row[lo:hi][order].tolist()]
+            found.append((starts[order], ends[order], called))
+        if is_derived("", int(lines.id[line])):
+            name = "Steps line saved by the profiler's viewer"
+    if not found:
+        return None
+    found.sort(key=lambda one: -len(one[0]))
+    starts, ends, called = found[0]
+    following, known = _following(starts, ends), set(called)
+    for more_starts, more_ends, called in found[1:]:
+        apart = union(starts, ends).within(more_starts, more_ends) == 0
+        apart &= np.array([name not in known for name in called], np.bool_)
+        known.update(called)
+        starts, ends = np.append(starts, more_starts[apart]), np.append(ends, more_ends[apart])
+        following = np.append(following, _following(more_starts[apart], more_ends[apart]))
+    order = np.argsort(starts, kind="stable")
+    starts, ends, following = starts[order], ends[order], following[order]
+    following[:-1] = np.minimum(following[:-1], starts[1:])  # another device's step ends the pause after one's own
+    return Marked(starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name)
+
+
+def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:
+    return np.append(starts[1:], np.maximum(ends[-1:], starts[-1:]))

@@ -1,0 +1,1 @@
+"""A host reduced to what metrics ask."""
