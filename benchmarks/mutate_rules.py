@@ -14,6 +14,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
+
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.engine.checking.cases import load_cases, metrics_of, run_case
 from tfadvisor.engine.judging.conditions import Compare, Condition, FactIs, Joined, Known
@@ -21,14 +24,12 @@ from tfadvisor.engine.loading.catalogue import checked
 from tfadvisor.engine.loading.compiled_rules import is_rule
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.engine.loading.yaml_marks import load
-from tfadvisor.record import record, replace
 
 COMPARISONS = ("above", "at_least", "below", "at_most")
 NUDGE = 0.02
 
 
-@record
-class Score:
+class Score(msgspec.Struct, frozen=True):
     """Of one rule: how many of its mutants the cases kill, and what the others are."""
 
     rule: str

@@ -21,7 +21,6 @@ from tfadvisor.export.parquet.tables import SCHEMA_VERSION, TABLES
 from tfadvisor.flags.advice import Variable, advice, variables
 from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
-from tfadvisor.record import fields_of
 from tfadvisor.xplane import columns
 
 PAGES = Path(__file__).parent / "reference"
@@ -110,7 +109,7 @@ def tables() -> str:
         about = inspect.cleandoc(table.__doc__ or "")
         fields = [f"| `{name}` | `{kind}` |" for name, kind in table.__annotations__.items()]
         parts.append(f"\n## {table.__name__}\n\n{about}\n\n| field | type |\n|---|---|\n" + "\n".join(fields) + "\n")
-        assert fields and about and fields_of(object.__new__(table))
+        assert fields and about and table.__struct_fields__
     return "".join(parts)
 
 

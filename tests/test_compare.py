@@ -12,11 +12,11 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.comparison.compare_sides import compare_sides
-from tfadvisor.comparison.outputs.json_text import as_json
 from tfadvisor.comparison.outputs.markdown import as_markdown
 from tfadvisor.comparison.outputs.text import as_text
 from tfadvisor.errors import NothingToCompare
 from tfadvisor.gate.baseline.snapshot_json import as_text as snapshot_text
+from tfadvisor.report.outputs.json_text import as_json
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 ALL = sorted(path.name for path in FIXTURES.iterdir() if list(path.glob("*.xplane.pb.gz")))

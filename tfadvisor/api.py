@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.metrics.registry import Settings, measure
-from tfadvisor.record import record
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.run.read_hosts import Progress, read_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, merge
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from tfadvisor.report.page.model import PageData
 
 
-@record
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """What `analyze` can be told.
 
     run, host: which session and which host of it. rules: folders with more rules. disabled: rule ids to leave out.

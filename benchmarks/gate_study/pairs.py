@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tfadvisor.gate.baseline.comparable_runs import choose
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.baseline.snapshot_json import from_text
@@ -18,7 +20,6 @@ from tfadvisor.gate.config.resolved import Config, Identity, resolve
 from tfadvisor.gate.judging.relative import check_relative
 from tfadvisor.gate.judging.result import Check, Outcome
 from tfadvisor.metrics.registry import registered_metrics
-from tfadvisor.record import replace
 
 KEPT = 10
 STEP = "step_time_ms"

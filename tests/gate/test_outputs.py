@@ -10,19 +10,19 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 import xmlschema
+from msgspec.structs import replace
 from support.made_runs import op, side
 
 from tfadvisor.comparison.compare_sides import compare_sides
 from tfadvisor.gate.judging.result import Check, Gated, Outcome, Verdict
 from tfadvisor.gate.outputs.codequality import as_codequality
 from tfadvisor.gate.outputs.github import workflow_commands
-from tfadvisor.gate.outputs.json_text import as_json
 from tfadvisor.gate.outputs.junit import as_junit
 from tfadvisor.gate.outputs.markdown import LARGEST, as_markdown
 from tfadvisor.gate.outputs.sarif import as_sarif
 from tfadvisor.gate.outputs.text import as_text, print_verdict
-from tfadvisor.record import replace
 from tfadvisor.report.model import Fix
+from tfadvisor.report.outputs.json_text import as_json
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd " + "é" * 20

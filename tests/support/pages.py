@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from support.trace_builder import TraceBuilder
 from tfadvisor.api import Options, draw_run
-from tfadvisor.record import replace
 from tfadvisor.report.model import OpInfo, StepInfo
 from tfadvisor.report.page.model import PageData
 from tfadvisor.xplane.runs import choose_run

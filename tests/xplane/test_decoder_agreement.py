@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,6 @@ from support.shared_traces import shared_trace_files
 from support.trace_builder import trace
 
 from tfadvisor.errors import TraceError
-from tfadvisor.record import fields_of
 from tfadvisor.timeline.build import SELECTION
 from tfadvisor.xplane import compiled, messages, twin
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
@@ -52,8 +52,8 @@ def assert_same(one: HostTrace | None, other: HostTrace | None) -> None:
         assert repr(one.details.exemplar_stats(row)) == repr(other.details.exemplar_stats(row))
 
 
-def assert_same_table(one: object, other: object) -> None:
-    for field in fields_of(one):
+def assert_same_table(one: msgspec.Struct, other: msgspec.Struct) -> None:
+    for field in one.__struct_fields__:
         left, right = getattr(one, field), getattr(other, field)
         if isinstance(left, np.ndarray):
             assert left.dtype == right.dtype, field

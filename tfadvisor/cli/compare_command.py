@@ -92,9 +92,9 @@ def _write_page(arguments: argparse.Namespace) -> None:
 
 
 def _write(comparison: Comparison, form: str, output: Path | None) -> None:
-    from tfadvisor.comparison.outputs.json_text import as_json  # noqa: PLC0415
     from tfadvisor.comparison.outputs.markdown import as_markdown  # noqa: PLC0415
     from tfadvisor.comparison.outputs.text import as_text, print_comparison  # noqa: PLC0415
+    from tfadvisor.report.outputs.json_text import as_json  # noqa: PLC0415
 
     if output is None and form == "text":
         print_comparison(comparison, sys.stdout)

@@ -143,8 +143,9 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
 
 
 def _config(written: Written, report: Report, candidate: Snapshot, on_inconclusive: str | None) -> Config:
+    from msgspec.structs import replace  # noqa: PLC0415
+
     from tfadvisor.gate.config.resolved import Identity, resolve  # noqa: PLC0415
-    from tfadvisor.record import replace  # noqa: PLC0415
 
     devices = tuple(f"{device.kind} {device.model}".strip() for device in report.run.devices)
     config = resolve(written, Identity(candidate.key.model, report.run.name, report.run.hosts, devices))
@@ -160,11 +161,11 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
     from tfadvisor.gate.outputs.codequality import as_codequality  # noqa: PLC0415
-    from tfadvisor.gate.outputs.json_text import as_json  # noqa: PLC0415
     from tfadvisor.gate.outputs.junit import as_junit  # noqa: PLC0415
     from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
     from tfadvisor.gate.outputs.sarif import as_sarif  # noqa: PLC0415
     from tfadvisor.gate.outputs.text import as_text, print_verdict  # noqa: PLC0415
+    from tfadvisor.report.outputs.json_text import as_json  # noqa: PLC0415
 
     forms: dict[str, Callable[[Verdict], str]] = {"json": as_json, "markdown": as_markdown, "text": as_text}
     files: dict[str, Callable[[Verdict], str]] = {

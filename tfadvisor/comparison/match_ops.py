@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+import msgspec
+
 from tfadvisor.comparison.op_names import numbers, stem
 from tfadvisor.comparison.side import OpRow
-from tfadvisor.record import record
 
 SAME_NAME = "name"
 _NEAR_IN_TIME = 1.25
@@ -19,8 +20,7 @@ _WORTH_GUESSING = 0.005
 _Key = Hashable | None
 
 
-@record
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """The same op on both sides. by: what told so; None where one side has no such op."""
 
     base: OpRow | None

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfadvisor.record import fields_of, record
+import msgspec
+
+from tfadvisor.report.plain import plain
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"
 
 
-@record
-class OpChange:
+class OpChange(msgspec.Struct, frozen=True):
     """An op on both sides. Times are the op's own, per step and device.
 
     before: its name in the base where that differs. status: changed, new or gone. by: what told that it is the same op.
@@ -34,8 +35,7 @@ class OpChange:
     line: int | None
 
 
-@record
-class Cause:
+class Cause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
     """A part of the change, in ms of step time. The causes add up to the change.
 
     kind: class (time in which no device works) · op · other ops (too small to name) · unchanged ops (together; their work
@@ -53,8 +53,7 @@ class Cause:
     op: OpChange | None
 
 
-@record
-class ClassChange:
+class ClassChange(msgspec.Struct, frozen=True):
     """A class of step time, ms a step. The classes add up to the step time. error_ms: of the change, from the steps."""
 
     name: str
@@ -64,8 +63,7 @@ class ClassChange:
     error_ms: float | None
 
 
-@record
-class MetricChange:
+class MetricChange(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
     """A metric that speaks about a class and is not what it was; it explains, and adds up to nothing."""
 
     class_name: str
@@ -75,8 +73,7 @@ class MetricChange:
     new: float
 
 
-@record
-class FindingChange:
+class FindingChange(msgspec.Struct, frozen=True):
     """A finding that only one side has. appeared: on the new side."""
 
     rule_id: str
@@ -86,8 +83,7 @@ class FindingChange:
     appeared: bool
 
 
-@record
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """One side in a line. error_ms: standard error of the median, from the run's own steps."""
 
     name: str
@@ -97,8 +93,7 @@ class Head:
     error_ms: float | None
 
 
-@record
-class Speed:
+class Speed(msgspec.Struct, frozen=True):
     """How much longer ops take whose work did not change. ops: how many were looked at. share: of all op time."""
 
     factor: float
@@ -106,8 +101,7 @@ class Speed:
     share: float
 
 
-@record
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """A comparison. Times in ms of mean step time.
 
     causes: the surest first, unchanged ops last unless nothing else comes near them; they add up to change_ms. differences:
@@ -138,22 +132,11 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
-        plain = _plain(self)
-        assert isinstance(plain, dict)
+        whole: dict[str, Any] = plain(self)
         return {
             "schema_version": SCHEMA_VERSION,
             "tool": {"name": "tfadvisor", "version": VERSION},
-            **plain,
+            **whole,
             "change_fraction": self.change_fraction,
             "residual_ms": self.residual_ms,
         }
-
-
-def _plain(value: Any) -> Any:
-    if names := fields_of(value):
-        return {name.replace("class_name", "class"): _plain(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value

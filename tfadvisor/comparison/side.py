@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
+import msgspec
+
 from tfadvisor.comparison.op_names import without_program_number
-from tfadvisor.record import record
 from tfadvisor.report.model import Finding, OpInfo, Report, StepInfo
 
 TIME_CLASSES = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
@@ -14,8 +15,7 @@ CLASS_OF_KIND = {"compute": "compute", "collective": "collective", "infeed": "in
 """The class of step time in which a kind of device work counts; all other kinds are transfers."""
 
 
-@record
-class OpRow:
+class OpRow(msgspec.Struct, frozen=True):
     """One op of the table. ms, count: per step and device. The rest as in the report's OpInfo."""
 
     name: str
@@ -30,8 +30,7 @@ class OpRow:
     line: int | None = None
 
 
-@record
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A finding of the report, for one line of text. place: `file:line in op`, "" when unknown."""
 
     rule_id: str
@@ -40,8 +39,7 @@ class Found:
     place: str
 
 
-@record
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """A run. Times in ms a step. class_ms adds up to mean_ms.
 
     median_error_ms, class_error_ms: standard errors from the run's own steps, None with fewer than three. They say nothing

@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
+import msgspec
+
 from tfadvisor.comparison.match_ops import Pair, match_ops, same_work
 from tfadvisor.comparison.op_names import stem
 from tfadvisor.comparison.op_speed import op_speed, scatter_of
 from tfadvisor.comparison.result import Cause, ClassChange, OpChange, Speed
 from tfadvisor.comparison.side import TIME_CLASSES, Side, class_of
-from tfadvisor.record import record
 
 _HIDING = ("collective", "transfer")
 _NAMED_ABOVE = 0.005
@@ -61,8 +62,7 @@ def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, 
     return classes, _ordered(causes), pairs, speed
 
 
-@record
-class _Machine:
+class _Machine(msgspec.Struct, frozen=True):
     """What the machine does to unchanged work: its speed, None when not known, and how ops scatter around it (log)."""
 
     speed: Speed | None

@@ -8,13 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tfadvisor.record import record
+import msgspec
 
 _FOLDER = Path(__file__).parent
 
 
-@record
-class Danger:
+class Danger(msgspec.Struct, frozen=True):
     """Values that do harm. values: lower case, None for any. above: or every number above this. level: warning or note."""
 
     values: tuple[str, ...] | None
@@ -33,8 +32,7 @@ class Danger:
         return self.values is None or value.lower() in self.values
 
 
-@record
-class Rename:
+class Rename(msgspec.Struct, frozen=True):
     """A flag that got another name. values: what to write instead of a value; empty when values stay as they are."""
 
     old: str
@@ -43,8 +41,7 @@ class Rename:
     source: str
 
 
-@record
-class Pass:
+class Pass(msgspec.Struct, frozen=True):
     """A compiler pass that must stay on. names: as --xla_disable_hlo_passes takes them. cost: what it cost to leave out."""
 
     title: str
@@ -52,8 +49,7 @@ class Pass:
     cost: str
 
 
-@record
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """About XLA's flags. gone: flag -> (why, source). dangers: flag -> what may be wrong with its value."""
 
     renames: tuple[Rename, ...]
@@ -63,8 +59,7 @@ class Advice:
     dangers: Mapping[str, tuple[Danger, ...]]
 
 
-@record
-class Variable:
+class Variable(msgspec.Struct, frozen=True):
     """One environment variable. kind and values: what it accepts. bounds: of a number. fatal: a wrong value ends the process.
 
     gone: why it is read no more, "" when it is. since: the jaxlib that first read it. value_since: the same of a value.

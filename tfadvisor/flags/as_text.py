@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from tfadvisor.flags.check import Checked, Judged
 from tfadvisor.flags.remarks import LEVELS, Remark
-from tfadvisor.record import fields_of, record
 
 SCHEMA_VERSION = "1"
 _LONGEST = 200
 """Characters of a flag's help; some go on for a page."""
 
 
-@record
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """label: error, warning, note or ok, "" for a line that goes on. indent: columns beyond the label's.
 
     quiet: less important than the rest.
@@ -77,7 +77,7 @@ def as_data(checked: Checked) -> dict[str, Any]:
         "version": checked.version,
         "version_note": checked.note,
         "settings": [_setting(one) for one in checked.settings],
-        "together": [_fields(one) for one in checked.together],
+        "together": [msgspec.structs.asdict(one) for one in checked.together],
     }
 
 
@@ -89,9 +89,5 @@ def _setting(one: Judged) -> dict[str, Any]:
         "written": one.setting.written,
         "level": one.level,
         "about": one.about,
-        "remarks": [_fields(remark) for remark in one.remarks],
+        "remarks": [msgspec.structs.asdict(remark) for remark in one.remarks],
     }
-
-
-def _fields(remark: Remark) -> dict[str, str]:
-    return {name: getattr(remark, name) for name in fields_of(remark)}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from tfadvisor.flags.advice import Rename, advice
 from tfadvisor.flags.recorded import Table, is_newer, recording
 from tfadvisor.flags.values import fault_of_flag, is_default
 from tfadvisor.flags.versions import Chosen, choose
-from tfadvisor.record import record
 
 _LIBTPU = ("xla_tpu_", "xla_jf_", "xla_sc_", "xla_msa_", "xla_vf_")
 
 
-@record
-class Acceptance:
+class Acceptance(msgspec.Struct, frozen=True):
     """accepted: whether the version knows this very flag, None when nothing is recorded that could tell.
 
     name, value: what to write for it in that version: another name when it is refused or deprecated and has one. note:

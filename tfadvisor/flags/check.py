@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor.flags.check_flag import check_flag
 from tfadvisor.flags.check_variable import check_variable
 from tfadvisor.flags.combinations import combined
@@ -12,14 +15,12 @@ from tfadvisor.flags.remarks import ERROR, LEVELS, NOTE, WARNING, Remark
 from tfadvisor.flags.settings import Given, Setting, take_apart
 from tfadvisor.flags.suggest import Suggestions
 from tfadvisor.flags.versions import Chosen, choose, order
-from tfadvisor.record import record, replace
 
 _ADD_UP = ("xla_disable_hlo_passes", "xla_enable_hlo_passes_only")
 """Flags whose later values are added to the earlier ones; tried with jaxlib 0.9.2."""
 
 
-@record
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """One setting, what it is for ("" when nobody knows) and what there is to say about it."""
 
     setting: Setting
@@ -32,8 +33,7 @@ class Judged:
         return next((level for level in LEVELS if any(one.level == level for one in self.remarks)), "ok")
 
 
-@record
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """library, version, note: by what XLA's flags were judged, and why by that. together: about several settings."""
 
     library: str

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from tfadvisor.record import record
+import msgspec
 
 _FLAG = re.compile(r"--(?:tf_)?xla_\w+(?:=[^\s\"'`;)]*)?")
 _LIBRARIES = {"jax": "jaxlib", "tensorflow": "tensorflow"}
 
 
-@record
-class Fitted:
+class Fitted(msgspec.Struct, frozen=True):
     """text: with the names that the version uses. refused: why a flag cannot be given at all, "" when all can.
 
     note: by what it was judged, "" when that is the very version, or when there is no flag. changes_nothing: whether that

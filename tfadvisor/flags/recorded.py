@@ -12,15 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tfadvisor.flags.versions import order
-from tfadvisor.record import record
 
 _DEPRECATED = re.compile(r"\W{0,2}deprecated\b|the legacy flag\b", re.I)
 _FILE = Path(__file__).with_name("recorded.json")
 
 
-@record
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """What a flag of text is limited to. prefix: may stand before each word. any_case: their case matters not.
 
     several: a list joined by commas is accepted. loose: so are blanks and empty parts in it. signs: so are +word and
@@ -36,8 +36,7 @@ class Words:
     loose: bool
 
 
-@record
-class Flag:
+class Flag(msgspec.Struct, frozen=True):
     """A flag as one version knows it. kind: bool, int32, int64, float or string. words: None where any text is accepted."""
 
     name: str
@@ -52,8 +51,7 @@ class Flag:
         return _DEPRECATED.match(self.about) is not None
 
 
-@record
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """The flags of one environment variable (XLA_FLAGS, TF_XLA_FLAGS) in the recorded versions of one library.
 
     versions: oldest first. periods: flag -> [first version, last version, type, default, words, help], oldest first.
@@ -93,8 +91,7 @@ class Table:
         return self.versions[at] if at < len(self.versions) else None
 
 
-@record
-class Recording:
+class Recording(msgspec.Struct, frozen=True):
     """date: ISO, when the libraries were asked. machine: on what."""
 
     date: str

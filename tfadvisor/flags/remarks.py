@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.record import record
+import msgspec
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 LEVELS = (ERROR, WARNING, NOTE)
@@ -10,8 +10,7 @@ LEVELS = (ERROR, WARNING, NOTE)
 its writer thought. note: worth knowing."""
 
 
-@record
-class Remark:
+class Remark(msgspec.Struct, frozen=True):
     """kind: unknown, removed, renamed, deprecated, misplaced, value, default, duplicate, conflict, dangerous, unread,
     not-recorded, or effect, which is what a value does beside what it is for.
 

@@ -10,8 +10,9 @@ import re
 import shlex
 from collections.abc import Iterator
 
+import msgspec
+
 from tfadvisor.errors import UsageError
-from tfadvisor.record import record
 
 LONGEST = 128 << 10
 """Bytes. Linux starts no process with a longer variable (MAX_ARG_STRLEN)."""
@@ -25,8 +26,7 @@ _KEPT = {name: re.compile(rf"\$(?:{name}\b|\{{{name}\b[^}}]*\}})") for name in F
 _BEFORE_ASSIGNMENTS = ("export", "env", "set")
 
 
-@record
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """variable: the environment variable that holds it. name: of the flag without dashes, or of the variable itself.
 
     value: None for a flag without `=`. written: as the user gave it.
@@ -43,8 +43,7 @@ class Setting:
         return self.name != self.variable
 
 
-@record
-class Unread:
+class Unread(msgspec.Struct, frozen=True):
     """Words that nobody reads, and why. instead: what was probably meant. harmless: they are no setting, like a command."""
 
     words: str
@@ -53,8 +52,7 @@ class Unread:
     harmless: bool
 
 
-@record
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """A text taken apart."""
 
     settings: tuple[Setting, ...]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tfadvisor.record import record
+import msgspec
 
 _NUMBERS = re.compile(r"^\s*v?(\d{1,6}(?:\.\d{1,6}){0,5})")
 
 
-@record
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """version: the recorded one to judge by. note: why it is another than the one asked for, "" when it is the same."""
 
     version: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 
-from tfadvisor.record import record
+import msgspec
+
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.units import Unit
 
@@ -14,24 +15,21 @@ class MetricAbsent(Exception):
     """The trace cannot answer; the message says why, as the end of a sentence."""
 
 
-@record
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """What the user told us that no trace can hold: model parameters, and bandwidth between devices in GB/s."""
 
     parameters: int | None = None
     bandwidth_gb_s: float | None = None
 
 
-@record
-class Question:
+class Question(msgspec.Struct, frozen=True, weakref=True):
     """What a metric function gets: the timeline and the user's settings."""
 
     run: RunTimeline
     settings: Settings
 
 
-@record
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     """A registered metric."""
 
     name: str
@@ -40,8 +38,7 @@ class Metric:
     compute: Callable[[Question], float]
 
 
-@record
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """A registered text about the run that rules quote: a stage's name, a function's, a frame's."""
 
     name: str
@@ -49,8 +46,7 @@ class Fact:
     find: Callable[[Question], str]
 
 
-@record
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """One metric's outcome: a value, or None and the reason. broken: the function itself failed."""
 
     value: float | None

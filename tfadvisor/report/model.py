@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from tfadvisor.record import fields_of, record
+import msgspec
+
+from tfadvisor.report.plain import plain
 
 SCHEMA_VERSION = "1"
 
@@ -29,16 +31,14 @@ class Severity(Enum):
         return ("info", "low", "medium", "high", "critical").index(self.value)
 
 
-@record
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """Who wrote the report."""
 
     name: str
     version: str
 
 
-@record
-class DeviceInfo:
+class DeviceInfo(msgspec.Struct, frozen=True):
     """One device that worked in the run."""
 
     name: str
@@ -47,8 +47,7 @@ class DeviceInfo:
     host: str
 
 
-@record
-class RunInfo:
+class RunInfo(msgspec.Struct, frozen=True):
     """What was analysed. captured_at: ISO time in UTC or None. window_ms: from the first event to the last."""
 
     path: str
@@ -61,8 +60,7 @@ class RunInfo:
     window_ms: float
 
 
-@record
-class StepTimes:
+class StepTimes(msgspec.Struct, frozen=True):
     """Periods of the counted steps, start to start, ms."""
 
     mean: float
@@ -73,8 +71,7 @@ class StepTimes:
     stdev: float
 
 
-@record
-class StepInfo:
+class StepInfo(msgspec.Struct, frozen=True):
     """One counted step. breakdown: share of its period per class, mean over the devices."""
 
     index: int
@@ -85,8 +82,7 @@ class StepInfo:
     breakdown: Mapping[str, float]
 
 
-@record
-class SetAsideStep:
+class SetAsideStep(msgspec.Struct, frozen=True):
     """A step that does not count, and why: compiling, warm-up or cut-off."""
 
     index: int
@@ -96,8 +92,7 @@ class SetAsideStep:
     reason: str
 
 
-@record
-class StepsInfo:
+class StepsInfo(msgspec.Struct, frozen=True):
     """The counted steps. source: how they were found; confidence 0..1; about: what they were told by.
 
     count: on the host that has most; each holds those of all hosts.
@@ -112,8 +107,7 @@ class StepsInfo:
     set_aside: tuple[SetAsideStep, ...]
 
 
-@record
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """bottleneck: what costs most; fraction: its share of step time; healthy: nothing costs enough to act on."""
 
     bottleneck: str
@@ -122,8 +116,7 @@ class Verdict:
     summary: str
 
 
-@record
-class MetricValue:
+class MetricValue(msgspec.Struct, frozen=True):
     """A metric's number, or None and the reason."""
 
     value: float | None
@@ -132,8 +125,7 @@ class MetricValue:
     about: str
 
 
-@record
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """A metric by name or a text, with its value and unit ("text" for words)."""
 
     metric: str | None
@@ -142,8 +134,7 @@ class Evidence:
     unit: str
 
 
-@record
-class Saving:
+class Saving(msgspec.Struct, frozen=True):
     """What a fix could save: a range of shares of step time, and what the range rests on."""
 
     low: float
@@ -151,8 +142,7 @@ class Saving:
     basis: str
 
 
-@record
-class Fix:
+class Fix(msgspec.Struct, frozen=True):
     """kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself."""
 
     kind: str
@@ -163,8 +153,7 @@ class Fix:
     side_effect: str
 
 
-@record
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A place in the user's program; file is as the trace names it, without its folder."""
 
     file: str
@@ -172,8 +161,7 @@ class Location:
     op: str
 
 
-@record
-class SourceRef:
+class SourceRef(msgspec.Struct, frozen=True):
     """Where a rule's knowledge comes from."""
 
     doc: str
@@ -181,8 +169,7 @@ class SourceRef:
     url: str
 
 
-@record
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One thing to change. caveat: why to trust it less, "" when nothing speaks against it."""
 
     rule_id: str
@@ -198,8 +185,7 @@ class Finding:
     caveat: str
 
 
-@record
-class OpInfo:
+class OpInfo(msgspec.Struct, frozen=True):
     """What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
 
     op: its HLO name. kind: compute, collective, h2d, d2h, d2d, p2p, other_copy, memset or infeed. share: of all device
@@ -222,16 +208,14 @@ class OpInfo:
     line: int | None
 
 
-@record
-class NotApplicable:
+class NotApplicable(msgspec.Struct, frozen=True):
     """A rule that the trace cannot decide."""
 
     rule_id: str
     reason: str
 
 
-@record
-class CaptureNote:
+class CaptureNote(msgspec.Struct, frozen=True):
     """What is wrong with the trace itself and what to do at the next capture."""
 
     rule_id: str
@@ -240,16 +224,14 @@ class CaptureNote:
     snippet: str
 
 
-@record
-class Broken:
+class Broken(msgspec.Struct, frozen=True):
     """A rule or metric that failed; the rest of the report stands."""
 
     name: str
     error: str
 
 
-@record
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
 
     tool: Tool
@@ -266,22 +248,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
-        plain = _plain(self)
-        assert isinstance(plain, dict)
-        return {"schema_version": SCHEMA_VERSION, **plain}
+        whole: dict[str, Any] = plain(self)
+        return {"schema_version": SCHEMA_VERSION, **whole}
 
     def worst(self) -> Severity | None:
         """The highest severity among the findings, None without any."""
         return max((finding.severity for finding in self.findings), key=lambda severity: severity.rank, default=None)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if names := fields_of(value):
-        return {name: _plain(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return value

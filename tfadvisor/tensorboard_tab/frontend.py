@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tfadvisor.record import record
+import msgspec
 
 ENTRY = """\
 export function render() {
@@ -31,8 +31,7 @@ _POLICY = (
 )
 
 
-@record
-class File:
+class File(msgspec.Struct, frozen=True):
     """What a route serves. lasting: its address changes with its content."""
 
     content: str

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from tfadvisor.record import record, replace
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor.xplane.runs import Run, find_runs, recorded_at
 
 _FRESH_S = 3.0
@@ -19,8 +21,7 @@ _FIRST_LOOK_S = 0.3
 _ADDRESS = re.compile(r"[a-zA-Z][0-9a-zA-Z.+-]*://")
 
 
-@record
-class ListedRun:
+class ListedRun(msgspec.Struct, frozen=True):
     """A run of the logdir. stamp: changes when its files do. recorded: seconds since the epoch."""
 
     run: Run

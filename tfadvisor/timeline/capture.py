@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from tfadvisor.record import record
+import msgspec
+
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
@@ -17,8 +18,7 @@ _JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 
 
-@record
-class Capture:
+class Capture(msgspec.Struct, frozen=True):
     """framework: tensorflow, jax, pytorch-xla or unknown. captured_at: ISO time in UTC, "" when the trace has none.
 
     dropped: events that the profiler says it lost. python_tracer: whether Python frames were recorded.

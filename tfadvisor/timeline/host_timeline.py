@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.costly_calls import HostCalls
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
 
-@record
-class HostTimeline:
+class HostTimeline(msgspec.Struct, frozen=True):
     """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
 
     takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.

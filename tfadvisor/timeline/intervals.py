@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 import numpy as np
-
-from tfadvisor.record import record
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,8 +17,7 @@ Int64Array: TypeAlias = "npt.NDArray[np.int64]"
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 
-@record
-class Intervals:
+class Intervals(msgspec.Struct, frozen=True):
     """starts[i] <= t < ends[i], ascending, with a gap between one interval and the next."""
 
     starts: Int64Array

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class StepKind(Enum):
     NOT_CHOSEN = "not chosen"
 
 
-@record
-class Steps:
+class Steps(msgspec.Struct, frozen=True):
     """Steps of one host, by ascending start: period i is starts[i] .. ends[i].
 
     span_ends: where the step's own marker or execution ends, before the gap to the next. thread: index of the host
@@ -89,8 +88,7 @@ class HostMemory(IntEnum):
     """Both ends are on devices."""
 
 
-@record
-class DeviceOps:
+class DeviceOps(msgspec.Struct, frozen=True):
     """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
 
     name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, likewise. program:
@@ -127,8 +125,7 @@ class DeviceOps:
         return union(self.start[mask], self.end[mask])
 
 
-@record
-class Device:
+class Device(msgspec.Struct, frozen=True):
     """One accelerator, or the worker threads of a CPU run that act as one.
 
     kind: "gpu", "tpu" or "cpu". model: what the trace calls it, "" when it does not. properties: the plane's stats.
@@ -151,8 +148,7 @@ class Device:
         return bool(len(self.compute) or len(self.collective))
 
 
-@record
-class HostActivity:
+class HostActivity(msgspec.Struct, frozen=True):
     """What the thread that drives the steps does at each instant, and what it may be waiting for elsewhere.
 
     The sets do not overlap each other up to present; of the others each says what it is about.

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.record import record
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,8 +40,7 @@ class Kind(IntEnum):
     COMPRESSED = 7
 
 
-@record
-class NameFilter:
+class NameFilter(msgspec.Struct, frozen=True):
     """Event names for which a stat is wanted: those with one of the prefixes, or with invert those without."""
 
     prefixes: tuple[str, ...]
@@ -55,8 +54,7 @@ class NameFilter:
 _NOTHING: Mapping[str, NameFilter | None] = {}
 
 
-@record
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """Which event stats to decode. Events, lines, names and plane stats are always decoded.
 
     stats maps a stat's name to the event names for which it is wanted, None for every event.
@@ -66,8 +64,7 @@ class Selection:
     stats: Mapping[str, NameFilter | None] | None = _NOTHING
 
 
-@record
-class Plane:
+class Plane(msgspec.Struct, frozen=True):
     """A plane's name, id and own stats; several planes may share a name."""
 
     name: str
@@ -75,8 +72,7 @@ class Plane:
     stats: Mapping[str, Value]
 
 
-@record
-class Lines:
+class Lines(msgspec.Struct, frozen=True):
     """One row a line, in file order; the events of line i are first[i] .. first[i + 1]."""
 
     plane: Int32Array
@@ -92,8 +88,7 @@ class Lines:
         return len(self.name)
 
 
-@record
-class Events:
+class Events(msgspec.Struct, frozen=True):
     """One row an event, grouped by line: start and duration in ps, and the row of its name."""
 
     start_ps: Int64Array
@@ -105,8 +100,7 @@ class Events:
         return len(self.start_ps)
 
 
-@record
-class Names:
+class Names(msgspec.Struct, frozen=True):
     """Event metadata of all planes: plane by plane, by ascending metadata id; row 0 stands for missing metadata."""
 
     plane: Int32Array
@@ -119,8 +113,7 @@ class Names:
         return len(self.name)
 
 
-@record
-class StatColumn:
+class StatColumn(msgspec.Struct, frozen=True):
     """The values of one stat, for the events that carry it.
 
     event: index of the event, ascending. kind: a Kind. value: the number, the bits of a double, or for TEXT and BYTES
@@ -168,8 +161,7 @@ class Details(Protocol):
         """All stats of the first event of this name in the file; empty when it has none."""
 
 
-@record
-class HostTrace:
+class HostTrace(msgspec.Struct, frozen=True):
     """Everything decoded from one file.
 
     origin_ns: what was subtracted from line timestamps, 0 for files that the profiler normalised itself.
@@ -222,8 +214,7 @@ def line_base_ps(timestamps_ns: Int64Array, origin_ns: int) -> Int64Array:
         return np.asarray(relative * np.int64(1000), dtype=np.int64)
 
 
-@record
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """A Selection spelled out for one trace: slot numbers for stat names, group bits for event names."""
 
     slots: tuple[str, ...]

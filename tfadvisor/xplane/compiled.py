@@ -7,9 +7,9 @@ from collections import deque
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
-from tfadvisor.record import record
 from tfadvisor.xplane import _wire
 from tfadvisor.xplane.columns import (
     Events,
@@ -49,8 +49,7 @@ def decode(source: Source, selection: Selection, progress: Progress | None = Non
         raise damaged(source, error.position, error.reason) from error
 
 
-@record
-class _RawPlane:
+class _RawPlane(msgspec.Struct, frozen=True):
     """A plane after the first pass: ranges are rows of (field, from, to); scanned maps are rows of scan_metadata."""
 
     id: int
@@ -61,8 +60,7 @@ class _RawPlane:
     event_metadata: _Metadata
 
 
-@record
-class _Metadata:
+class _Metadata(msgspec.Struct, frozen=True):
     """Map entries by ascending key: names, display names, and where each message's bytes lie (one range a value)."""
 
     keys: Int64Array
@@ -350,8 +348,7 @@ def _column(
     return StatColumn(event, kind, value, texts)
 
 
-@record
-class _BufferDetails:
+class _BufferDetails(msgspec.Struct, frozen=True):
     buf: memoryview
     plane: Int32Array
     ranges: list[tuple[tuple[int, int], ...]]

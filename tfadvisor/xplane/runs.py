@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.record import record
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
 _SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
@@ -22,8 +23,7 @@ _HOW_TO_RECORD = (
 )
 
 
-@record
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One profiler session. name: as the TensorBoard profile plugin calls it. files: one a host, sorted by name."""
 
     name: str

@@ -6,8 +6,9 @@ import mmap
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.errors import TraceError
-from tfadvisor.record import record
 
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while a large file is read."""
@@ -18,8 +19,7 @@ _SUSPICIOUS_RATIO = 400
 _ALWAYS_ALLOWED = 1 << 28
 
 
-@record
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """place: how the file is called in messages. buffer: its uncompressed bytes, read-only. mapping: None unless mapped."""
 
     place: str

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import is_in
-from tfadvisor.record import record
 from tfadvisor.xplane.columns import HostTrace, Kind, Selection
 from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run, choose_run
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@record
-class Trace:
+class Trace(msgspec.Struct, frozen=True):
     """All hosts of one run, decoded. Frames use the host's index in `hosts` as the column `host`."""
 
     run: Run

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from tfadvisor.errors import TraceError
-from tfadvisor.record import record
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.columns import (
     NUM_OCCURRENCES,
@@ -184,8 +184,7 @@ def _wrap(value: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-@record
-class _MessageDetails:
+class _MessageDetails(msgspec.Struct, frozen=True):
     metadata: list[Any]
     plane: Any
     exemplars: dict[int, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.judging.claims import LESS_IS_LEFT, SHARES, classes_of
@@ -10,7 +11,6 @@ from tfadvisor.engine.judging.judge_rules import Outcomes, run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.engine.loading.rule import TIME_CLASSES, SavingRule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.record import replace
 from tfadvisor.report.model import Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}

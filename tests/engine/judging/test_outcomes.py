@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
@@ -11,7 +12,6 @@ from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.judging.wording import fill
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.record import replace
 from tfadvisor.report.model import Finding, NotApplicable, Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}

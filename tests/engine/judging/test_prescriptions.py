@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import tfadvisor
 import tfadvisor.metrics
@@ -16,7 +17,6 @@ from tfadvisor.engine.judging.wording import is_known, placeholders
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.record import replace
 from tfadvisor.report.model import Finding
 
 ROOT = Path(__file__).parents[3]

@@ -8,13 +8,13 @@ import random
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from support.made_runs import op, snapshot
 from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import SnapshotError, as_text, from_text
-from tfadvisor.record import replace
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 from support.made_runs import QUIET
 from support.trace_builder import trace
 
@@ -14,7 +15,6 @@ from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.config.resolved import Budget, Config, Ignore, Relative, RuleLevel
 from tfadvisor.gate.judging.judge import judge
 from tfadvisor.gate.judging.result import Outcome, Verdict
-from tfadvisor.record import replace
 from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Report, Saving, Severity
 
 TODAY = date(2026, 6, 1)

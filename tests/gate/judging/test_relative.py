@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 from support.made_runs import QUIET, UNITS, op, side, snapshot
 
 from tfadvisor.gate.baseline.comparable_runs import choose
@@ -12,7 +13,6 @@ from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
 from tfadvisor.gate.judging.relative import check_relative
 from tfadvisor.gate.judging.result import Check, Outcome
-from tfadvisor.record import replace
 
 NOISE = (0.0, 1.0, -1.0, 0.5, -0.5, 0.8, -0.8, 0.3, -0.3, 0.0)
 

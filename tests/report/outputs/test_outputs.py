@@ -7,9 +7,9 @@ import json
 import re
 
 import pytest
+from msgspec.structs import replace
 from support.trace_builder import trace
 
-from tfadvisor.record import replace
 from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.report.outputs.markdown import as_markdown

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tfadvisor.comparison.result import Comparison
 from tfadvisor.comparison.wording import beside_words, cause_words, shown_causes, verdict_words
-from tfadvisor.record import replace
 from tfadvisor.report.page.model import CauseRow, ComparedRuns
 from tfadvisor.report.printable import one_line
 

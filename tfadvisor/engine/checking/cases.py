@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tfadvisor.engine.judging.judge_rules import judge
 from tfadvisor.engine.loading.catalogue import checked
 from tfadvisor.engine.loading.compiled_rules import is_rule
@@ -12,15 +14,13 @@ from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.engine.loading.yaml_marks import Marked, load
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.record import record
 from tfadvisor.report.model import Finding, NotApplicable
 
 _OUTCOMES = ("quiet", "fired", "not-applicable")
 _ABSENT = "not given in this case"
 
 
-@record
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable.
 
     says, says_not: what the finding's texts must and must not hold.
@@ -36,8 +36,7 @@ class Case:
     says_not: tuple[str, ...] = ()
 
 
-@record
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """What a folder of rules came to."""
 
     rules: int

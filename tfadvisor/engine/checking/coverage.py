@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.engine.loading.compiled_rules import COVERAGE
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.engine.loading.yaml_marks import load
-from tfadvisor.record import record
 
 
-@record
-class Covered:
+class Covered(msgspec.Struct, frozen=True):
     """tip: its id. cited_by: the rules whose source names it. given_in, reason: where else its advice is given, and why."""
 
     tip: str

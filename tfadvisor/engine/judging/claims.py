@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.record import replace
 from tfadvisor.report.model import Finding, NotApplicable, Saving
 
 SHARES = {

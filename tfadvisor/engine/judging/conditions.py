@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tfadvisor.engine.loading.yaml_marks import Marked
-from tfadvisor.record import record
 
 if TYPE_CHECKING:
     from tfadvisor.metrics.registry import Metrics
@@ -23,16 +24,14 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@record
-class Truth:
+class Truth(msgspec.Struct, frozen=True):
     """holds: True, False, or None for unknown; why: the reason when unknown."""
 
     holds: bool | None
     why: str = ""
 
 
-@record
-class Compare:
+class Compare(msgspec.Struct, frozen=True):
     """A metric against a number."""
 
     metric: str
@@ -40,24 +39,21 @@ class Compare:
     bound: float
 
 
-@record
-class FactIs:
+class FactIs(msgspec.Struct, frozen=True):
     """A fact against the words it may equal."""
 
     fact: str
     words: tuple[str, ...]
 
 
-@record
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """Whether a metric or fact is present at all."""
 
     name: str
     known: bool
 
 
-@record
-class Joined:
+class Joined(msgspec.Struct, frozen=True):
     """all, any, or not (of one part)."""
 
     how: str

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor.flags.prescribe import Fitted, fitted
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.record import record, replace
 from tfadvisor.report.model import Fix
 
 
-@record
-class FittedFixes:
+class FittedFixes(msgspec.Struct, frozen=True):
     """left_out: a sentence about the flags for which every fix was left out, "" while one is left."""
 
     fixes: tuple[Fix, ...]

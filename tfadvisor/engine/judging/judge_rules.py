@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor.engine.judging.claims import shared_out
 from tfadvisor.engine.judging.conditions import evaluate
 from tfadvisor.engine.judging.fit_flags import fit_flags
 from tfadvisor.engine.judging.wording import fill, is_given, placeholders
 from tfadvisor.engine.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.record import record, replace
 from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, NotApplicable, Saving, Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
@@ -21,8 +23,7 @@ _WEAK_CONFIDENCE = 0.5
 _PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d+)\)$")
 
 
-@record
-class Outcomes:
+class Outcomes(msgspec.Struct, frozen=True):
     """What all rules came to; quiet: the ids of those that looked and found nothing."""
 
     findings: tuple[Finding, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.engine.judging.conditions import names_in
 from tfadvisor.engine.judging.wording import is_known, placeholders
 from tfadvisor.engine.loading.compiled_rules import is_rule, read_compiled, rule_files
@@ -12,13 +14,11 @@ from tfadvisor.engine.loading.packages import RulePackage, folder_of, import_met
 from tfadvisor.engine.loading.rule import Rule, parse_rule
 from tfadvisor.engine.loading.yaml_marks import Marked, load
 from tfadvisor.errors import RuleError, UsageError
-from tfadvisor.record import record
 
 _PACKAGE = "tfadvisor.rules"
 
 
-@record
-class Catalogue:
+class Catalogue(msgspec.Struct, frozen=True):
     """rules: by id. broken: files that could not be used; the others still run."""
 
     rules: tuple[Rule, ...]

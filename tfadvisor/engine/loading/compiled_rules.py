@@ -9,10 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tfadvisor.engine.judging.conditions import Compare, FactIs, Joined, Known
 from tfadvisor.engine.loading.rule import FixRule, Rule, SavingRule, parse_rule
 from tfadvisor.engine.loading.yaml_marks import load
-from tfadvisor.record import fields_of
 from tfadvisor.report.model import Severity, SourceRef
 
 COVERAGE = "coverage.yaml"
@@ -44,8 +45,8 @@ def _frozen(value: Any) -> Any:
     """A rule as constants: a record as its name and its fields in order, which were checked when it was parsed."""
     if isinstance(value, Severity):
         return (_MARK, "", value.value)
-    if names := fields_of(value):
-        return (_MARK, type(value).__name__, *(_frozen(getattr(value, name)) for name in names))
+    if isinstance(value, msgspec.Struct):
+        return (_MARK, type(value).__name__, *map(_frozen, msgspec.structs.astuple(value)))
     return tuple(_frozen(one) for one in value) if isinstance(value, tuple) else value
 
 
@@ -58,9 +59,7 @@ def _thawed(value: Any) -> Any:
     kind = _RECORDS.get(value[1])
     if kind is None:
         return Severity(value[2])
-    made: Any = object.__new__(kind)
-    made.__dict__.update(zip(made.__record_fields__, map(_thawed, value[2:]), strict=True))
-    return made
+    return kind(*map(_thawed, value[2:]))
 
 
 def rule_files(root: Path) -> list[tuple[str, str]]:

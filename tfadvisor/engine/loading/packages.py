@@ -12,16 +12,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.errors import RuleError
-from tfadvisor.record import record
 
 RULES, METRICS = "tfadvisor.rules", "tfadvisor.metrics"
 _OURS = "tfadvisor_"
 """Distributions called `tfadvisor-something` are found by themselves, by their names in a folder's listing."""
 
 
-@record
-class RulePackage:
+class RulePackage(msgspec.Struct, frozen=True):
     """name: of the entry point. module: the package whose folder holds rules, "" for none. metrics: modules to import."""
 
     name: str

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from tfadvisor.engine.judging.conditions import Condition, parse_condition
 from tfadvisor.engine.loading.yaml_marks import Marked
-from tfadvisor.record import record
 from tfadvisor.report.model import Severity, SourceRef
 
 CATEGORIES = (
@@ -32,8 +33,7 @@ FIX_KINDS = ("code", "env", "flag", "config", "command")
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
 
-@record
-class SavingRule:
+class SavingRule(msgspec.Struct, frozen=True):
     """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range.
 
     of: the classes of the breakdown that it comes from, empty for those of the rule's category.
@@ -46,8 +46,7 @@ class SavingRule:
     of: tuple[str, ...] = ()
 
 
-@record
-class FixRule:
+class FixRule(msgspec.Struct, frozen=True):
     """One edit. when: only shown if it holds, None for always."""
 
     kind: str
@@ -59,8 +58,7 @@ class FixRule:
     when: Condition | None
 
 
-@record
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One rule file. severity: fixed, or None when the saving decides. note: for capture rules, what to do next time."""
 
     id: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from tfadvisor.errors import RuleError
-from tfadvisor.record import record
 
 _LARGEST = 1 << 20
 _DEEPEST = 40
 
 
-@record
-class Marked:
+class Marked(msgspec.Struct, frozen=True):
     """data: dicts, lists, strings, numbers, booleans and None. lines: dotted path -> line, counting from 1."""
 
     file: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfadvisor.record import fields_of
+from msgspec.structs import asdict
+
 from tfadvisor.report.model import Finding, Report
 from tfadvisor.report.wording import evidence_words, location_words
 
@@ -33,7 +34,7 @@ def report_tables(report: Report) -> dict[str, Rows]:
                 }
             ]
         ),
-        "ops": _columns([{name: getattr(op, name) for name in fields_of(op)} for op in report.ops]),
+        "ops": _columns([asdict(op) for op in report.ops]),
         "metrics": _columns(
             [
                 {"metric": name, "value": one.value, "unit": one.unit, "reason": one.reason}

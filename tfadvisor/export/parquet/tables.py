@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.record import record
+import msgspec
 
 SCHEMA_VERSION = "1"
 
@@ -17,8 +17,7 @@ INTEGER, SMALL, NUMBER, TRUTH, TEXT, CATEGORY, TEXTS = (
 )
 
 
-@record
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column. kind: one of the names above."""
 
     name: str
@@ -26,8 +25,7 @@ class Column:
     about: str
 
 
-@record
-class TableOf:
+class TableOf(msgspec.Struct, frozen=True):
     """One table, in a file of its name."""
 
     name: str

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
-
-from tfadvisor.record import record
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.intervals import BoolArray, Int64Array
 
 
-@record
-class Brackets:
+class Brackets(msgspec.Struct, frozen=True):
     """Two rows an event, by time. event: index into what was given. opens: whether it begins here."""
 
     event: Int64Array

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 
 from tfadvisor.export.perfetto.brackets import brackets, lanes
@@ -13,7 +14,6 @@ from tfadvisor.export.perfetto.finding_time import class_of, longest
 from tfadvisor.export.perfetto.packets import Texts, Write, named_track, number_arguments, put_slices, text_arguments
 from tfadvisor.export.perfetto.track_numbers import TrackNumbers
 from tfadvisor.export.perfetto.wire import Rows, constant, only
-from tfadvisor.record import record
 from tfadvisor.report.model import Finding, Report
 from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
@@ -29,8 +29,7 @@ _MOST_MARKS = 20_000
 """Instants of a class that a finding marks on one host; the longest."""
 
 
-@record
-class _Host:
+class _Host(msgspec.Struct, frozen=True):
     """What findings are marked in. start, end: of the counted steps, ps. classes: instants on any device."""
 
     name: str

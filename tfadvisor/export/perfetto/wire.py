@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 import numpy as np
-
-from tfadvisor.record import record
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,8 +22,7 @@ VARINT, FIXED_64, SIZED = 0, 1, 2
 _MORE = 0x80
 
 
-@record
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Bytes of each row, and which of them count."""
 
     data: UInt8Matrix

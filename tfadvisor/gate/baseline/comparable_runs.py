@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike
 from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.record import record
 
 
-@record
-class Baseline:
+class Baseline(msgspec.Struct, frozen=True):
     """runs: comparable, oldest first. refused: why there are none although some were expected; empty on a first run."""
 
     runs: tuple[Snapshot, ...]

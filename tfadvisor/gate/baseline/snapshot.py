@@ -7,9 +7,11 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor.comparison.side import TIME_CLASSES, Side, hottest, side_of
 from tfadvisor.errors import TraceError
-from tfadvisor.record import record, replace
 from tfadvisor.report.model import Report
 
 _MOST_OPS = 80
@@ -28,8 +30,7 @@ _PRECISIONS = ("fp8", "fp16", "bf16", "tf32", "fp32", "fp64")
 DEFAULT_MODEL = "default"
 
 
-@record
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """What must be alike before numbers are compared. devices: words such as `8 gpu NVIDIA H100`; labels: as given."""
 
     model: str
@@ -39,8 +40,7 @@ class Key:
     labels: Mapping[str, str]
 
 
-@record
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """A run: who it is (key), what may differ and is told (about), and its numbers (side).
 
     fingerprint: of the steps' times and metrics, so that one trace is known again under another name. errors: standard

@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from msgspec.structs import asdict
+
 from tfadvisor.comparison.side import TIME_CLASSES, Found, OpRow, Side
 from tfadvisor.errors import AdvisorError
 from tfadvisor.gate.baseline.snapshot import Key, Snapshot
-from tfadvisor.record import fields_of
 
 FORMAT = 1
 LARGEST = 1 << 20
@@ -28,7 +29,7 @@ def as_text(snapshot: Snapshot) -> str:
     side = snapshot.side
     parts = {
         "tfadvisor_snapshot": FORMAT,
-        "key": _plain(snapshot.key),
+        "key": asdict(snapshot.key),
         "about": dict(snapshot.about),
         "fingerprint": snapshot.fingerprint,
         "recorded_at": snapshot.recorded_at,
@@ -139,7 +140,7 @@ class _Reader:
 
 def _op(row: list[Any]) -> OpRow:
     """name, kind, ms, count, then module, opcode, flops, bytes, file and line where known."""
-    if len(row) != len(fields_of(OpRow("", "", 0.0, 0.0))):
+    if len(row) != len(OpRow.__struct_fields__):
         raise SnapshotError("`ops` has a row of another length")
     return OpRow(
         name=_word(row, "ops", 0),
@@ -164,7 +165,7 @@ def _known_whole(row: list[Any], at: int) -> int | None:
 
 
 def _row(op: OpRow) -> list[Any]:
-    return [_rounded(value) if isinstance(value, float) else value for value in _plain(op).values()]
+    return [_rounded(value) if isinstance(value, float) else value for value in asdict(op).values()]
 
 
 def _number(row: Any, name: str, at: int) -> float:
@@ -201,7 +202,3 @@ def _numbers(values: Mapping[str, float | None]) -> dict[str, float | None]:
 
 def _rounded(value: float) -> float:
     return float(f"{value:.9g}")
-
-
-def _plain(one: object) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in fields_of(one)}

@@ -13,28 +13,28 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
 from tfadvisor.gate.baseline.comparability import must_be_alike
 from tfadvisor.gate.baseline.lock import only_writer
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
-from tfadvisor.record import record, replace
 
 _PENDING = ".pending"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@record
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """A snapshot and its file."""
 
     file: Path
     snapshot: Snapshot
 
 
-@record
-class Contents:
+class Contents(msgspec.Struct, frozen=True):
     """What a store holds, oldest first, and the files in it that cannot be used, with the reason."""
 
     runs: tuple[Kept, ...]

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tfadvisor.errors import UsageError
 from tfadvisor.gate.config.toml_lines import Path as KeyPath
 from tfadvisor.gate.config.toml_lines import line_of
-from tfadvisor.record import record
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,8 +35,7 @@ class ConfigError(UsageError):
         self.key = key
 
 
-@record
-class ConfigFile:
+class ConfigFile(msgspec.Struct, frozen=True):
     """A configuration as written. prefix: where in the file it begins (`tool.tfadvisor` in a pyproject.toml)."""
 
     path: str

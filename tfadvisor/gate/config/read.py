@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+import msgspec
+
 from tfadvisor.gate.config.file import NAME, ConfigFile
 from tfadvisor.gate.config.presets import PRESETS
 from tfadvisor.gate.config.resolved import (
@@ -21,7 +23,6 @@ from tfadvisor.gate.config.resolved import (
 )
 from tfadvisor.gate.config.toml_lines import Path
 from tfadvisor.gate.config.values import Values, meant
-from tfadvisor.record import record
 
 _DIRECTIONS = ("up", "down", "both")
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -41,8 +42,7 @@ _OF_FILE = ("preset", "model", "labels", "baseline", *_OF_LAYER, "ignore", "over
 _OF_OVERRIDE = ("models", "runs", "hosts", "devices", *_OF_LAYER)
 
 
-@record
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """What configurations may name: metrics with their units, and rules."""
 
     metrics: Mapping[str, str]

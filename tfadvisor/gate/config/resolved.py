@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 
-from tfadvisor.record import record, replace
+import msgspec
+from msgspec.structs import asdict, replace
 
 LEVELS = ("off", "warn", "error")
 POLICIES = ("pass", "warn", "fail")
 DEFAULT_KEEP = 10
 
 
-@record
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """An absolute limit on a metric, in its unit. line: where it is written, 0 for a preset's."""
 
     metric: str
@@ -24,8 +24,7 @@ class Budget:
     line: int
 
 
-@record
-class Relative:
+class Relative(msgspec.Struct, frozen=True):
     """A limit on the change of a metric against its baseline.
 
     limit: as a share of the baseline, or change: in the metric's unit; one of the two. worse: up, down, both, or None for
@@ -41,8 +40,7 @@ class Relative:
     line: int
 
 
-@record
-class RuleLevel:
+class RuleLevel(msgspec.Struct, frozen=True):
     """The level of rules whose id matches a pattern."""
 
     pattern: str
@@ -50,8 +48,7 @@ class RuleLevel:
     line: int
 
 
-@record
-class Ignore:
+class Ignore(msgspec.Struct, frozen=True):
     """A check that is known to fail: by metric or rule id (a pattern), with the reason, until a date."""
 
     check: str
@@ -61,8 +58,7 @@ class Ignore:
     line: int
 
 
-@record
-class Layer:
+class Layer(msgspec.Struct, frozen=True):
     """One layer of settings; later layers win, setting by setting. severity: level by severity of a finding."""
 
     model: str | None = None
@@ -79,8 +75,7 @@ class Layer:
     rules: tuple[RuleLevel, ...] = ()
 
 
-@record
-class Override:
+class Override(msgspec.Struct, frozen=True):
     """A layer for some runs: each given list must hold a pattern that fits. runs: run names."""
 
     models: tuple[str, ...]
@@ -90,8 +85,7 @@ class Override:
     layer: Layer
 
 
-@record
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """A configuration as read: the file's name, what it says for all runs, for some, and what it ignores."""
 
     file: str
@@ -101,8 +95,7 @@ class Written:
     ignores: tuple[Ignore, ...]
 
 
-@record
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """What overrides go by. devices: kinds and models, as `gpu NVIDIA H100`."""
 
     model: str
@@ -111,8 +104,7 @@ class Identity:
     devices: tuple[str, ...]
 
 
-@record
-class Config:
+class Config(msgspec.Struct, frozen=True):
     """Settings for one run. rules: the last pattern that fits decides, before severity."""
 
     file: str
@@ -165,7 +157,7 @@ def resolve(written: Written, identity: Identity) -> Config:
 
 
 def _over(below: Layer, above: Layer) -> Layer:
-    given = {name: value for name, value in vars(above).items() if value is not None and name not in _MAPPINGS}
+    given = {name: value for name, value in asdict(above).items() if value is not None and name not in _MAPPINGS}
     merged = replace(below, **{**given, "rules": (*below.rules, *above.rules)})
     return replace(
         merged, **{name: {**(getattr(below, name) or {}), **(getattr(above, name) or {})} for name in _MAPPINGS}

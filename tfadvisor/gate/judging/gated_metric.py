@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log
 
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
@@ -12,13 +15,11 @@ from tfadvisor.gate.config.resolved import Config, Relative
 from tfadvisor.gate.judging.metric_traits import Nature, nature_of
 from tfadvisor.gate.judging.surprise import Evidence, Sample, limit_on_scale, on_scale, turned
 from tfadvisor.gate.statistics.equal_speed import Speeds, outside_ms, speeds
-from tfadvisor.record import record, replace
 
 STEP_TIME = "step_time_ms"
 
 
-@record
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A gated metric with everything that its verdict needs.
 
     raw: as measured. tests: what decides; as measured, or at equal speed of the machine (by the median op, by all

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from msgspec.structs import replace
+
 from tfadvisor.comparison.compare_sides import compare_sides
 from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
@@ -13,7 +15,6 @@ from tfadvisor.gate.judging.budgets import check_budget, could_be_tightened
 from tfadvisor.gate.judging.finding_limits import check_rules
 from tfadvisor.gate.judging.relative import check_relative
 from tfadvisor.gate.judging.result import Check, Gated, Outcome, Verdict
-from tfadvisor.record import replace
 from tfadvisor.report.model import Report
 
 FAILED, BROKEN, CANNOT_TELL = 1, 5, 4

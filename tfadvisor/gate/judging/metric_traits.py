@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log
 
-from tfadvisor.record import record
+import msgspec
 
 _MORE_IS_BETTER = frozenset({
     "allreduce_bus_gb_s",
@@ -48,8 +48,7 @@ _EXACT = 0.001
 """Spread that is believed of what does not scatter: changes from about 0.5 % on are then told at any level in use."""
 
 
-@record
-class Nature:
+class Nature(msgspec.Struct, frozen=True):
     """How a metric is judged.
 
     worse: up, down or both. exact: the same in every run of an unchanged program but for rounding. by_factor: changes are

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
+import msgspec
+
 from tfadvisor.comparison.result import Comparison
-from tfadvisor.record import fields_of, record
 from tfadvisor.report.model import Fix
+from tfadvisor.report.plain import plain
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"
@@ -26,8 +27,7 @@ class Outcome(Enum):
     BROKEN = "broken"
 
 
-@record
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One question and its answer.
 
     kind: budget, relative or rule. name: the metric or rule. message: the answer in a sentence. value, base: in the
@@ -64,8 +64,7 @@ class Check:
         return f"{self.kind}/{self.name}"
 
 
-@record
-class Gated:
+class Gated(msgspec.Struct, frozen=True):
     """What was judged: run, model, and the words of its key."""
 
     model: str
@@ -77,8 +76,7 @@ class Gated:
     candidates: int
 
 
-@record
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The gate's answer. runs: of the baseline. differences: that are told but forbid nothing."""
 
     outcome: Outcome
@@ -99,21 +97,6 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
-        plain = _plain(self)
-        assert isinstance(plain, dict)
-        plain["comparison"] = self.comparison.to_dict() if self.comparison else None
-        return {"schema_version": SCHEMA_VERSION, "tool": {"name": "tfadvisor", "version": VERSION}, **plain}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Outcome):
-        return value.value
-    if isinstance(value, Comparison):
-        return None
-    if names := fields_of(value):
-        return {name: _plain(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
+        whole: dict[str, Any] = plain(self)
+        whole["comparison"] = self.comparison.to_dict() if self.comparison else None
+        return {"schema_version": SCHEMA_VERSION, "tool": {"name": "tfadvisor", "version": VERSION}, **whole}

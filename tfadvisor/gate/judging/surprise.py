@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, log
 
+import msgspec
+
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.gate.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
 from tfadvisor.gate.statistics.prediction import Prediction, predict
-from tfadvisor.record import record
 
 
-@record
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """A metric's values on its scale, turned so that more is worse (for `both`: as they are).
 
     groups: of the baseline by level, the present one last. new: of the candidates. error: of a single candidate's value.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import expm1, inf, isfinite
 
+import msgspec
+
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.judging.gated_metric import Question
 from tfadvisor.gate.judging.metric_traits import Nature
-from tfadvisor.record import record
 from tfadvisor.units import Unit, in_words
 
 _HUGE = 1e15
@@ -49,8 +50,7 @@ def change_words(base: float, change: float, unit: Unit) -> str:
     return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %"
 
 
-@record
-class Sentence:
+class Sentence(msgspec.Struct, frozen=True):
     """The sentences of a verdict about one metric."""
 
     about: Question

@@ -14,25 +14,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp, log, sqrt
 
+import msgspec
+
 from tfadvisor.comparison.match_ops import match_ops, same_work
 from tfadvisor.comparison.op_speed import op_speed
 from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.record import record
 
 _STEADY = 0.01
 _LEAST_SHARE = 0.5
 
 
-@record
-class Speed:
+class Speed(msgspec.Struct, frozen=True):
     """Logarithms of how much longer a run's unchanged ops take than the typical run's: the median op, all together."""
 
     median_op: float
     all_ops: float
 
 
-@record
-class Speeds:
+class Speeds(msgspec.Struct, frozen=True):
     """Of the baseline's runs and of the new ones."""
 
     base: tuple[Speed, ...]

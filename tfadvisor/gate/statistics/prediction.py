@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, sqrt
 
+import msgspec
+
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.gate.statistics.distributions import normal_quantile, normal_tail, t_quantile, t_tail
 from tfadvisor.gate.statistics.spread import Spread, deviation_of, spread_of
-from tfadvisor.record import record
 
 
-@record
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True):
     """What runs of the unchanged program say about the next one; all on the metric's scale.
 
     centre: the median of the runs at the present level. runs: how many of them. floor: the spread that is believed in any

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
+import msgspec
+
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.record import record
 
 _EXPECTED = {2: 0.836, 3: 0.672, 4: 0.735, 5: 0.822, 6: 0.840, 7: 0.878, 8: 0.887, 9: 0.908, 10: 0.912}
 """Mean of 1.4826 · MAD of n normal values with spread 1: it is too small in small samples. By 10⁶ samples each."""
 
 
-@record
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """sigma: on the metric's scale. freedom: the degrees of freedom of Student's t that it is worth. runs: it rests on."""
 
     sigma: float

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tfadvisor.errors import TraceError
-from tfadvisor.record import record
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ _STATS = ("Hlo Proto", "hlo_proto")
 _UNSIGNED = 1 << 64
 
 
-@record
-class ModuleKey:
+class ModuleKey(msgspec.Struct, frozen=True):
     """name: `jit_train_step`. program_id: unsigned, as in the stat `program_id`; negative values there mean 2**64 more.
 
     row: where the trace keeps the module.

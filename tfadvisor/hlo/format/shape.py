@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+import msgspec
+
 from tfadvisor.hlo.format.dtypes import bytes_an_element, dtype_name, is_floating
 from tfadvisor.hlo.format.wire import Entry, Proto, entries, message_of, number_of, numbers_of, span
-from tfadvisor.record import record
 
 _TUPLE, _TOKEN, _OPAQUE, _BUFFER = 13, 17, 14, 34
 _DEEPEST = 100
 _HIGHEST_RANK = 256
 
 
-@record
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """dtype: `f32`, …, `tuple`, `token`. dims: sizes, upper bounds where a dimension is dynamic.
 
     minor_to_major: the layout, from the dimension that varies fastest; empty when the shape has none. parts: of a tuple.

@@ -6,14 +6,14 @@ frames. Ids count from 1; 0 stands for nothing.
 
 from __future__ import annotations
 
+import msgspec
+
 from tfadvisor.hlo.format.wire import Entry, Proto, entries, number_of, span, text
-from tfadvisor.record import record
 
 _DEEPEST = 256
 
 
-@record
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """One call of the stack: file as the trace has it, line from 1, function "" when it is not known."""
 
     file: str

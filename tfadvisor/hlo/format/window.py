@@ -5,16 +5,16 @@ Source: `Window` and `WindowDimension` in openxla/xla, xla/xla_data.proto.
 
 from __future__ import annotations
 
+import msgspec
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.wire import message_of, messages_of, number_of
-from tfadvisor.record import record
 
 _WINDOW = 15
 _MOST_DIMENSIONS = 256
 
 
-@record
-class WindowDimension:
+class WindowDimension(msgspec.Struct, frozen=True):
     """All in elements. padding: before and behind the array, negative where elements are cut off.
 
     window_dilation, base_dilation: distance of neighbours in the kernel and in the array, 1 when they are dense.

@@ -5,8 +5,9 @@ Source: https://protobuf.dev/programming-guides/encoding. Fields of an unexpecte
 
 from __future__ import annotations
 
+import msgspec
+
 from tfadvisor.errors import TraceError
-from tfadvisor.record import record
 
 Entry = tuple[int, int, int]
 """A field of a message: its key, then the number and -1, or where its bytes begin and end."""
@@ -16,8 +17,7 @@ _SIGN = 1 << 63
 _LONGEST_VARINT = 10
 
 
-@record
-class Proto:
+class Proto(msgspec.Struct, frozen=True):
     """One serialized message. place: what errors call it, the trace's path and the module's name."""
 
     data: bytes | memoryview

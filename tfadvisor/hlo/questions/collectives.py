@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.replica_groups import group_size
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.questions.executions import Executions, called_before, executions
-from tfadvisor.record import record
 
 KINDS = (
     "all-reduce",
@@ -28,8 +29,7 @@ _OPCODES = frozenset(KINDS) | frozenset(f"{kind}-start" for kind in KINDS)
 _RESULT_IS_SECOND = frozenset(("all-gather-start", "collective-permute-start"))
 
 
-@record
-class Collective:
+class Collective(msgspec.Struct, frozen=True):
     """name: what trace events call it; that of the async-start or fusion around it where there is one.
 
     operand_bytes, result_bytes: a device's own. done: the instruction that waits for it, "" when it is synchronous.

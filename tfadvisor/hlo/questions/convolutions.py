@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from math import gcd, prod
 
+import msgspec
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.format.window import WindowDimension, window_of
 from tfadvisor.hlo.format.wire import message_of, number_of, numbers_of
-from tfadvisor.record import record
 
 _NUMBERS = 16
 _MOST_STEPS = 1 << 16
@@ -27,8 +28,7 @@ _ROLES: dict[str, tuple[int | None, int | None, int | None]] = {
 }
 
 
-@record
-class ConvolutionSize:
+class ConvolutionSize(msgspec.Struct, frozen=True):
     """products: multiplications of an input element by a kernel element; each brings an addition with it."""
 
     products: int
@@ -41,8 +41,7 @@ class ConvolutionSize:
         return 2 * self.products
 
 
-@record
-class ConvolutionNumbers:
+class ConvolutionNumbers(msgspec.Struct, frozen=True):
     """Which dimension is which, of the input, the kernel and the output of the forward convolution.
 
     batch: (input, output). feature: (input, kernel's input, kernel's output, output). spatial: one triple (input, kernel,

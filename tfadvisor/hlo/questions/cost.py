@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from tfadvisor.hlo.format.computation import Computation
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.bytes_accessed import own_bytes
 from tfadvisor.hlo.questions.executions import CALLING, called_before, trip_count
 from tfadvisor.hlo.questions.operations import APPLYING, applications, matrix_flops, own_operations
-from tfadvisor.record import record
 
 _MOST_UNKNOWN = 20
 
 
-@record
-class Cost:
+class Cost(msgspec.Struct, frozen=True):
     """flops: all arithmetic but transcendentals; matrix_flops: those of dots and convolutions among them.
 
     bytes: read and written. unknown: what is not in the numbers, such as a custom call or a loop's length, in words; the

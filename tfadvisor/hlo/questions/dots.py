@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+import msgspec
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.format.wire import message_of, numbers_of
-from tfadvisor.record import record
 
 _DOT, _RAGGED = 30, 90
 _DOTS = frozenset(("dot", "ragged-dot", "scaled-dot"))
 _LIBRARY = ("__cublas$gemm", "__cublas$lt$matmul")
 
 
-@record
-class DotSize:
+class DotSize(msgspec.Struct, frozen=True):
     """batch products of an m×k by a k×n matrix. lhs_dtype, rhs_dtype: of what is multiplied."""
 
     batch: int
@@ -36,8 +36,7 @@ class DotSize:
         return 2 * self.batch * self.m * self.n * self.k
 
 
-@record
-class DotNumbers:
+class DotNumbers(msgspec.Struct, frozen=True):
     """Which dimensions of the two operands are summed over, which number the products, which tell groups apart."""
 
     lhs_contracting: tuple[int, ...]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from tfadvisor.hlo.format.computation import Computation
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
-from tfadvisor.record import record
 
 CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
 """Opcodes that run what they call as a piece of the program, unlike a reduction that applies it to each element."""
 _MOST_ITERATIONS = 1 << 40
 
 
-@record
-class Executions:
+class Executions(msgspec.Struct, frozen=True):
     """times: at least 0. exact: False where a loop of unknown length, counted as one iteration, or a branch leads there."""
 
     times: int

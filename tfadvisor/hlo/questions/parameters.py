@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import msgspec
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.format.wire import message_of, messages_of, number_of, numbers_of
-from tfadvisor.record import record
 
 _ALIASES = 8
 _PLACEHOLDER = "XLA_Args"  # TensorFlow's name for every argument
@@ -29,8 +30,7 @@ _OTHER_STATE = re.compile(
 )
 
 
-@record
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """One array that the program is given. number: of the parameter; index: its place in a tuple, () outside one.
 
     name: what the framework calls it, "" when it has no name of its own. donated: a result takes its memory. returned: it
@@ -50,8 +50,7 @@ class Argument:
         return bool(_OTHER_STATE.search(self.name))
 
 
-@record
-class Size:
+class Size(msgspec.Struct, frozen=True):
     """Of some arguments: how many, their elements and bytes."""
 
     arguments: int
@@ -59,8 +58,7 @@ class Size:
     bytes: int
 
 
-@record
-class ParameterSummary:
+class ParameterSummary(msgspec.Struct, frozen=True):
     """everything: all arguments. floating: those of a floating-point type. carried: floating ones that come back.
 
     likely: carried ones whose name does not speak of an optimizer's state or statistics. It is the model's parameters where

@@ -6,17 +6,17 @@ only a stack frame's id.
 
 from __future__ import annotations
 
+import msgspec
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.stack_frames import Frame
 from tfadvisor.hlo.format.wire import number_of, text_of
-from tfadvisor.record import record
 
 _WRAPPERS = frozenset(("fusion", "call", "async-start"))
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-@record
-class SourceLocation:
+class SourceLocation(msgspec.Struct, frozen=True):
     """op_name: the framework's path to the operation. frames: innermost first, empty when the trace holds none.
 
     file and line: of the innermost frame that is no installed package's, else of the innermost; "" and 0 when unknown.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.questions.source_location import location_of
-from tfadvisor.record import record
 
 _LEAST = 128
 """Layers written one by one and the rounds of a random number generator are fewer."""
@@ -15,8 +16,7 @@ _STEM = 3
 """Letters in which a primitive's name and its instruction's opcode agree: mul and multiply, sub and subtract."""
 
 
-@record
-class Unrolled:
+class Unrolled(msgspec.Struct, frozen=True):
     """copies: instructions that come from one operation. file, line: where that stands, "" and 0 when not known."""
 
     copies: int

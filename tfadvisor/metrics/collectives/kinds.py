@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from enum import Enum
 
+import msgspec
 import numpy as np
 
 from tfadvisor.metrics.collectives.cost import exposed_transfer_fraction
@@ -13,7 +14,6 @@ from tfadvisor.metrics.kernels.patterns import patterns_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_steps, share
-from tfadvisor.record import record
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.model import TimeClass
@@ -25,8 +25,7 @@ _MOST_FACTOR = 64
 _IN_A_LOOP = 2
 
 
-@record
-class _Label:
+class _Label(msgspec.Struct, frozen=True):
     """The counted calls of one collective on one device. time_ps, exposed_ps, bytes: summed; unsized: of unknown size.
 
     op: its HLO name, "" where only the kernel's name is known. repeats: calls a step.

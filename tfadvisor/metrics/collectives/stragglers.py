@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from tfadvisor.metrics.collectives.cost import counted_meetings, known_meetings
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
 from tfadvisor.metrics.trace.devices import device_skew_fraction
-from tfadvisor.record import record
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.run.meetings import Meetings
@@ -30,8 +30,7 @@ _DOING = {
 }
 
 
-@record
-class Lateness:
+class Lateness(msgspec.Struct, frozen=True):
     """Arrivals at the counted meetings, of hosts or of one host's devices; ps, shape (meetings, parties).
 
     latest: the party that is late by most time in all. step_ps: the summed length of the steps.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
-from tfadvisor.record import record
 from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import KernelKind, Precision, kernel_kind, short_name
@@ -26,8 +27,7 @@ _NARROW = (
 )
 
 
-@record
-class _Kernels:
+class _Kernels(msgspec.Struct, frozen=True):
     """What ran, each name sorted once. time: kind -> ps. slowest: kind -> the name that takes most of it."""
 
     time: Mapping[KernelKind, int]

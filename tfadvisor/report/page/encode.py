@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from tfadvisor.record import fields_of
 from tfadvisor.report.model import StepInfo
 from tfadvisor.report.page.model import ComparedRuns, DrawnStep, PageData
 
@@ -80,7 +80,7 @@ def _drawn(step: DrawnStep) -> dict[str, Any]:
         name: getattr(step, name).tolist()
         if isinstance(getattr(step, name), np.ndarray)
         else _plain(getattr(step, name))
-        for name in fields_of(step)
+        for name in step.__struct_fields__
         if name not in ("events", "busy")
     }
     return {
@@ -95,7 +95,7 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     """One list a field; texts that repeat become {"texts", "code"}."""
     if not rows:
         return {}
-    return {name: _column([_short(getattr(row, name)) for row in rows]) for name in fields_of(rows[0])}
+    return {name: _column([_short(getattr(row, name)) for row in rows]) for name in rows[0].__struct_fields__}
 
 
 def _column(values: list[Any]) -> Any:
@@ -112,11 +112,11 @@ def _coded(values: list[Any]) -> tuple[list[Any], list[int]]:
 
 
 def _fields(one: Any) -> dict[str, Any]:
-    return {name: _plain(getattr(one, name)) for name in fields_of(one)}
+    return {name: _plain(getattr(one, name)) for name in one.__struct_fields__}
 
 
 def _plain(value: Any) -> Any:
-    if fields_of(value):
+    if isinstance(value, msgspec.Struct):
         return _fields(value)
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from tfadvisor.record import record
 from tfadvisor.report.model import OpInfo, Report
 
 Column = npt.NDArray[np.int64]
 
 
-@record
-class LaneInfo:
+class LaneInfo(msgspec.Struct, frozen=True):
     """One lane of a drawn step. role: "classes", "stream", "driver" or "thread"; device: "" on the host.
 
     around: calls that enclose the whole step. deeper: events nested too deep to be drawn.
@@ -27,8 +26,7 @@ class LaneInfo:
     deeper: int
 
 
-@record
-class DrawnStep:
+class DrawnStep(msgspec.Struct, frozen=True):
     """A step with its events; which: "median" or "worst". index: of the step, as in the report.
 
     One row an event or block in every column. start, length, busy: ns, start from the step's. kind: place in the page's
@@ -53,8 +51,7 @@ class DrawnStep:
     threads_left_out: int
 
 
-@record
-class CollectiveRow:
+class CollectiveRow(msgspec.Struct, frozen=True):
     """One collective of the program over all devices and counted steps.
 
     bytes: of the whole message, group: devices that exchange it, wait_ms: mean time a device waits in a call for the last
@@ -76,8 +73,7 @@ class CollectiveRow:
     bus_gb_s: float | None
 
 
-@record
-class DeviceRow:
+class DeviceRow(msgspec.Struct, frozen=True):
     """One active device. class_ms: mean of a counted step by class. step, compute_ms: of each counted step, or of every
     n-th where there are many. wait_ms: a step's mean in collectives before the last device arrives, None where not known.
     last_share: of the collectives in which it arrives last.
@@ -95,8 +91,7 @@ class DeviceRow:
     last_share: float | None
 
 
-@record
-class StageRow:
+class StageRow(msgspec.Struct, frozen=True):
     """One stage of an input pipeline. path: from the consumer, `Prefetch::Map`. ms_per_step: its own work; wall_ms: what
     that takes at least with its parallelism.
     """
@@ -112,16 +107,14 @@ class StageRow:
     settings: Mapping[str, str]
 
 
-@record
-class PipelineInfo:
+class PipelineInfo(msgspec.Struct, frozen=True):
     """The input pipeline of one host."""
 
     host: str
     stages: tuple[StageRow, ...]
 
 
-@record
-class CallRow:
+class CallRow(msgspec.Struct, frozen=True):
     """A Python call of the training loop, per counted step."""
 
     host: str
@@ -132,8 +125,7 @@ class CallRow:
     input_ms: float
 
 
-@record
-class PageData:
+class PageData(msgspec.Struct, frozen=True):
     """One run. ops: as the report's, but more of them. hosts_left_out: of the drawn steps."""
 
     report: Report
@@ -146,8 +138,7 @@ class PageData:
     hosts_left_out: int
 
 
-@record
-class CauseRow:
+class CauseRow(msgspec.Struct, frozen=True):
     """A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader."""
 
     change_ms: float
@@ -155,8 +146,7 @@ class CauseRow:
     words: str
 
 
-@record
-class ComparedRuns:
+class ComparedRuns(msgspec.Struct, frozen=True):
     """Where the change of the step time comes from. new, base: places of the runs in the page.
 
     causes: they add up to the change. beside: what speaks for them. differences: why the runs are not quite alike.

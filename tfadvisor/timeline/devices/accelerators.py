@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.record import fields_of
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory
@@ -107,7 +106,7 @@ def _device(trace: HostTrace, planes: list[int], launches: _Launches, host: str)
 def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
     if keep.all():
         return ops
-    columns = {name: getattr(ops, name)[keep] for name in fields_of(ops) if name not in ("names", "program_ids")}
+    columns = {name: getattr(ops, name)[keep] for name in ops.__struct_fields__ if name not in ("names", "program_ids")}
     return DeviceOps(**columns, names=ops.names, program_ids=ops.program_ids)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.record import record
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -30,8 +30,7 @@ _OPCODES = {
 }
 
 
-@record
-class CollectiveCalls:
+class CollectiveCalls(msgspec.Struct, frozen=True):
     """One row a collective, by ascending start; shape (calls,).
 
     label: index into labels, which are distinct: the HLO op's name where the trace has it, else the kernel's. kernel:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
 from tfadvisor.timeline.summary.order_statistics import kept
@@ -13,8 +13,7 @@ from tfadvisor.timeline.summary.order_statistics import kept
 _GRAPH_LAUNCHES = ("graphlaunch",)  # cuGraphLaunch, cudaGraphLaunch, hipGraphLaunch
 
 
-@record
-class Launches:
+class Launches(msgspec.Struct, frozen=True):
     """The kernels of one device's counted steps by how they were launched.
 
     latency: launch end to kernel start where the stream was free by then, ps, ascending. queued: the same where the

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfadvisor.record import record
+import msgspec
 
 _FLOPS_PER_CYCLE = {
     (7, 0): 1024,
@@ -23,8 +23,7 @@ _FLOPS_PER_CYCLE = {
 """Dense fp16/bf16 operations a cycle and multiprocessor by compute capability."""
 
 
-@record
-class Peaks:
+class Peaks(msgspec.Struct, frozen=True):
     """flops: 16-bit matrix operations per second, None when unknown. bytes_per_s: of device memory, None likewise."""
 
     flops: float | None

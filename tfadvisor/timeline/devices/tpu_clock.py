@@ -8,9 +8,9 @@ loop whose steps take 784.12 ms by the chip's clock, with a deviation of 0.04 ms
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.arrays import is_in
-from tfadvisor.record import replace
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.xplane.columns import Events, HostTrace
 

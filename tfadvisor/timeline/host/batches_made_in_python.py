@@ -5,10 +5,10 @@ For traces without Python frames, which would name the function. A loop that tak
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.host.dispatches import dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Intervals, union
@@ -21,8 +21,7 @@ _MOST_DISPATCHES = 8
 _MOST_STEPS = 0.5
 
 
-@record
-class MadeBatches:
+class MadeBatches(msgspec.Struct, frozen=True):
     """surely: Python inside a step's marker and before its dispatch. perhaps: Python between two dispatches, which may as
     well log or measure what the first one gave. Other events of the thread lie inside both."""
 

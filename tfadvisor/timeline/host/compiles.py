@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.record import record
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.model import Steps
@@ -17,8 +17,7 @@ from tfadvisor.xplane.columns import HostTrace
 _JAX_CALL = re.compile(r"^PjitFunction\((.*)\)$")
 
 
-@record
-class Compiled:
+class Compiled(msgspec.Struct, frozen=True):
     """A function compiled during the counted steps: how often, and the time that took, ps."""
 
     function: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.host.dispatches import dispatches, interpreted_function
 from tfadvisor.timeline.host.memory import blocks_on_memory
 from tfadvisor.timeline.host.threads import Threads
@@ -22,8 +22,7 @@ _LOSS_SCALING = ("lossscal", "loss_scal")
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 
 
-@record
-class HostCalls:
+class HostCalls(msgspec.Struct, frozen=True):
     """Of the counted steps. waits: how often the driving thread blocks. synchronises: calls of the driver that wait for a
     stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
     of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. interpreted: the

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
-from tfadvisor.record import record
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.model import Steps
@@ -13,8 +13,7 @@ from tfadvisor.timeline.names.host import op_type
 from tfadvisor.xplane.columns import HostTrace
 
 
-@record
-class HostOps:
+class HostOps(msgspec.Struct, frozen=True):
     """Ops on the host during the counted steps: time by op type, the largest first, ps."""
 
     total_ps: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -27,8 +27,7 @@ _HIDDEN = frozenset(
 )
 
 
-@record
-class InputStage:
+class InputStage(msgspec.Struct, frozen=True):
     """One stage. path: from the root, `Prefetch::Map`. kind: its last part. calls: how often it was asked.
 
     busy_ps: its own work, that of the stages before it taken off, and that of its user function added even where it ran
@@ -54,8 +53,7 @@ class InputStage:
         return self.busy_ps if self.python else self.busy_ps // max(self.parallelism, 1)
 
 
-@record
-class InputPipeline:
+class InputPipeline(msgspec.Struct, frozen=True):
     """Stages from the consumer down to the source, and the time that was looked at (whole steps), ps."""
 
     stages: tuple[InputStage, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, median
-from tfadvisor.record import record
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Threads
@@ -23,8 +23,7 @@ _NEXT = "$builtins next"
 _ANNOTATING = ("$profiler.py", "$profiler_v2.py")
 
 
-@record
-class FrameShare:
+class FrameShare(msgspec.Struct, frozen=True):
     """A call that the training loop makes. host_ps, input_ps: how much of the counted steps it fills with each. others_ps:
     how much of input_ps it waits for another thread or process.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
@@ -16,8 +16,7 @@ _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
 _BLOCKING_CALLS = ("cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "hipMalloc", "hipFree")
 
 
-@record
-class DeviceMemory:
+class DeviceMemory(msgspec.Struct, frozen=True):
     """One device allocator.
 
     peak_bytes: the most in use. capacity_bytes: what it could have given out in all. fragmentation: the largest share of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tfadvisor.arrays import distinct
-from tfadvisor.record import record
 from tfadvisor.timeline.devices.cpu import computing_events
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
@@ -13,8 +14,7 @@ from tfadvisor.timeline.steps.windows import in_counted_steps
 from tfadvisor.xplane.columns import HostTrace
 
 
-@record
-class SharedCores:
+class SharedCores(msgspec.Struct, frozen=True):
     """Of the counted steps. computing, preparing: how many threads run ops of the step and of the pipeline; preparing_ps: the
     time of the pipeline's ops, summed over its threads.
     """

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import host_classes
@@ -23,8 +23,7 @@ _HOST_PLANES = re.compile(r"^/host:(?:CPU|CUPTI|ROCTRACER|python-tracer|TPU-runt
 _PIPELINE_THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
 
 
-@record
-class Thread:
+class Thread(msgspec.Struct, frozen=True):
     """One host thread. lo, hi: its range in the columns of `Threads`. is_pipeline: it works for tf.data only."""
 
     index: int
@@ -34,8 +33,7 @@ class Thread:
     is_pipeline: bool
 
 
-@record
-class Threads:
+class Threads(msgspec.Struct, frozen=True):
     """Events of all host threads: thread by thread, by start, longer ones first among equal starts.
 
     kind: a HostClass. row: into HostTrace.names. event: index in the trace, or None when it is position + first_event.

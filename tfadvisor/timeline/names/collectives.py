@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tfadvisor.record import record
+import msgspec
 
 
 class CollectiveKind(Enum):
@@ -26,8 +26,7 @@ class CollectiveKind(Enum):
     """Reduce to one device, or a name that does not say: RCCL runs everything through one kernel."""
 
 
-@record
-class Collective:
+class Collective(msgspec.Struct, frozen=True):
     """dtype as in HLO: bf16, f32, u8. algorithm and protocol as NCCL writes them: RING, NVLS_TREE; LL128. None: not told.
 
     algorithm is SYMMETRIC for NCCL's kernels over symmetric memory and ONE_SHOT or TWO_SHOT for those that read their

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Set
 from enum import Enum
 
-from tfadvisor.record import record
+import msgspec
 
 
 class Precision(Enum):
@@ -31,8 +31,7 @@ class Precision(Enum):
     UNKNOWN = "unknown"
 
 
-@record
-class KernelKind:
+class KernelKind(msgspec.Struct, frozen=True):
     """is_matrix: works on a matrix product, convolution or attention, the summing up of its parts included, the moving
     and converting of its operands not. tensor_cores: NVIDIA's or AMD's matrix cores; None where the name does not say.
     """

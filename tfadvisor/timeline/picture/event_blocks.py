@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
-from tfadvisor.record import record
 from tfadvisor.timeline.intervals import Int64Array
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ _PIXELS = 4096
 """What begins within this part of the step cannot be told apart on a screen."""
 
 
-@record
-class LaneRows:
+class LaneRows(msgspec.Struct, frozen=True):
     """The events of one lane, any order, ps. name: index into names, -1 without one."""
 
     depth: npt.NDArray[np.int32]
@@ -29,8 +28,7 @@ class LaneRows:
     names: tuple[str, ...]
 
 
-@record
-class EventBlocks:
+class EventBlocks(msgspec.Struct, frozen=True):
     """One row an event or a block of events, by lane, depth and start.
 
     start: ps from the step's. kind: of a block the one that takes most of it. name: index into names, -1 for blocks and

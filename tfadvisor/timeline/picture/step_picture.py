@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.record import record
 from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Thread, Threads
@@ -48,8 +48,7 @@ _OF_HOST = {
 }
 
 
-@record
-class Lane:
+class Lane(msgspec.Struct, frozen=True):
     """What a row of the drawing is about. role: "classes" (where each instant of the device's step goes, without names),
     "stream", "driver" (the host thread that drives the steps) or "thread". device: "" on the host. around: calls that
     enclose the whole step. deeper: events nested too deep to be drawn.
@@ -62,8 +61,7 @@ class Lane:
     deeper: int
 
 
-@record
-class StepPicture:
+class StepPicture(msgspec.Struct, frozen=True):
     """One step. which: "median" or "worst"; index, start_ps, span_ps: of the step.
 
     rows: the events, cut at the step's ends; their kind is a TimeClass or WAIT. threads_left_out: busy host threads beyond

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import median, ranks
-from tfadvisor.record import record
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import StepSource
@@ -25,8 +25,7 @@ _FEWEST_SHARED = 2
 _MOST_ALIKE = 1 << 32
 
 
-@record
-class Clocks:
+class Clocks(msgspec.Struct, frozen=True):
     """offset_ps: what to subtract from each host's times to be on the first one's clock, None where it is not known.
 
     spread_ps: median deviation of the shared collectives' ends after that, 0 for the first host.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import ranks
-from tfadvisor.record import record
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _MOST_ALIKE = 1 << 32
 
 
-@record
-class Meetings:
+class Meetings(msgspec.Struct, frozen=True):
     """Collectives that all members were seen in. Shape (meetings, members) where nothing else is said.
 
     host, device: of each member, shape (members,); device counts within its host. start, end: ps on the clock of the

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfadvisor.record import record
+import msgspec
+
 from tfadvisor.timeline.run.meetings import Meetings, find_meetings
 from tfadvisor.timeline.summary.host import HostSummary
 
 
-@record
-class RunTimeline:
+class RunTimeline(msgspec.Struct, frozen=True, weakref=True):
     """All hosts of one run. name and path as the user knows them.
 
     meetings: the collectives that all devices took part in. duplicates: files that were left out because another host's

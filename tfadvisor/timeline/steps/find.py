@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.arrays import median
 from tfadvisor.errors import UsageError
-from tfadvisor.record import replace
 from tfadvisor.timeline.host.driver import driving_thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array

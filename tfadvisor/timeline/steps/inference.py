@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, median
-from tfadvisor.record import record, replace
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -32,8 +33,7 @@ _FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
 _MODULE_NUMBER = re.compile(r"\(\d+\)$")
 
 
-@record
-class Inferred:
+class Inferred(msgspec.Struct, frozen=True):
     """Where steps begin, when the last one's own work ends, and how sure that is."""
 
     starts: Int64Array

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.record import record
 from tfadvisor.timeline.devices.accelerators import is_derived
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, union
 from tfadvisor.xplane.columns import HostTrace
 
 
-@record
-class Marked:
+class Marked(msgspec.Struct, frozen=True):
     """Start and end of each marked step, the thread that marked them (-1 for a device line), and the marker's name.
 
     next_starts: where the following step begins; for a last step, its own end.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
-from tfadvisor.record import record
 from tfadvisor.timeline.intervals import Int64Array
 
 _LOOKED_AT = 1 << 17
@@ -13,8 +13,7 @@ _LEAST_MATCH = 0.85
 _AS_GOOD = 0.97
 
 
-@record
-class Period:
+class Period(msgspec.Struct, frozen=True):
     """length: items a cycle. match: share of items that equal the one a cycle earlier. firsts: where cycles begin."""
 
     length: int

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import ranks
 from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.record import record
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union_of
@@ -25,8 +25,7 @@ SMALL_KERNEL_PS = 10_000_000
 """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""
 
 
-@record
-class OpTable:
+class OpTable(msgspec.Struct, frozen=True):
     """What ran in the counted steps: one row a distinct (name, op, module, program, class), shape (rows,).
 
     name, op, module, program: as in DeviceOps. count: how often. total_ps: its summed time. small: how many took less than
@@ -53,8 +52,7 @@ class OpTable:
         return np.flatnonzero(self.kind == kind)
 
 
-@record
-class CopyTotals:
+class CopyTotals(msgspec.Struct, frozen=True):
     """The copies of one class in the counted steps. unsized: those of which the trace does not say how large they are.
 
     pageable, pinned: how many of them touch host memory of that kind.
@@ -67,8 +65,7 @@ class CopyTotals:
     pinned: int
 
 
-@record
-class DeviceSummary:
+class DeviceSummary(msgspec.Struct, frozen=True):
     """One active device.
 
     covered_ps: time in which an event of a class runs, shape (steps, DeviceClass). lengths: of the compute events in

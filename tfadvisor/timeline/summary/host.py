@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
-from tfadvisor.record import record
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.costly_calls import HostCalls
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 _SHORT_PS = 100_000_000
 
 
-@record
-class HostSummary:
+class HostSummary(msgspec.Struct, frozen=True):
     """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
 
     devices: the active ones, in the breakdown's order. hot_ops: of the first of them. takes_part: shape (active devices,

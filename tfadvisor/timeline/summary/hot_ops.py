@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import ranks
 from tfadvisor.errors import TraceError
-from tfadvisor.record import record
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import OpTable
 
@@ -22,8 +22,7 @@ _MOST = 100
 _ENOUGH = 0.95
 
 
-@record
-class HotOp:
+class HotOp(msgspec.Struct, frozen=True):
     """One op with all its kernels. op: its HLO name, "" without one. kernel: the one that takes most of its time.
 
     total_ps, count: of its executions in the counted steps of one device. known: None when the trace lacks its HLO.
@@ -41,8 +40,7 @@ class HotOp:
         return self.op or self.kernel
 
 
-@record
-class HotOps:
+class HotOps(msgspec.Struct, frozen=True):
     """The hottest first, until 95 % of compute_ps or a hundred are named. compute_ps: summed time of all compute ops.
 
     parameters: elements of what the program that takes most time updates, None when its arguments have no telling names;

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfadvisor.record import record
+import msgspec
 
 if TYPE_CHECKING:
     from tfadvisor.hlo.questions.dots import DotSize
     from tfadvisor.hlo.questions.unrolled import Unrolled
 
 
-@record
-class InProgram:
+class InProgram(msgspec.Struct, frozen=True):
     """What the HLO says of an op. flops, matrix_flops: of one execution, None where part of it cannot be counted.
 
     bytes: read and written by one execution. file, line: of the user's program, "" and 0 when not known. op_name: the

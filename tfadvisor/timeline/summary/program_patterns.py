@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.around_collectives import collectives_between_products, copies_of_gathered
 from tfadvisor.hlo.questions.attention import unfused_attention
 from tfadvisor.hlo.questions.products import products_of_one_operand
-from tfadvisor.record import record
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import hottest_program
 
 
-@record
-class ProgramPatterns:
+class ProgramPatterns(msgspec.Struct, frozen=True):
     """Names of instructions of one program, as events bear them, sorted. module: its name.
 
     attention: parts of attention that is not one kernel. between_products: collectives that a product waits for.
