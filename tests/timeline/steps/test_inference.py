@@ -90,13 +90,16 @@ def test_iterations_of_a_training_loop_inside_one_call() -> None:
 
 
 def test_a_loop_over_time_steps_of_one_batch_is_no_training_loop() -> None:
-    """An RNN iterates inside a step and takes no batch meanwhile."""
+    """An RNN iterates 40 times inside one call and takes no batch meanwhile: the call is the step."""
     builder = trace().call("train", 0, 400, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
     for index in range(40):
         at = index * 10
         builder.call("ExecutorState::Process", at, at + 9, id=5, iter_num=index + 1).call("cell:MatMul", at + 1, at + 8)
 
-    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+    steps = builder.timeline().steps
+
+    assert steps.source is StepSource.MODULE
+    assert periods(steps) == [400]
 
 
 def test_a_repeated_sequence_of_dispatches() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.engine.judging.claims import shared_out
+from tfadvisor.engine.judging.claims import classes_of, shared_out
 from tfadvisor.engine.judging.conditions import evaluate
 from tfadvisor.engine.judging.fit_flags import fit_flags
 from tfadvisor.engine.judging.wording import fill, is_given, placeholders
@@ -20,6 +20,11 @@ _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Sev
 """Shares of step time from which a possible saving is critical, high, medium or low. 20 % is where XProf calls a run
 highly input-bound, 10 % is the launch gap that TensorFlow's guide calls worth fixing, 3 % is where XProf starts to warn."""
 _WEAK_CONFIDENCE = 0.5
+_TELLING_STEPS = 3
+"""From fewer whole steps nobody can say what happens in every one; a capture of one batch is what Keras users have most."""
+_MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
+"""Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
+_ONCE = "fewer than three steps cannot tell whether the host does this in every step"
 _PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d+)\)$")
 
 
@@ -66,6 +71,8 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         return NotApplicable(rule.id, truth.why)
     if not truth.holds:
         return None
+    if rule.category == "host" and _tells_too_little(metrics):
+        return NotApplicable(rule.id, _ONCE)
     saving = Saving(0.0, 0.0, "")
     if rule.saving is not None:
         measured = metrics[rule.saving.metric]
@@ -96,9 +103,16 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
     if rule.severity is not None:
         return rule.severity
     reached = next((severity for bound, severity in _SEVERITY_BY_SAVING if saving.high >= bound), Severity.INFO)
-    if _caveat(rule, metrics) and reached.rank > Severity.MEDIUM.rank:
-        return Severity.MEDIUM
-    return reached
+    if not _caveat(rule, metrics):
+        return reached
+    highest = Severity.LOW if _MAY_HAPPEN_ONCE & set(classes_of(rule)) else Severity.MEDIUM
+    return min(reached, highest, key=lambda severity: severity.rank)
+
+
+def _tells_too_little(metrics: Metrics) -> bool:
+    """Whether the trace holds too few steps, or none told apart, to say what happens in every step."""
+    steps, confidence = metrics.value("steps_counted"), metrics.value("step_confidence")
+    return (steps is not None and steps < _TELLING_STEPS) or (confidence is not None and confidence < _WEAK_CONFIDENCE)
 
 
 def _caveat(rule: Rule, metrics: Metrics) -> str:
@@ -109,7 +123,7 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
     if confidence is not None and confidence < _WEAK_CONFIDENCE:
         return "The trace does not show where steps begin, so these shares are of the whole trace."
     steps = metrics.value("steps_counted")
-    if steps is not None and steps < 3:
+    if steps is not None and steps < _TELLING_STEPS:
         return f"Only {steps:.0f} whole step{'s' if steps != 1 else ''} in the trace: the next ones may differ."
     return ""
 

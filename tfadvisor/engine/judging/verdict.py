@@ -12,6 +12,8 @@ _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""
 _TOLD_APART = 0.5
 """Below this confidence of steps no loss can be called harmless."""
+_TELLING_STEPS = 3
+"""In fewer steps a loss on the host may be the capture's own start, and names the bottleneck only if it exceeds the work."""
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program that could be judged."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
@@ -43,7 +45,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     if guessed and 0 < works < _RUNS:
         bottleneck, fraction = "unknown", 1 - works
         summary = f"The devices work for {percent(works)} of this trace, too little to say what holds them up."
-    elif losses[top] >= _WORTH_NAMING and losses[top] >= idle:
+    elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (_once(metrics) and losses[top] < works):
         bottleneck, fraction = top, losses[top]
         summary = f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else _WORDS[top]}."
     elif idle > max(compute, _WORTH_NAMING):
@@ -51,7 +53,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not say why."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
-        summary = f"The devices compute for {percent(compute)} of step time; no other cost is large."
+        summary = f"The devices compute for {percent(compute)} of step time; {_beside(top, losses[top], metrics)}."
     else:
         bottleneck, fraction = "unknown", 0.0
         summary = "No device computes anything in this trace."
@@ -61,6 +63,19 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         healthy and bottleneck != "unknown" and not (guessed and bottleneck != "compute"),
         summary + _weakness(metrics, healthy, findings),
     )
+
+
+def _once(metrics: Metrics) -> bool:
+    """Whether too few steps were counted to say what happens in every one."""
+    steps = metrics.value("steps_counted")
+    return steps is not None and steps < _TELLING_STEPS
+
+
+def _beside(top: str, loss: float, metrics: Metrics) -> str:
+    """What else takes time where the devices are the limit."""
+    if loss < _WORTH_NAMING or not _once(metrics):
+        return "no other cost is large"
+    return f"whether the {percent(loss)} of {_WORDS.get(top, 'waiting')} beside it recurs, so few steps cannot tell"
 
 
 def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:

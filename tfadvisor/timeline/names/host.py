@@ -193,6 +193,16 @@ def is_single_op(name: str) -> bool:
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
+def is_function_run(name: str) -> bool:
+    """Whether TensorFlow's eager runtime runs a compiled function here."""
+    return name.startswith(f"{_EAGER_OP}__")
+
+
+def is_jitted_call(name: str) -> bool:
+    """Whether Python calls a function that JAX has jitted."""
+    return name.startswith("PjitFunction")
+
+
 def _pipeline_class(name: str) -> HostClass | None:
     """tf.data: its stages, the functions that it runs, and the consumer's end."""
     if name.startswith(_GET_NEXT_STARTS) or name.removeprefix(_EAGER_OP).startswith(_GET_NEXT_STARTS):

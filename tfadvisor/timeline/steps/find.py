@@ -15,8 +15,9 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource, TimeClass
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
-from tfadvisor.timeline.steps.markers import marked_steps
+from tfadvisor.timeline.steps.markers import Marked, drawn_steps, marked_steps
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
@@ -28,26 +29,58 @@ _WORTH_A_WINDOW = 0.02
 """Device events that span less of the trace than this are no run to judge: two kernels of 2 µs in a trace of 8 ms."""
 _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
+_ENOUGH_FOR_PERIODS = 3
+_MANY_CALLS = 8
+_OF_UNEVEN_CALLS = 0.45
+"""Of three to seven calls without a rhythm no share is typical: rules about shares of a step abstain below 0.5."""
+_NEARLY_ALL_WORK = 0.8
+"""Three calls or more without a rhythm are steps only where little else computes; one op of an eager program is none."""
+_OF_FEW_CALLS = 0.7
+"""Confidence in steps that are calls of one function without a rhythm: where each begins is known, not what comes between."""
 
 
 def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Steps:
-    """Marked steps where the program marked any, else inferred ones, else the whole trace as one step of no confidence."""
+    """Marked steps where the program marked any, else inferred ones, else calls of the function that does the work.
+
+    What is left is a line that a viewer drew, and the whole trace as one step of no confidence.
+    """
     marked = marked_steps(trace, threads)
     if marked is not None and len(marked.starts):
-        names = tuple(f"{marked.name} {number}" for number in marked.numbers.tolist())
-        thread = marked.thread if marked.thread >= 0 else driving_thread(threads)
-        confidence = 1.0 if marked.thread >= 0 else 0.9
-        about = f"marker {marked.name!r}"
-        periods = marked.starts, marked.next_starts, marked.ends
-        return _periods(*periods, names, StepSource.MARKER, confidence, thread, about)
+        return _as_marked(marked, threads)
     driver = driving_thread(threads)
     guess = inferred_steps(trace, threads, devices, driver)
-    if guess is None:
-        return _whole_trace(threads, devices, driver)
-    names = tuple(f"step {index}" for index in range(len(guess.starts)))
-    thread = guess.thread if guess.thread >= 0 else driver
-    periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
-    return _periods(*periods, names, guess.source, guess.confidence, thread, guess.about)
+    if guess is not None:
+        names = tuple(f"step {index}" for index in range(len(guess.starts)))
+        thread = guess.thread if guess.thread >= 0 else driver
+        periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
+        return _periods(*periods, names, guess.source, guess.confidence, thread, guess.about)
+    calls = calls_with_device_work(trace, threads, devices)
+    if calls is not None and (len(calls.starts) < _ENOUGH_FOR_PERIODS or calls.share >= _NEARLY_ALL_WORK):
+        return _few_steps(calls)
+    drawn = drawn_steps(trace)
+    return _as_marked(drawn, threads) if drawn is not None else _whole_trace(threads, devices, driver)
+
+
+def _as_marked(marked: Marked, threads: Threads) -> Steps:
+    names = tuple(f"{marked.name} {number}" for number in marked.numbers.tolist())
+    thread = marked.thread if marked.thread >= 0 else driving_thread(threads)
+    confidence = 1.0 if marked.thread >= 0 else 0.9
+    about = f"marker {marked.name!r}"
+    periods = marked.starts, marked.next_starts, marked.ends
+    return _periods(*periods, names, StepSource.MARKER, confidence, thread, about)
+
+
+def _few_steps(calls: Calls) -> Steps:
+    """Each call a step. One or two last until the device work that they launched ends: what follows may be the capture's."""
+    names = tuple(f"step {index}" for index in range(len(calls.starts)))
+    kinds = (StepKind.STEADY,) * len(names)
+    about = f"calls of {calls.name.removeprefix('EagerLocalExecute: ')}, in which {calls.share:.0%} of the device's work is launched"
+    following = np.append(calls.starts[1:], calls.ends[-1:])
+    if len(names) >= _ENOUGH_FOR_PERIODS:
+        sure = _OF_FEW_CALLS if len(names) >= _MANY_CALLS else _OF_UNEVEN_CALLS
+        return _periods(calls.starts, following, calls.ends, names, StepSource.MODULE, sure, calls.thread, about)
+    ends = np.minimum(calls.ends, following)
+    return Steps(calls.starts, ends, ends, names, kinds, StepSource.MODULE, _OF_FEW_CALLS, calls.thread, about)
 
 
 def _periods(

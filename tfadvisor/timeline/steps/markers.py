@@ -29,12 +29,14 @@ class Marked(msgspec.Struct, frozen=True):
 def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
     """The program's own steps on one thread, else a device's `Steps` line; None when there is neither.
 
+    Steps that a viewer drew into the file are not among them: drawn_steps has those.
+
     Of several markers the one that covers most time is taken; one that others nest in (an epoch around its steps) gives
     way to them.
     """
     position, number = threads.integers(trace.stat("step_num"))
     if not len(position):
-        return _device_steps(trace)
+        return _device_steps(trace, drawn=False)
     order = np.argsort(position, kind="stable")
     position, number = position[order], number[order]
     thread = threads.thread_of(position)
@@ -64,18 +66,28 @@ def _is_inside(inner: Marked, outer: Marked) -> bool:
     return float(np.mean(within)) >= 0.8 and _covered(inner) >= 0.5 * _covered(outer)
 
 
-def _device_steps(trace: HostTrace) -> Marked | None:
+def drawn_steps(trace: HostTrace) -> Marked | None:
+    """A GPU's `Steps` line, drawn by the profiler's viewer and saved by an old version; None without one.
+
+    It lasts from the first device event to the last, whatever those are, so it is the last thing to go by.
+    """
+    return _device_steps(trace, drawn=True)
+
+
+def _device_steps(trace: HostTrace, drawn: bool) -> Marked | None:
     """The device `Steps` line with most steps, and those of other devices that lie between them.
 
     A step of the same name on another device is the same step, even where that device ran it at another time.
-    On a GPU such a line was drawn by the profiler's viewer and saved by an old version.
+    drawn: whether lines that the viewer drew are wanted, or those of the device itself.
     """
     lines = trace.lines
     found: list[tuple[Int64Array, Int64Array, list[str]]] = []
-    name = "Steps line of the device"
+    name = "Steps line saved by the profiler's viewer" if drawn else "Steps line of the device"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
         if lines.name[line] != "Steps" or not plane.startswith("/device:"):
+            continue
+        if is_derived("", int(lines.id[line])) != drawn:
             continue
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         starts = trace.events.start_ps[lo:hi]
@@ -85,8 +97,6 @@ def _device_steps(trace: HostTrace) -> Marked | None:
         if len(order):
             called = [trace.names.name[row] for row in trace.events.row[lo:hi][order].tolist()]
             found.append((starts[order], ends[order], called))
-        if is_derived("", int(lines.id[line])):
-            name = "Steps line saved by the profiler's viewer"
     if not found:
         return None
     found.sort(key=lambda one: -len(one[0]))

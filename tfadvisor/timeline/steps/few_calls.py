@@ -1,0 +1,94 @@
+"""Steps of a capture too short for a rhythm: calls of the compiled function in which the devices' work is launched.
+
+Keras' `TensorBoard(profile_batch=2)` records one batch. Its step is one call of the training function; what the callback
+does after that, when it exports the graph and stops the profiler, is none of it. A function that does most of the devices'
+work is the step, too, where its calls keep no rhythm: a validation or a checkpoint lies between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from tfadvisor.timeline.host.dispatches import outermost
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.names.host import is_function_run, is_jitted_call
+from tfadvisor.xplane.columns import HostTrace
+
+_NUMBER = re.compile(r"(?:_\d+)+$")
+_MOST_WORK = 0.5
+"""The function in which at least this share of the devices' work is launched is what the program steps by."""
+
+
+class Calls(msgspec.Struct, frozen=True):
+    """Calls of one function on one thread, ascending."""
+
+    starts: Int64Array
+    """When each call begins, ps."""
+    ends: Int64Array
+    """When the last device work launched in the call ends, or the call where nothing is launched after it returns. ps."""
+    share: float
+    """Of all device work, how much the calls launch: 0..1."""
+    thread: int
+    name: str
+    """The function, as its calls are named, without numbers that a runtime appended."""
+
+
+def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Calls | None:
+    """Of the compiled functions that Python calls, the one whose calls launch most device work; None without such.
+
+    It must be at least half of all. Functions are told apart by name; numbers that a runtime appends do not count.
+    """
+    position = _outer_calls(trace, threads)
+    if not len(position):
+        return None
+    label = {row: _NUMBER.sub("", threads.names[row]) for row in np.unique(threads.row[position]).tolist()}
+    thread = threads.thread_of(position)
+    best: Calls | None = None
+    for one in sorted(set(thread.tolist())):
+        for name in sorted(set(label.values())):
+            rows = [row for row, text in label.items() if text == name]
+            mine = position[(thread == one) & np.isin(threads.row[position], rows)]
+            found = _launching(threads, outermost(threads, mine), devices, one, name) if len(mine) else None
+            if found is not None and (best is None or found.share > best.share):
+                best = found
+    return best
+
+
+def _outer_calls(trace: HostTrace, threads: Threads) -> Int64Array:
+    """Positions at which Python calls a tf.function or a jitted function; without these, functions run eagerly."""
+    position = threads.positions(trace.stat("tf_function_call").event)
+    position = np.union1d(position[position >= 0], threads.named(is_jitted_call))
+    if not len(position):
+        position = threads.named(is_function_run)
+    return position[~threads.on_pipeline_threads(position)] if len(position) else position
+
+
+def _launching(
+    threads: Threads, calls: Int64Array, devices: Sequence[Device], thread: int, name: str
+) -> Calls | None:
+    """The calls that launch device work; None where they launch less than half of all.
+
+    An accelerator's work belongs to the call during which it was launched. A CPU's runs during the call itself.
+    """
+    starts, ends = threads.start[calls], threads.end[calls]
+    finished, worked = ends.copy(), np.zeros(len(calls), np.int64)
+    everything = 0
+    for device in devices:
+        ops = device.ops
+        unknown = ops.start if device.kind == "cpu" else np.full(len(ops), -1, np.int64)
+        begun = np.where(ops.launch_start >= 0, ops.launch_start, unknown)
+        call = np.searchsorted(starts, begun, side="right") - 1
+        inside = (call >= 0) & (begun < ends[np.maximum(call, 0)])
+        np.maximum.at(finished, call[inside], ops.end[inside])
+        np.add.at(worked, call[inside], (ops.end - ops.start)[inside])
+        everything += int((ops.end - ops.start).sum())
+    if worked.sum() < max(_MOST_WORK * everything, 1):
+        return None
+    mine = worked > 0
+    return Calls(starts[mine], finished[mine], float(worked.sum() / everything), thread, name)
