@@ -175,7 +175,7 @@ def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, devic
     return DeviceRow(
         host=host.host,
         name=device.name,
-        kind=device.kind,
+        kind=device.kind.value,
         model=device.model,
         steps=len(counted),
         class_ms={

@@ -76,7 +76,7 @@ def _run_info(run: RunTimeline) -> RunInfo:
         name=run.name,
         hosts=tuple(host.host for host in run.hosts),
         devices=tuple(
-            DeviceInfo(device.name, device.kind, device.model, device.host)
+            DeviceInfo(device.name, device.kind.value, device.model, device.host)
             for host in run.hosts
             for device in host.devices
         ),

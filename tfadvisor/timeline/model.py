@@ -14,6 +14,7 @@ import numpy as np
 
 from tfadvisor.arrays import is_in
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -128,11 +129,11 @@ class DeviceOps(msgspec.Struct, frozen=True):
 class Device(msgspec.Struct, frozen=True):
     """One accelerator, or the worker threads of a CPU run that act as one.
 
-    kind: "gpu", "tpu" or "cpu". model: what the trace calls it, "" when it does not. properties: the plane's stats.
+    model: what the trace calls it, "" when it does not. properties: the plane's stats.
     """
 
     name: str
-    kind: str
+    kind: DeviceKind
     model: str
     host: str
     properties: Mapping[str, float | int | str]

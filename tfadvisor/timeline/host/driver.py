@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.devices.cpu import eager_kernels
 from tfadvisor.timeline.host.batches_made_in_python import made_batches
 from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.eager_kernels import eager_kernels
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.nesting import innermost
 from tfadvisor.timeline.host.threads import Thread, Threads

@@ -193,6 +193,12 @@ def is_single_op(name: str) -> bool:
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
+def is_kernel_of_one_op(name: str) -> bool:
+    """Whether the run inside this event of the eager runtime is the kernel of the op that it names, no function."""
+    op = name.removeprefix(_EAGER_OP)
+    return not op.startswith("__") and op_type(f"x:{op}") is not None and "PartitionedCall" not in op
+
+
 def _pipeline_class(name: str) -> HostClass | None:
     """tf.data: its stages, the functions that it runs, and the consumer's end."""
     if name.startswith(_GET_NEXT_STARTS) or name.removeprefix(_EAGER_OP).startswith(_GET_NEXT_STARTS):

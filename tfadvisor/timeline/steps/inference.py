@@ -11,6 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, median
+from tfadvisor.timeline.devices.registry import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -62,11 +63,9 @@ def inferred_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]
 
 
 def _device_module_line(trace: HostTrace) -> Inferred | None:
-    """TPU: executions of the program that takes most of the `XLA Modules` line."""
+    """Executions of the program that takes most of a line of whole programs, as TPUs have one."""
     lines = trace.lines
-    for line in range(len(lines)):
-        if lines.name[line] != "XLA Modules" or not trace.planes[int(lines.plane[line])].name.startswith("/device:TPU"):
-            continue
+    for line in program_lines(trace):
         part = slice(int(lines.first[line]), int(lines.first[line + 1]))
         start, duration, row = trace.events.start_ps[part], trace.events.duration_ps[part], trace.events.row[part]
         if not len(start):

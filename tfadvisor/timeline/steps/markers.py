@@ -6,9 +6,10 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.timeline.devices.accelerators import is_derived
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, union
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.planes import DEVICE_PLANES, STEPS_LINE, drawn_by_viewer
 from tfadvisor.xplane.columns import HostTrace
 
 
@@ -32,7 +33,7 @@ def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
     Of several markers the one that covers most time is taken; one that others nest in (an epoch around its steps) gives
     way to them.
     """
-    position, number = threads.integers(trace.stat("step_num"))
+    position, number = threads.integers(trace.stat(stats.STEP_NUM))
     if not len(position):
         return _device_steps(trace)
     order = np.argsort(position, kind="stable")
@@ -75,7 +76,7 @@ def _device_steps(trace: HostTrace) -> Marked | None:
     name = "Steps line of the device"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
-        if lines.name[line] != "Steps" or not plane.startswith("/device:"):
+        if lines.name[line] != STEPS_LINE or not plane.startswith(DEVICE_PLANES):
             continue
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         starts = trace.events.start_ps[lo:hi]
@@ -85,7 +86,7 @@ def _device_steps(trace: HostTrace) -> Marked | None:
         if len(order):
             called = [trace.names.name[row] for row in trace.events.row[lo:hi][order].tolist()]
             found.append((starts[order], ends[order], called))
-        if is_derived("", int(lines.id[line])):
+        if drawn_by_viewer(int(lines.id[line])):
             name = "Steps line saved by the profiler's viewer"
     if not found:
         return None

@@ -17,6 +17,7 @@ from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.steps.windows import step_of
 from tfadvisor.timeline.summary.order_statistics import kept
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -74,7 +75,7 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     """
 
     name: str
-    kind: str
+    kind: DeviceKind
     model: str
     host: str
     properties: Mapping[str, float | int | str]

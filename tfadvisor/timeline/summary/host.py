@@ -24,6 +24,7 @@ from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.timeline.steps.windows import in_counted_steps
 from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -155,7 +156,7 @@ def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArra
 
 
 def _patterns(devices: tuple[DeviceSummary, ...], host: HostTimeline) -> ProgramPatterns | None:
-    if not devices or devices[0].kind == "cpu" or not host.programs.keys:
+    if not devices or devices[0].kind is DeviceKind.CPU or not host.programs.keys:
         return None
     from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (most small traces need none)
 
