@@ -8,13 +8,13 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.metrics.remember import once
-from tfadvisor.timeline.model import StepSource, TimeClass
+from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
-from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 
 def counted_hosts(run: RunTimeline) -> list[HostSummary]:

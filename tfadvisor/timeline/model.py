@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class TimeClass(IntEnum):
-    """The classes that an instant of a step can belong to, in the order in which the first that holds wins."""
-
-    COMPUTE = 0
-    COLLECTIVE = 1
-    TRANSFER = 2
-    COMPILE = 3
-    INPUT = 4
-    LAUNCH = 5
-    HOST = 6
-    IDLE = 7
-
-
 class StepSource(Enum):
     """How the steps were found."""
 

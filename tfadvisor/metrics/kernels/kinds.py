@@ -10,12 +10,11 @@ from tfadvisor.metrics.kernels.precision import narrow_matrix_share_without_tens
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import gpus, share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind, short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 
 class Kind(Enum):

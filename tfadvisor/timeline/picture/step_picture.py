@@ -13,11 +13,11 @@ from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
-from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.breakdown import classes_of_time
-from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,7 +9,8 @@ import numpy as np
 
 from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
-from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+from tfadvisor.timeline.model import Device, HostActivity, Steps
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

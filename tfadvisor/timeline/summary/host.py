@@ -19,12 +19,12 @@ from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, intersection, union_of
-from tfadvisor.timeline.model import Device, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.timeline.steps.windows import in_counted_steps
 from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
-from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
