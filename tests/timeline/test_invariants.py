@@ -12,7 +12,7 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.metrics.registry import MetricAbsent, Settings, measure, registered_facts
 from tfadvisor.metrics.steady import class_shares
-from tfadvisor.timeline.host.driver import host_classes_of_time
+from tfadvisor.timeline.host.time_of_driver import host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import Intervals, union, union_of
 from tfadvisor.timeline.model import Device

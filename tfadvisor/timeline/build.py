@@ -11,11 +11,9 @@ from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.timeline.capture import capture_of
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
+from tfadvisor.timeline.host.calls_that_cost import allocating_time, handing_time, host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
-from tfadvisor.timeline.host.costly_calls import allocating_time, host_calls
-from tfadvisor.timeline.host.device_puts import handing_time
 from tfadvisor.timeline.host.dispatches import dispatches
-from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.loop_frames import loop_frames
@@ -23,6 +21,7 @@ from tfadvisor.timeline.host.memory import device_memory, device_memory_calls
 from tfadvisor.timeline.host.pipeline_work import pipeline_work
 from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part

@@ -12,7 +12,7 @@ from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
 from tfadvisor.timeline.devices.protocol import Properties, Recorded
 from tfadvisor.timeline.host.dispatches import calls_of_module
-from tfadvisor.timeline.host.eager_kernels import eager_kernels
+from tfadvisor.timeline.host.eager_ops import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps

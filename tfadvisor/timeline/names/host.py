@@ -28,6 +28,7 @@ _PYTHON_THUNK = re.compile(
 )
 """XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
+_FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
 _WRITING_OPS = frozenset(
     """
     SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
@@ -191,6 +192,16 @@ def _unversioned(name: str) -> str:
 def is_single_op(name: str) -> bool:
     """Whether TensorFlow's eager runtime runs one op here, no compiled function."""
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
+
+
+def is_eager_function(name: str) -> bool:
+    """Whether TensorFlow's eager runtime runs a tf.function here."""
+    return name.startswith(f"{_EAGER_OP}__")
+
+
+def function_name(name: str) -> str:
+    """The tf.function that an event is a call of, without the number of its copy: `__inference_step_42` -> `__inference_step`."""
+    return _FUNCTION_NUMBER.sub("", name).removeprefix(_EAGER_OP)
 
 
 def is_kernel_of_one_op(name: str) -> bool:

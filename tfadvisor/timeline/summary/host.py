@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
-from tfadvisor.timeline.host.costly_calls import HostCalls
-from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host.host_ops import HostOps
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
+from tfadvisor.timeline.host.time_of_driver import host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, intersection, union_of
 from tfadvisor.timeline.model import Device, Steps
