@@ -19,7 +19,6 @@ from tfadvisor.report.page.model import (
     StageRow,
 )
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.picture.step_picture import StepPicture
@@ -27,6 +26,7 @@ from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S
+from tfadvisor.vocabulary import TimeClass
 
 _MOST_OPS = 20_000
 _MOST_COLLECTIVES = 2_000
@@ -175,7 +175,7 @@ def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, devic
     return DeviceRow(
         host=host.host,
         name=device.name,
-        kind=device.kind,
+        kind=device.kind.value,
         model=device.model,
         steps=len(counted),
         class_ms={

@@ -8,7 +8,7 @@ from tfadvisor.api import Options, judged
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.build import build_host
-from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
+from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.run.read_hosts import Progress, decode_host
 from tfadvisor.timeline.summary.host import summarize
@@ -34,7 +34,7 @@ def export_run(
     files, duplicates = without_duplicates(run.files)
     summaries = []
     for file in files:
-        trace = on_chip_clock(decode_host(file, selection))
+        trace = on_own_clocks(decode_host(file, selection))
         timeline = build_host(trace, options.steps)
         if progress is not None:
             progress(file, 1, 2)

@@ -9,24 +9,24 @@ import numpy as np
 
 from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.timeline.capture import capture_of
-from tfadvisor.timeline.devices.accelerators import accelerators
-from tfadvisor.timeline.devices.cpu import cpu_devices, pipeline_work
-from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
+from tfadvisor.timeline.devices.protocol import Recorded
+from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
+from tfadvisor.timeline.host.calls_that_cost import allocating_time, handing_time, host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
-from tfadvisor.timeline.host.costly_calls import allocating_time, host_calls
-from tfadvisor.timeline.host.device_puts import handing_time
 from tfadvisor.timeline.host.dispatches import dispatches
-from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.memory import device_memory, device_memory_calls
+from tfadvisor.timeline.host.pipeline_work import pipeline_work
 from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
+from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
 from tfadvisor.xplane.runs import host_of
 
@@ -78,15 +78,13 @@ def build_host(
     chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. pictured_events:
     how many events the picture of a step may hold; None for no pictures.
     """
-    trace = on_chip_clock(trace)
+    trace = on_own_clocks(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
     threads = host_threads(trace)
-    devices = accelerators(trace, threads, host)
-    empty = sum(not len(device.ops) for device in devices)
     programs = find_modules(trace)
     pipeline = pipeline_work(trace, threads)
-    if not any(device.is_active for device in devices):
-        devices = (*devices, *cpu_devices(trace, threads, host, pipeline, programs))
+    devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
+    empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
     activity = host_activity(trace, threads, steps, pipeline)
     active = [device for device in devices if device.is_active]
@@ -122,7 +120,9 @@ def build_host(
         calls=host_calls(threads, steps, activity.wait, _loop_iterations(trace, threads, pipeline)),
         allocating=allocating_time(threads),
         handing=handing_time(threads, steps.thread),
-        cores=shared_cores(trace, threads, steps, pipeline) if active and active[0].kind == "cpu" else SharedCores(),
+        cores=shared_cores(trace, threads, steps, pipeline)
+        if active and active[0].kind is DeviceKind.CPU
+        else SharedCores(),
     )
 
 

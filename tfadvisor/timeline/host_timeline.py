@@ -9,8 +9,8 @@ import numpy as np
 
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
-from tfadvisor.timeline.host.costly_calls import HostCalls
 from tfadvisor.timeline.host.host_ops import HostOps
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.loop_frames import FrameShare

@@ -15,7 +15,8 @@ from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.config.resolved import Budget, Config, Ignore, Relative, RuleLevel
 from tfadvisor.gate.judging.judge import judge
 from tfadvisor.gate.judging.result import Outcome, Verdict
-from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Report, Saving, Severity
+from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Report, Saving
+from tfadvisor.vocabulary import Severity
 
 TODAY = date(2026, 6, 1)
 STEP_TIME = Relative("step_time_ms", 0.05, None, None, None, "error", 3)

@@ -16,9 +16,9 @@ from tfadvisor.metrics.steady import (
     share,
 )
 from tfadvisor.timeline.host.loop_frames import FrameShare
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_MS, Unit, percent
+from tfadvisor.vocabulary import TimeClass
 
 
 def host_frames(question: Question) -> list[FrameShare]:

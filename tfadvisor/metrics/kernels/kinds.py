@@ -10,11 +10,11 @@ from tfadvisor.metrics.kernels.precision import narrow_matrix_share_without_tens
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import gpus, share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind, short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 
 class Kind(Enum):
@@ -164,7 +164,12 @@ def _of_kind(question: Question, kind: Kind) -> tuple[list[HotOp], HotOps]:
 def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
     """The hottest ops of a run of TensorFlow without an accelerator; None of another run."""
     host = next((host for host in question.run.hosts if host.devices), None)
-    if host is None or host.devices[0].kind != "cpu" or host.hot_ops is None or not host.hot_ops.compute_ps:
+    if (
+        host is None
+        or host.devices[0].kind is not DeviceKind.CPU
+        or host.hot_ops is None
+        or not host.hot_ops.compute_ps
+    ):
         return None
     return host.hot_ops if any(op_type(one.name()) for one in host.hot_ops.ops) else None
 
@@ -197,7 +202,7 @@ _register(Kind.CONCATENATE, "concatenation", "kernels that concatenate or split 
 def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO tells, or TensorFlow's op types."""
     host = next((host for host in question.run.hosts if host.devices), None)
-    if host is None or host.devices[0].kind != "cpu":
+    if host is None or host.devices[0].kind is not DeviceKind.CPU:
         return _by_kind(question)[Kind.ELEMENTWISE], hottest_ops(question)
     if host.hot_ops is None:
         raise MetricAbsent("no op begins in a counted step")

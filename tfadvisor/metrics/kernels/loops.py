@@ -6,9 +6,9 @@ from tfadvisor.metrics.kernels.first_device import count_per_step, known_ops, kn
 from tfadvisor.metrics.kernels.kinds import Kind, hottest_ops, kind_of, of_step_time, place_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 def _looped(question: Question) -> list[HotOp]:

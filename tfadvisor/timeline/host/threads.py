@@ -14,12 +14,12 @@ from tfadvisor.arrays import is_in
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import host_classes
+from tfadvisor.timeline.names.planes import is_host_plane
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_HOST_PLANES = re.compile(r"^/host:(?:CPU|CUPTI|ROCTRACER|python-tracer|TPU-runtime)")
 _PIPELINE_THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
 
 
@@ -105,7 +105,7 @@ def host_threads(trace: HostTrace) -> Threads:
     Events that are only counted (num_occurrences) have no place in time and are left out of every class.
     """
     lines = trace.lines
-    host = np.array([bool(_HOST_PLANES.match(plane.name)) for plane in trace.planes], np.bool_)
+    host = np.array([is_host_plane(plane.name) for plane in trace.planes], np.bool_)
     groups: dict[tuple[str, int], list[int]] = {}
     for line in range(len(lines)):
         if host[lines.plane[line]] and lines.first[line + 1] > lines.first[line]:

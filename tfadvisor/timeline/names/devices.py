@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import kernel_collective, op_collective, op_stem
 
@@ -16,6 +18,12 @@ _COPY_STARTS = (
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 _COPY_HLO = ("copy-start", "copy-done")
 _HOST_MEMORY = "S(5)"
+_FINGERPRINT = re.compile(r"\(\d+\)$")
+
+
+def program_name(name: str) -> str:
+    """A program's execution without its fingerprint: `jit_step(123)` -> `jit_step`."""
+    return _FINGERPRINT.sub("", name)
 
 
 def instruction_name(name: str) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.timeline.host.driver import host_classes_of_time
+from tfadvisor.timeline.host.time_of_driver import host_classes_of_time
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
-from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+from tfadvisor.timeline.model import Device, HostActivity, Steps
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

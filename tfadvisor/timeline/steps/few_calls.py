@@ -18,6 +18,7 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.host import is_function_run, is_jitted_call
+from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
 
 _NUMBER = re.compile(r"(?:_\d+)+$")
@@ -81,7 +82,7 @@ def _launching(
     everything = 0
     for device in devices:
         ops = device.ops
-        unknown = ops.start if device.kind == "cpu" else np.full(len(ops), -1, np.int64)
+        unknown = ops.start if device.kind is DeviceKind.CPU else np.full(len(ops), -1, np.int64)
         begun = np.where(ops.launch_start >= 0, ops.launch_start, unknown)
         call = np.searchsorted(starts, begun, side="right") - 1
         inside = (call >= 0) & (begun < ends[np.maximum(call, 0)])

@@ -6,9 +6,10 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.timeline.devices.accelerators import is_derived
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, union
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.planes import DEVICE_PLANES, STEPS_LINE, drawn_by_viewer
 from tfadvisor.xplane.columns import HostTrace
 
 
@@ -34,7 +35,7 @@ def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
     Of several markers the one that covers most time is taken; one that others nest in (an epoch around its steps) gives
     way to them.
     """
-    position, number = threads.integers(trace.stat("step_num"))
+    position, number = threads.integers(trace.stat(stats.STEP_NUM))
     if not len(position):
         return _device_steps(trace, drawn=False)
     order = np.argsort(position, kind="stable")
@@ -85,9 +86,9 @@ def _device_steps(trace: HostTrace, drawn: bool) -> Marked | None:
     name = "Steps line saved by the profiler's viewer" if drawn else "Steps line of the device"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
-        if lines.name[line] != "Steps" or not plane.startswith("/device:"):
+        if lines.name[line] != STEPS_LINE or not plane.startswith(DEVICE_PLANES):
             continue
-        if is_derived("", int(lines.id[line])) != drawn:
+        if drawn_by_viewer(int(lines.id[line])) != drawn:
             continue
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         starts = trace.events.start_ps[lo:hi]

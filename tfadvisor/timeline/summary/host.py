@@ -9,21 +9,22 @@ import msgspec
 import numpy as np
 
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
-from tfadvisor.timeline.host.costly_calls import HostCalls
-from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host.host_ops import HostOps
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
+from tfadvisor.timeline.host.time_of_driver import host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, intersection, union_of
-from tfadvisor.timeline.model import Device, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.timeline.steps.windows import in_counted_steps
 from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -155,7 +156,7 @@ def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArra
 
 
 def _patterns(devices: tuple[DeviceSummary, ...], host: HostTimeline) -> ProgramPatterns | None:
-    if not devices or devices[0].kind == "cpu" or not host.programs.keys:
+    if not devices or devices[0].kind is DeviceKind.CPU or not host.programs.keys:
         return None
     from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (most small traces need none)
 

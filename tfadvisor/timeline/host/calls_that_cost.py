@@ -129,6 +129,19 @@ def allocating_time(threads: Threads) -> Intervals:
     return union(threads.start[calls], threads.end[calls])
 
 
+def handing_time(threads: Threads, driver: int) -> Intervals:
+    """When the driving thread makes arrays of a device out of arrays of the host: JAX converts and copies each NumPy argument.
+
+    A loader's thread may do it without holding the step up.
+    """
+    if driver < 0:
+        return EMPTY
+    thread = threads.threads[driver]
+    calls = threads.named(lambda name: name.startswith("DevicePut"))
+    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
+    return union(threads.start[calls], threads.end[calls])
+
+
 def _synchronises(name: str) -> bool:
     return name.endswith(_SYNCHRONISING)
 
