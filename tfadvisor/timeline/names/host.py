@@ -194,19 +194,14 @@ def is_single_op(name: str) -> bool:
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
-<<<<<<< HEAD
-def is_function_run(name: str) -> bool:
-    """Whether TensorFlow's eager runtime runs a compiled function here."""
+def is_eager_function(name: str) -> bool:
+    """Whether TensorFlow's eager runtime runs a tf.function here."""
     return name.startswith(f"{_EAGER_OP}__")
 
 
 def is_jitted_call(name: str) -> bool:
     """Whether Python calls a function that JAX has jitted."""
     return name.startswith("PjitFunction")
-=======
-def is_eager_function(name: str) -> bool:
-    """Whether TensorFlow's eager runtime runs a tf.function here."""
-    return name.startswith(f"{_EAGER_OP}__")
 
 
 def function_name(name: str) -> str:
@@ -218,7 +213,6 @@ def is_kernel_of_one_op(name: str) -> bool:
     """Whether the run inside this event of the eager runtime is the kernel of the op that it names, no function."""
     op = name.removeprefix(_EAGER_OP)
     return not op.startswith("__") and op_type(f"x:{op}") is not None and "PartitionedCall" not in op
->>>>>>> devices
 
 
 def _pipeline_class(name: str) -> HostClass | None:

@@ -7,7 +7,6 @@ work is the step, too, where its calls keep no rhythm: a validation or a checkpo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -17,11 +16,11 @@ from tfadvisor.timeline.host.dispatches import outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device
-from tfadvisor.timeline.names.host import is_function_run, is_jitted_call
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.host import function_name, is_eager_function, is_jitted_call
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
 
-_NUMBER = re.compile(r"(?:_\d+)+$")
 _MOST_WORK = 0.5
 """The function in which at least this share of the devices' work is launched is what the program steps by."""
 
@@ -48,7 +47,7 @@ def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence
     position = _outer_calls(trace, threads)
     if not len(position):
         return None
-    label = {row: _NUMBER.sub("", threads.names[row]) for row in np.unique(threads.row[position]).tolist()}
+    label = {row: function_name(threads.names[row]) for row in np.unique(threads.row[position]).tolist()}
     thread = threads.thread_of(position)
     best: Calls | None = None
     for one in sorted(set(thread.tolist())):
@@ -63,16 +62,14 @@ def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence
 
 def _outer_calls(trace: HostTrace, threads: Threads) -> Int64Array:
     """Positions at which Python calls a tf.function or a jitted function; without these, functions run eagerly."""
-    position = threads.positions(trace.stat("tf_function_call").event)
+    position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = np.union1d(position[position >= 0], threads.named(is_jitted_call))
     if not len(position):
-        position = threads.named(is_function_run)
+        position = threads.named(is_eager_function)
     return position[~threads.on_pipeline_threads(position)] if len(position) else position
 
 
-def _launching(
-    threads: Threads, calls: Int64Array, devices: Sequence[Device], thread: int, name: str
-) -> Calls | None:
+def _launching(threads: Threads, calls: Int64Array, devices: Sequence[Device], thread: int, name: str) -> Calls | None:
     """The calls that launch device work; None where they launch less than half of all.
 
     An accelerator's work belongs to the call during which it was launched. A CPU's runs during the call itself.

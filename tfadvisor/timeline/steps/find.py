@@ -17,12 +17,8 @@ from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
-<<<<<<< HEAD
 from tfadvisor.timeline.steps.markers import Marked, drawn_steps, marked_steps
-=======
-from tfadvisor.timeline.steps.markers import marked_steps
 from tfadvisor.vocabulary import TimeClass
->>>>>>> devices
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
@@ -79,7 +75,7 @@ def _few_steps(calls: Calls) -> Steps:
     """Each call a step. One or two last until the device work that they launched ends: what follows may be the capture's."""
     names = tuple(f"step {index}" for index in range(len(calls.starts)))
     kinds = (StepKind.STEADY,) * len(names)
-    about = f"calls of {calls.name.removeprefix('EagerLocalExecute: ')}, in which {calls.share:.0%} of the device's work is launched"
+    about = f"calls of {calls.name}, in which {calls.share:.0%} of the device's work is launched"
     following = np.append(calls.starts[1:], calls.ends[-1:])
     if len(names) >= _ENOUGH_FOR_PERIODS:
         sure = _OF_FEW_CALLS if len(names) >= _MANY_CALLS else _OF_UNEVEN_CALLS
