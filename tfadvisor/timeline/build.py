@@ -11,6 +11,7 @@ from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.timeline.capture import capture_of
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
+from tfadvisor.timeline.devices.unrecorded import unrecorded_work
 from tfadvisor.timeline.host.calls_that_cost import allocating_time, handing_time, host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
 from tfadvisor.timeline.host.dispatches import dispatches
@@ -24,7 +25,8 @@ from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.steps.breakdown import break_down, taking_part
+from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_time
+from tfadvisor.timeline.steps.capture_work import capture_work_ps
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
@@ -37,6 +39,7 @@ _NOT_SCHEDULING = NameFilter(
     ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True
 )
 _EXECUTOR = NameFilter(("ExecutorState::Process", "InstantiatedCapturedFunction::"))
+_PROGRAM_RUNS = NameFilter(("GpuExecutable::",))
 _ALLOCATIONS = NameFilter(("MemoryAllocation", "MemoryDeallocation"))
 
 SELECTION = Selection(
@@ -55,6 +58,7 @@ SELECTION = Selection(
         "device_duration_ps": None,
         "hlo_op": None,
         "hlo_module": None,
+        "module_name": _PROGRAM_RUNS,
         "memcpy_details": None,
         "allocator_name": _ALLOCATIONS,
         "bytes_allocated": _ALLOCATIONS,
@@ -85,10 +89,11 @@ def build_host(
     pipeline = pipeline_work(trace, threads)
     devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
     empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
+    unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
     activity = host_activity(trace, threads, steps, pipeline)
     active = [device for device in devices if device.is_active]
-    breakdown = break_down(active, activity, steps)
+    breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, activity, steps)
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     classes = host_classes_of_time(activity)
     calls = dispatches(threads, threads.threads[steps.thread]) if steps.thread >= 0 else np.empty(0, np.int64)
@@ -109,7 +114,7 @@ def build_host(
         breakdown=breakdown,
         takes_part=taking_part(breakdown),
         dispatch_starts=threads.start[calls],
-        capture=capture_of(trace, threads, empty),
+        capture=capture_of(trace, threads, empty, unrecorded, capture_work_ps(threads, steps)),
         pipeline=input_pipeline(trace, threads, steps),
         frames=loop_frames(threads, steps, classes["host"], classes["input"]),
         compiles=compiled_in_steps(trace, threads, steps, activity.compile),

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 import msgspec
 
+from tfadvisor.timeline.devices.unrecorded import Unrecorded
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
@@ -32,9 +33,15 @@ class Capture(msgspec.Struct, frozen=True):
     dropped: int
     python_tracer: bool
     empty_accelerators: int
+    unrecorded: Unrecorded = Unrecorded()
+    """What accelerators did and the trace lacks."""
+    work_ps: tuple[int, int] = (0, 0)
+    """What starting and stopping the profiler took before the first and after the last step, ps."""
 
 
-def capture_of(trace: HostTrace, threads: Threads, empty_accelerators: int) -> Capture:
+def capture_of(
+    trace: HostTrace, threads: Threads, empty_accelerators: int, unrecorded: Unrecorded, work_ps: tuple[int, int]
+) -> Capture:
     """Reads planes, names and warnings; nothing here looks at times."""
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
@@ -47,6 +54,8 @@ def capture_of(trace: HostTrace, threads: Threads, empty_accelerators: int) -> C
         dropped=sum(_dropped(text) for text in (*trace.warnings, *trace.errors)),
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
         empty_accelerators=empty_accelerators,
+        unrecorded=unrecorded,
+        work_ps=work_ps,
     )
 
 

@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.judge_rules import judge, run_rules
+from tfadvisor.engine.judging.judge_rules import _caveat, _severity, judge, run_rules
 from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.judging.wording import fill
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding, NotApplicable
+from tfadvisor.report.model import Finding, NotApplicable, Saving
 from tfadvisor.vocabulary import Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
@@ -53,8 +53,35 @@ def test_weak_steps_cap_the_severity_and_say_so() -> None:
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     finding = fired("input-loader-in-step", metrics(facts, input_bound_fraction=0.9, step_confidence=0.2))
 
-    assert finding.severity is Severity.MEDIUM
+    assert finding.severity is Severity.LOW
     assert "whole trace" in finding.caveat
+
+
+def test_weak_steps_leave_what_the_device_computes_at_medium() -> None:
+    """It computes the same in every step; fp32 at 80 % of the kernel time would save 35 % of the step and be high."""
+    facts = {"framework": "tensorflow", "device_kind": "gpu"}
+    found = metrics(
+        facts,
+        fp32_matrix_fraction=0.8,
+        fp32_matrix_share=0.8,
+        compute_fraction=0.9,
+        step_confidence=1.0,
+        steps_counted=1,
+    )
+    rule = RULES["fp32-matrix-kernels"]
+    saving = Saving(0.2, 0.35, "")
+
+    assert _severity(rule, saving, found) is Severity.MEDIUM
+    assert "1 whole step " in _caveat(rule, found)
+
+
+def test_one_step_does_not_tell_what_the_host_does_in_every_step() -> None:
+    found = metrics({"framework": "tensorflow"}, loop_python_fraction=0.6, steps_counted=2)
+
+    assert judge(RULES["host-work-in-loop"], found).reason == (
+        "fewer than three steps cannot tell whether the host does this in every step"
+    )
+    assert fired("host-work-in-loop", metrics({"framework": "tensorflow"}, loop_python_fraction=0.6, steps_counted=3))
 
 
 def test_only_the_fixes_of_the_users_framework_are_given() -> None:

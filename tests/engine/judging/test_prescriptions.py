@@ -36,8 +36,11 @@ def with_everything(rule: Rule, case: Case) -> Metrics:
     asked = {
         name for when in (rule.when, *(fix.when for fix in rule.fixes)) if when is not None for name in names_in(when)
     }
-    asked |= {"steps_counted", "step_confidence"}  # a case about few steps says so; else there are enough
-    values = {n: metrics[n] if n in asked else replace(metrics[n], value=metrics[n].value or 0.25) for n in metrics}
+    enough = {"steps_counted": 10.0, "step_confidence": 1.0}
+    values = {
+        n: metrics[n] if n in asked else replace(metrics[n], value=metrics[n].value or enough.get(n, 0.25))
+        for n in metrics
+    }
     others = {"framework_version": "0.10.2" if metrics.fact("framework") == "jax" else "2.21.0"}
     facts = {
         n: (metrics.fact(n) if n in asked else metrics.fact(n) or others.get(n, "7"), "") for n in registered_facts()

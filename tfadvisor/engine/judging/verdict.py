@@ -36,6 +36,14 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     guessed = confidence is not None and confidence < _TOLD_APART
     if not any(breakdown.values()):
         return Verdict("unknown", 0.0, False, "The trace holds nothing that could be told apart into steps or devices.")
+    proof = metrics.fact("unrecorded_device")
+    if proof is not None:
+        return Verdict(
+            "unknown",
+            1.0,
+            False,
+            f"The GPU's work was not recorded, although {proof}: nothing can be said of the step.",
+        )
     losses = {name: breakdown[name] for name in _LOSSES}
     if metrics.fact("device_kind") is None:
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host

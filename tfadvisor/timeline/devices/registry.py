@@ -10,6 +10,7 @@ from tfadvisor.timeline.devices.gpu import Gpu
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
 from tfadvisor.timeline.devices.protocol import DevicePlatform, Properties, Recorded
 from tfadvisor.timeline.devices.tpu import Tpu
+from tfadvisor.timeline.devices.unrecorded import proof_of_work
 from tfadvisor.timeline.model import Device
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
@@ -29,10 +30,13 @@ def registered(platform: DevicePlatform) -> Iterator[None]:
 
 
 def find_devices(recorded: Recorded) -> tuple[Device, ...]:
-    """The host's devices, kind by kind; those whose work is on the host's threads only where no other one works."""
+    """The host's devices, kind by kind; those whose work is on the host's threads only where no other one works.
+
+    An accelerator whose work was not recorded works all the same: what the host computes beside it is not the step.
+    """
     with_planes = [one for one in _PLATFORMS if not one.on_host_threads]
     devices = tuple(device for one in with_planes for device in one.devices(recorded))
-    if any(device.is_active for device in devices):
+    if any(device.is_active for device in devices) or proof_of_work(recorded.trace, recorded.threads):
         return devices
     on_host = [one for one in _PLATFORMS if one.on_host_threads]
     return (*devices, *(device for one in on_host for device in one.devices(recorded)))

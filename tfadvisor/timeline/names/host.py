@@ -199,6 +199,26 @@ def is_eager_function(name: str) -> bool:
     return name.startswith(f"{_EAGER_OP}__")
 
 
+def is_profiler_call(name: str) -> bool:
+    """Whether the profiler starts, stops or collects here, by its own events or by JAX's Python frames."""
+    return name.startswith((*_PROFILER_STARTS, "$profiler.py"))
+
+
+_KERNEL_LAUNCHES = (
+    "cuLaunchKernel",
+    "cudaLaunchKernel",
+    "hipLaunchKernel",
+    "hipModuleLaunchKernel",
+    "hipExtModuleLaunch",
+    "zeCommandListAppendLaunchKernel",
+)
+
+
+def is_kernel_launch(name: str) -> bool:
+    """Whether a driver's call launches one kernel; a graph's launch runs any number of them."""
+    return name.startswith(_KERNEL_LAUNCHES)
+
+
 def is_jitted_call(name: str) -> bool:
     """Whether Python calls a function that JAX has jitted."""
     return name.startswith("PjitFunction")

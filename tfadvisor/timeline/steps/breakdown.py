@@ -26,6 +26,13 @@ def break_down(devices: Sequence[Device], activity: HostActivity, steps: Steps) 
     return np.stack(rows)
 
 
+def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
+    """The same where the devices' work was not recorded: one row in which all time is idle, the class of what is not known."""
+    out = np.zeros((1, len(steps), len(TimeClass)), np.int64)
+    out[0, :, TimeClass.IDLE] = steps.ends - steps.starts
+    return out
+
+
 def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """(devices, steps): whether a device did anything in a step, or nobody did."""
     busy = breakdown[:, :, [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]].sum(axis=2) > 0

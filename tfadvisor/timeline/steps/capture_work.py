@@ -1,0 +1,43 @@
+"""What starting and stopping the profiler costs the thread that drives the steps, before the first and after the last.
+
+Keras' TensorBoard callback exports the graph and flushes its writer when it stops the profiler: 1 to 51 ms in captures of
+one batch. No step holds that time; the report names it, since a viewer that ends the step with the last event does not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names.host import is_profiler_call, writes_file
+
+
+def capture_work_ps(threads: Threads, steps: Steps) -> tuple[int, int]:
+    """(before the first step, after the last one), ps; 0 where nothing there is the profiler's or its callback's.
+
+    Files that are also written in or between the steps are the program's own.
+    """
+    if steps.thread < 0 or not len(steps):
+        return 0, 0
+    thread = threads.threads[steps.thread]
+    mine = np.arange(thread.lo, thread.hi, dtype=np.int64)
+    first, last = int(steps.starts[0]), int(steps.ends.max())
+    own = _named(threads, mine, profiler=True)
+    writes = _named(threads, mine, profiler=False)
+    before = own[threads.end[own] <= first]
+    after = own[threads.start[own] >= last]
+    if len(writes) and (threads.start[writes] >= last).all():
+        after = np.concatenate([after, writes])
+    return (
+        first - int(threads.start[before].min()) if len(before) else 0,
+        int(threads.end[after].max()) - last if len(after) else 0,
+    )
+
+
+def _named(threads: Threads, positions: Int64Array, *, profiler: bool) -> Int64Array:
+    wanted = is_profiler_call if profiler else writes_file
+    rows = threads.row[positions]
+    return positions[is_in(rows, [row for row in distinct(rows).tolist() if wanted(threads.names[row])])]
