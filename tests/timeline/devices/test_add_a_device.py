@@ -99,7 +99,9 @@ def two_steps() -> TraceBuilder:
     builder = trace().plane_stat(PLANE, xpu_name="Data Center GPU Max 1550")
     for number, at in enumerate((0, 100)):
         builder.step(at, at + 100)
-        builder.on_line("/host:CPU", "python", "zeCommandListAppendLaunchKernel", at, at + 10, correlation_id=number + 1)
+        builder.on_line(
+            "/host:CPU", "python", "zeCommandListAppendLaunchKernel", at, at + 10, correlation_id=number + 1
+        )
         builder.on_line("/host:CPU", "python", "zeFenceHostSynchronize", at + 10, at + 80)
         builder.on_line(PLANE, "Queue #0", "zeMemoryCopy(host, device)", at + 10, at + 20)
         builder.on_line(PLANE, "Queue #0", "gemm_kernel", at + 20, at + 60, correlation_id=number + 1)
