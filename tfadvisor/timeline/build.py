@@ -25,6 +25,9 @@ from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
+from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_time
 from tfadvisor.timeline.steps.capture_work import capture_work_ps
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
@@ -35,40 +38,38 @@ from tfadvisor.xplane.runs import host_of
 if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
-_NOT_SCHEDULING = NameFilter(
-    ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True
-)
-_EXECUTOR = NameFilter(("ExecutorState::Process", "InstantiatedCapturedFunction::"))
-_PROGRAM_RUNS = NameFilter(("GpuExecutable::",))
-_ALLOCATIONS = NameFilter(("MemoryAllocation", "MemoryDeallocation"))
+_NOT_SCHEDULING = NameFilter(SCHEDULING, invert=True)
+_EXECUTOR = NameFilter(RUNS_OF_FUNCTIONS)
+_PROGRAM_RUNS = NameFilter(PROGRAM_RUNS)
+_ALLOCATIONS = NameFilter(ALLOCATOR_EVENTS)
 
 SELECTION = Selection(
     {
-        "step_num": None,
-        "id": _EXECUTOR,
-        "iter_num": _EXECUTOR,
-        "tf_function_call": None,
-        "correlation_id": None,
-        "device_id": None,
-        "device_ordinal": None,
-        "run_id": None,
-        "instance_key": None,
-        "program_id": None,
-        "device_offset_ps": None,
-        "device_duration_ps": None,
-        "hlo_op": None,
-        "hlo_module": None,
-        "module_name": _PROGRAM_RUNS,
-        "memcpy_details": None,
-        "allocator_name": _ALLOCATIONS,
-        "bytes_allocated": _ALLOCATIONS,
-        "bytes_reserved": _ALLOCATIONS,
-        "bytes_available": _ALLOCATIONS,
-        "peak_bytes_in_use": _ALLOCATIONS,
-        "allocation_bytes": _ALLOCATIONS,
-        "fragmentation": _ALLOCATIONS,
-        "_p": _NOT_SCHEDULING,
-        "_c": _NOT_SCHEDULING,
+        stats.STEP_NUM: None,
+        stats.EXECUTOR_STEP: _EXECUTOR,
+        stats.LOOP_ITERATION: _EXECUTOR,
+        stats.TF_FUNCTION_CALL: None,
+        stats.CORRELATION_ID: None,
+        stats.DEVICE_ID: None,
+        stats.DEVICE_ORDINAL: None,
+        stats.RUN_ID: None,
+        stats.INSTANCE_KEY: None,
+        stats.PROGRAM_ID: None,
+        stats.DEVICE_OFFSET_PS: None,
+        stats.DEVICE_DURATION_PS: None,
+        stats.HLO_OP: None,
+        stats.HLO_MODULE: None,
+        stats.MODULE_NAME: _PROGRAM_RUNS,
+        stats.MEMCPY_DETAILS: None,
+        stats.ALLOCATOR_NAME: _ALLOCATIONS,
+        stats.BYTES_ALLOCATED: _ALLOCATIONS,
+        stats.BYTES_RESERVED: _ALLOCATIONS,
+        stats.BYTES_AVAILABLE: _ALLOCATIONS,
+        stats.PEAK_BYTES_IN_USE: _ALLOCATIONS,
+        stats.ALLOCATION_BYTES: _ALLOCATIONS,
+        stats.FRAGMENTATION: _ALLOCATIONS,
+        stats.PRODUCER_ID: _NOT_SCHEDULING,
+        stats.CONSUMER_ID: _NOT_SCHEDULING,
     }
 )
 """The stats that a timeline is built from."""
@@ -133,7 +134,7 @@ def build_host(
 
 def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) -> tuple[Int64Array, Int64Array]:
     """(start, number) of the executor's events that belong to an iteration of a loop in the step."""
-    position, iteration = threads.integers(trace.stat("iter_num"))
+    position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
     keep = ~pipeline[position]
     return threads.start[position[keep]], iteration[keep]
 

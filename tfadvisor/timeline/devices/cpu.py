@@ -51,7 +51,7 @@ class Cpu:
         communicate = _communicating_ops(trace, recorded.programs) if several else frozenset()
         for index, ordinal in enumerate(sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])})):
             mine = thunks[ordinals == ordinal]
-            name = f"CPU:{ordinal % _ORDINALS_PER_PROCESS}"
+            name = f"{self.kind.label}:{ordinal % _ORDINALS_PER_PROCESS}"
             devices.append(_device(recorded, name, mine, ops if index == 0 else ops[:0], communicate))
         return tuple(devices)
 

@@ -40,7 +40,7 @@ class Gpu:
     """NVIDIA's and AMD's GPUs, as CUPTI and ROCm's tracer record them."""
 
     kind = DeviceKind.GPU
-    label = "GPU"
+    label = DeviceKind.GPU.label
     on_host_threads = False
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:

@@ -8,8 +8,7 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
-
-_GRAPH_LAUNCHES = ("graphlaunch",)  # cuGraphLaunch, cudaGraphLaunch, hipGraphLaunch
+from tfadvisor.timeline.names.drivers import launches_graph
 
 _MOST_KEPT = 100_000
 
@@ -57,7 +56,7 @@ def kept(values: Int64Array) -> Int64Array:
 
 def _graph_rows(ops: DeviceOps) -> list[int]:
     rows = distinct(ops.launch_name[ops.launch_name >= 0]).tolist()
-    return [row for row in rows if any(word in ops.names[row].lower() for word in _GRAPH_LAUNCHES)]
+    return [row for row in rows if launches_graph(ops.names[row])]
 
 
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:

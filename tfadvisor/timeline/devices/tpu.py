@@ -36,7 +36,7 @@ class Tpu:
     """Google's TPUs, of all generations: what a generation could do at most stands in its plane."""
 
     kind = DeviceKind.TPU
-    label = "TPU"
+    label = DeviceKind.TPU.label
     on_host_threads = False
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:

@@ -9,16 +9,16 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.dispatches import dispatches, interpreted_function
-from tfadvisor.timeline.host.memory import blocks_on_memory
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import builds_pipeline, makes_dataset, op_type, runs_python, writes_file
+from tfadvisor.timeline.names.drivers import blocks_on_memory, synchronises
+from tfadvisor.timeline.names.host import makes_dataset, op_type, runs_python, scales_loss, writes_file
+from tfadvisor.timeline.names.input_pipeline import builds_pipeline
+from tfadvisor.timeline.names.programs import puts_on_device
 from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
 
-_SYNCHRONISING = ("StreamSynchronize", "CtxSynchronize", "DeviceSynchronize", "EventSynchronize")
-_LOSS_SCALING = ("lossscal", "loss_scal")
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 
 
@@ -50,13 +50,13 @@ def host_calls(
 ) -> HostCalls:
     """By name, each distinct one looked at once. waits: of the driving thread. iterations: see counted_iterations."""
     python = next((name for name in threads.names if runs_python(name)), "")
-    writes, synchronises, scales = (
-        _in_counted_steps(threads, steps, wanted) for wanted in (writes_file, _synchronises, _scales_a_loss)
+    writes, synchronising, scales = (
+        _in_counted_steps(threads, steps, wanted) for wanted in (writes_file, synchronises, scales_loss)
     )
     return HostCalls(
         waits=int(in_counted_steps(waits.starts, steps).sum()),
-        synchronises=len(synchronises),
-        synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
+        synchronises=len(synchronising),
+        synchronise_ps=int((threads.end - threads.start)[synchronising].sum()),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
         interpreted=interpreted_function(threads, threads.threads[steps.thread]) if steps.thread >= 0 else "",
@@ -137,17 +137,9 @@ def handing_time(threads: Threads, driver: int) -> Intervals:
     if driver < 0:
         return EMPTY
     thread = threads.threads[driver]
-    calls = threads.named(lambda name: name.startswith("DevicePut"))
+    calls = threads.named(puts_on_device)
     calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
     return union(threads.start[calls], threads.end[calls])
-
-
-def _synchronises(name: str) -> bool:
-    return name.endswith(_SYNCHRONISING)
-
-
-def _scales_a_loss(name: str) -> bool:
-    return "cal" in name and any(word in name.lower() for word in _LOSS_SCALING)
 
 
 def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bool]) -> Int64Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import kernel_collective, op_collective, op_stem
 
@@ -17,18 +15,23 @@ _COPY_STARTS = (
 )
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 _COPY_HLO = ("copy-start", "copy-done")
+_START, _DONE = "-start", "-done"
 _HOST_MEMORY = "S(5)"
-_FINGERPRINT = re.compile(r"\(\d+\)$")
-
-
-def program_name(name: str) -> str:
-    """A program's execution without its fingerprint: `jit_step(123)` -> `jit_step`."""
-    return _FINGERPRINT.sub("", name)
 
 
 def instruction_name(name: str) -> str:
     """`%all-reduce.7 = f32[8] …`, as TPUs write it, -> `all-reduce.7`."""
     return name.partition(" = ")[0].removeprefix("%")
+
+
+def is_done_half(name: str) -> bool:
+    """Whether an op waits for another one that was started before, as `all-reduce-done.1` does."""
+    return _DONE in instruction_name(name)
+
+
+def done_half(name: str) -> str:
+    """`all-reduce-start.1` -> `all-reduce-done.1`, the op that waits for it."""
+    return instruction_name(name).replace(_START, _DONE, 1)
 
 
 def device_class(name: str) -> DeviceClass:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import frame_class, sounds_like_loading
+from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,13 +48,18 @@ _CONTROL_OP_TYPES = frozenset(
 )
 
 _GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
+_END_MARK = "end: "
+_LOSS_SCALING = ("lossscal", "loss_scal")
 _NOTHING_STARTS = (
     "ThreadpoolListener::",
-    "MemoryAllocation",
-    "MemoryDeallocation",
+    *ALLOCATOR_EVENTS,
     "ExecutorPropagateOutputs",
-    "end: ",
+    _END_MARK,
 )
+SCHEDULING = ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun")
+"""TensorFlow's executor at work: very many events, whose stats of producers and consumers say nothing of use."""
+RUNS_OF_FUNCTIONS = ("ExecutorState::Process", "InstantiatedCapturedFunction::")
+"""Events that bear the step id of a function's run."""
 _PROCESS_STARTS = ("ExecutorState::Process", "ExecutorDoneCallback", "RemoteCallOp")
 _PROFILER_STARTS = ("ProfilerSession", "CollectData", "ProfilerStart", "ProfilerStop")
 _COMPILE_STARTS = (
@@ -90,10 +97,6 @@ _WAIT_PARTS = (
     "BlockUntilReady",
     "block_until_ready",
     "BlockHostUntilDone",
-    "StreamSynchronize",
-    "EventSynchronize",
-    "CtxSynchronize",
-    "DeviceSynchronize",
     "(wait for completion)",
     "::Await",
     "AwaitReady",
@@ -120,24 +123,6 @@ _LAUNCH_STARTS = (
     "CopyToDevice",
     "TransferTo",
     "Enqueue",
-    "cuLaunch",
-    "cudaLaunch",
-    "cuGraphLaunch",
-    "cudaGraphLaunch",
-    "cuGraphInstantiate",
-    "cudaGraphInstantiate",
-    "cuMemcpy",
-    "cudaMemcpy",
-    "cuMemset",
-    "cudaMemset",
-    "cuModule",
-    "hipLaunch",
-    "hipModuleLaunch",
-    "hipExtLaunch",
-    "hipExtModuleLaunch",
-    "hipGraph",
-    "hipMemcpy",
-    "hipMemset",
     "MemcpyH",
     "MemcpyD",
     "MemcpyP",
@@ -175,14 +160,14 @@ def writes_file(name: str) -> bool:
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
 
 
-def builds_pipeline(name: str) -> bool:
-    """Whether Python makes a tf.data dataset or its iterator here, which reads nothing yet."""
-    return makes_dataset(name) or (name.startswith(_EAGER_OP) and _unversioned(name).endswith("Iterator"))
-
-
 def makes_dataset(name: str) -> bool:
     """Whether Python makes a tf.data dataset here."""
     return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Dataset")
+
+
+def makes_iterator(name: str) -> bool:
+    """Whether Python makes an iterator of a tf.data dataset here."""
+    return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Iterator")
 
 
 def _unversioned(name: str) -> str:
@@ -192,6 +177,16 @@ def _unversioned(name: str) -> str:
 def is_single_op(name: str) -> bool:
     """Whether TensorFlow's eager runtime runs one op here, no compiled function."""
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
+
+
+def is_end_mark(name: str) -> bool:
+    """Whether an event marks where an asynchronous thunk ends, `end: all-reduce.1`."""
+    return name.startswith(_END_MARK)
+
+
+def scales_loss(name: str) -> bool:
+    """Whether an event is about TensorFlow's dynamic loss scale."""
+    return "cal" in name and any(word in name.lower() for word in _LOSS_SCALING)
 
 
 def is_eager_function(name: str) -> bool:
@@ -204,6 +199,8 @@ def is_profiler_call(name: str) -> bool:
     return name.startswith((*_PROFILER_STARTS, "$profiler.py"))
 
 
+PROGRAM_RUNS = ("GpuExecutable::",)
+"""Runs of XLA programs on a GPU, whose stat names the program."""
 _KERNEL_LAUNCHES = (
     "cuLaunchKernel",
     "cudaLaunchKernel",
@@ -258,6 +255,10 @@ def _runtime_class(name: str) -> HostClass | None:
     ):
         if name.startswith(starts) or any(part in name for part in parts):
             return found
+        if found is HostClass.WAIT and waits_somewhere(name):
+            return found
+    if is_launch(name):
+        return HostClass.LAUNCH
     if name.startswith("KernelAndDevice") and name.endswith("::Run"):
         return HostClass.RUN_EAGER
     if "PjRt" in name and "::Execute" in name:

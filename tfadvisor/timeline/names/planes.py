@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tfadvisor.timeline.names.drivers import host_planes
+
 DEVICE_PLANES = "/device:"
 """What the name of every device's plane begins with."""
-_HOST_PLANES = ("/host:CPU", "/host:CUPTI", "/host:ROCTRACER", "/host:python-tracer", "/host:TPU-runtime")
+_HOST_PLANES = ("/host:CPU", "/host:python-tracer", "/host:TPU-runtime")
 _TPU_PLANES = "/device:TPU"
 
 STEPS_LINE = "Steps"
@@ -23,7 +25,7 @@ _COLLECTOR_OVERHEAD = "overhead"
 
 def is_host_plane(name: str) -> bool:
     """Whether a plane's lines are threads of the host."""
-    return name.startswith(_HOST_PLANES)
+    return name.startswith((*_HOST_PLANES, *host_planes()))
 
 
 def device_number(name: str, label: str) -> int | None:

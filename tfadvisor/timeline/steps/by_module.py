@@ -13,7 +13,7 @@ from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, StepSource
-from tfadvisor.timeline.names.devices import program_name
+from tfadvisor.timeline.names.programs import program_name
 from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES, Inferred, inferred
 from tfadvisor.timeline.steps.same_name import grouped
 from tfadvisor.xplane.columns import HostTrace

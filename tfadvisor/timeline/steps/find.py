@@ -17,7 +17,7 @@ from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
-from tfadvisor.timeline.steps.markers import Marked, drawn_steps, marked_steps
+from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 
@@ -41,7 +41,7 @@ _OF_FEW_CALLS = 0.7
 
 
 def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Steps:
-    """Marked steps where the program marked any, else inferred ones, else calls of the function that does the work.
+    """MarkedSteps steps where the program marked any, else inferred ones, else calls of the function that does the work.
 
     What is left is a line that a viewer drew, and the whole trace as one step of no confidence.
     """
@@ -62,7 +62,7 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
     return _as_marked(drawn, threads) if drawn is not None else _whole_trace(threads, devices, driver)
 
 
-def _as_marked(marked: Marked, threads: Threads) -> Steps:
+def _as_marked(marked: MarkedSteps, threads: Threads) -> Steps:
     names = tuple(f"{marked.name} {number}" for number in marked.numbers.tolist())
     thread = marked.thread if marked.thread >= 0 else driving_thread(threads)
     confidence = 1.0 if marked.thread >= 0 else 0.9

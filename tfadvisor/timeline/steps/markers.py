@@ -13,7 +13,7 @@ from tfadvisor.timeline.names.planes import DEVICE_PLANES, STEPS_LINE, drawn_by_
 from tfadvisor.xplane.columns import HostTrace
 
 
-class Marked(msgspec.Struct, frozen=True):
+class MarkedSteps(msgspec.Struct, frozen=True):
     """Start and end of each marked step, the thread that marked them (-1 for a device line), and the marker's name.
 
     next_starts: where the following step begins; for a last step, its own end.
@@ -27,7 +27,7 @@ class Marked(msgspec.Struct, frozen=True):
     name: str
 
 
-def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
+def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
     """The program's own steps on one thread, else a device's `Steps` line; None when there is neither.
 
     Steps that a viewer drew into the file are not among them: drawn_steps has those.
@@ -47,18 +47,18 @@ def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
         mine = np.flatnonzero(key == one)
         starts, ends = threads.start[position[mine]], threads.end[position[mine]]
         name = threads.names[threads.row[position[mine[0]]]]
-        groups.append(Marked(starts, ends, _following(starts, ends), number[mine], int(thread[mine[0]]), name))
+        groups.append(MarkedSteps(starts, ends, _following(starts, ends), number[mine], int(thread[mine[0]]), name))
     chosen = max(groups, key=_covered)
     while inner := [group for group in groups if _is_inside(group, chosen)]:
         chosen = max(inner, key=_covered)
     return chosen
 
 
-def _covered(steps: Marked) -> int:
+def _covered(steps: MarkedSteps) -> int:
     return int((steps.ends - steps.starts).sum())
 
 
-def _is_inside(inner: Marked, outer: Marked) -> bool:
+def _is_inside(inner: MarkedSteps, outer: MarkedSteps) -> bool:
     """Whether a marker divides another: more of them, most lie within, and they fill it."""
     if inner.thread != outer.thread or len(inner.starts) <= len(outer.starts):
         return False
@@ -67,7 +67,7 @@ def _is_inside(inner: Marked, outer: Marked) -> bool:
     return float(np.mean(within)) >= 0.8 and _covered(inner) >= 0.5 * _covered(outer)
 
 
-def drawn_steps(trace: HostTrace) -> Marked | None:
+def drawn_steps(trace: HostTrace) -> MarkedSteps | None:
     """A GPU's `Steps` line, drawn by the profiler's viewer and saved by an old version; None without one.
 
     It lasts from the first device event to the last, whatever those are, so it is the last thing to go by.
@@ -75,7 +75,7 @@ def drawn_steps(trace: HostTrace) -> Marked | None:
     return _device_steps(trace, drawn=True)
 
 
-def _device_steps(trace: HostTrace, drawn: bool) -> Marked | None:
+def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
     """The device `Steps` line with most steps, and those of other devices that lie between them.
 
     A step of the same name on another device is the same step, even where that device ran it at another time.
@@ -112,7 +112,7 @@ def _device_steps(trace: HostTrace, drawn: bool) -> Marked | None:
     order = np.argsort(starts, kind="stable")
     starts, ends, following = starts[order], ends[order], following[order]
     following[:-1] = np.minimum(following[:-1], starts[1:])  # another device's step ends the pause after one's own
-    return Marked(starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name)
+    return MarkedSteps(starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name)
 
 
 def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:

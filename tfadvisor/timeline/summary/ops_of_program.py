@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from tfadvisor.hlo.format.find_instruction import find_instruction
-from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
-from tfadvisor.hlo.questions.convolutions import filter_length
+from tfadvisor.hlo.questions.convolutions import filter_length, is_tuned
 from tfadvisor.hlo.questions.cost import Costs
-from tfadvisor.hlo.questions.flow import effect, inside, running_computations
+from tfadvisor.hlo.questions.flow import effect, gives_double, inside, running_computations, scatters
 from tfadvisor.hlo.questions.products import multiplies_one_hot, products
 from tfadvisor.hlo.questions.source_location import location_of
 from tfadvisor.hlo.questions.unrolled import unrolled
 from tfadvisor.timeline.summary.op_in_program import InProgram
-
-_DOUBLE = ("f64", "c128")
 
 
 class OpsOfProgram:
@@ -50,25 +47,11 @@ class OpsOfProgram:
             effect=effect(one),
             products=products(one),
             in_loop=self._running.get(one.computation.id, False),
-            scatters=any(_scatters(part) for part in parts),
-            tuned=_tuned(one),
+            scatters=any(scatters(part) for part in parts),
+            tuned=is_tuned(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
             filter_length=filter_length(one),
             one_hot=multiplies_one_hot(one),
-            is_double=any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves()),
+            is_double=gives_double(one),
         )
-
-
-def _scatters(one: Instruction) -> bool:
-    """A scatter that became a loop is one dynamic-update-slice after the other, which keep its name."""
-    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
-
-
-def _tuned(one: Instruction) -> bool | None:
-    """XLA's algorithm picker notes what it chose in the convolution's config."""
-    if not one.custom_call_target.startswith("__cudnn$conv"):
-        return None
-    config = one.config()
-    inner = config.get("cudnn_conv_backend_config", config)
-    return isinstance(inner, dict) and "algorithm" in inner

@@ -1,0 +1,70 @@
+"""tf.data by name: its threads, its iterators' stages and what is known of a stage by its kind."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.timeline.names.host import makes_dataset, makes_iterator
+
+_THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
+_ITERATOR = "Iterator::"
+_BETWEEN_STAGES = "::"
+_ELEMENT_INDEX = re.compile(r"\[\d+\]")
+_OP_VERSION = re.compile(r"V\d+$")
+_PRODUCE = "Produce"
+_WORKING_AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
+_FILLING = ("Shuffle",)
+_HIDDEN = frozenset(
+    {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
+)
+
+
+def is_pipeline_thread(name: str) -> bool:
+    """Whether a thread works for tf.data only."""
+    return _THREAD.match(name) is not None
+
+
+def stage_path(name: str) -> str | None:
+    """`Iterator::Root::Prefetch::ForeverRepeat[0]::ParallelMapV2` -> `Prefetch::ForeverRepeat::ParallelMap`.
+
+    None for other names and for parts that are no stage of the user's.
+    """
+    if not name.startswith(_ITERATOR):
+        return None
+    parts = [part for part in _ELEMENT_INDEX.sub("", name).split(_BETWEEN_STAGES)[1:] if part not in _HIDDEN]
+    return _BETWEEN_STAGES.join(_OP_VERSION.sub("", part) for part in parts) or None
+
+
+def stage_kind(path: str) -> str:
+    """Of a stage's path its last part, the stage itself: `ParallelMap`."""
+    return path.rsplit(_BETWEEN_STAGES, maxsplit=1)[-1]
+
+
+def asking_stage(path: str) -> str:
+    """The path of the stage that asks this one, "" for the root."""
+    return path.rpartition(_BETWEEN_STAGES)[0]
+
+
+def stage_depth(path: str) -> int:
+    """How many stages lie between a stage and the consumer."""
+    return path.count(_BETWEEN_STAGES)
+
+
+def works_ahead(kind: str) -> bool:
+    """Whether a stage of this kind prepares elements in the background."""
+    return kind.startswith(_WORKING_AHEAD)
+
+
+def fills_buffer(kind: str) -> bool:
+    """Whether a stage of this kind asks for many elements before it gives the first."""
+    return kind.startswith(_FILLING)
+
+
+def produced_kind(name: str) -> str | None:
+    """`ParallelMapProduce` -> `ParallelMap`, the kind of the stage that the event works for; None for other names."""
+    return name.removesuffix(_PRODUCE) if name.endswith(_PRODUCE) else None
+
+
+def builds_pipeline(name: str) -> bool:
+    """Whether Python makes a tf.data dataset or its iterator here, which reads nothing yet."""
+    return makes_dataset(name) or makes_iterator(name)
