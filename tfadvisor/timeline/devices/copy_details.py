@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def copies_by_details(
     trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
 ) -> Copies:
-    """kind: a DeviceClass by the event's name. launch_row: of the launching call's name, -1 where none is known."""
+    """What has copy details is a copy, whatever its collector calls it.
+
+    kind: a DeviceClass by the event's name. launch_row: of the launching call's name, -1 where none is known."""
     column = trace.stat(stats.MEMCPY_DETAILS)
     text = texts_of(column, events, 0)
     said = text >= 0
@@ -31,7 +33,7 @@ def copies_by_details(
     if said.any():
         size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[text[said]]
         memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[text[said]]
-    kind = kind.copy()
+    kind = np.where(said & (kind == DeviceClass.COMPUTE), DeviceClass.OTHER_COPY, kind).astype(np.int8)
     undirected = (kind == DeviceClass.OTHER_COPY) & (launch_row >= 0)
     for used in distinct(launch_row[undirected]).tolist():
         kind[undirected & (launch_row == used)] = direction_of(trace.names.name[used])

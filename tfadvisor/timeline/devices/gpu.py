@@ -14,6 +14,7 @@ from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import device_class
+from tfadvisor.timeline.names.gpu_models import gpu_model
 from tfadvisor.timeline.names.planes import device_number, is_derived
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
@@ -76,8 +77,11 @@ class Gpu:
         return copies_by_details(trace, events, kind, launch_row)
 
     def model(self, properties: Properties) -> str:
-        """`NVIDIA H100`."""
-        return str(properties.get(stats.GPU_DEVICE_NAME) or properties.get(stats.DEVICE_TYPE_STRING) or "")
+        """`NVIDIA H100`, as the plane says it, else by what it states of the hardware."""
+        stated = properties.get(stats.GPU_DEVICE_NAME) or properties.get(stats.DEVICE_TYPE_STRING)
+        maker = str(properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)).lower()
+        cores, memory = number(properties, stats.CORE_COUNT), number(properties, stats.MEMORY_SIZE)
+        return str(stated or gpu_model(maker, _capability(properties), cores, memory))
 
     def on_own_clock(self, trace: HostTrace) -> HostTrace:
         """The collector has brought its events to the host's clock."""
@@ -94,11 +98,16 @@ class Gpu:
 
 def _peaks_by_capability(properties: Properties) -> Peaks:
     cores, clock_khz = number(properties, stats.CORE_COUNT), number(properties, stats.CLOCK_RATE)
-    major, minor = (int(number(properties, half) or 0) for half in stats.COMPUTE_CAPABILITY)
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
-    per_cycle = _FLOPS_PER_CYCLE.get((major, minor)) if vendor == stats.NVIDIA else None
+    per_cycle = _FLOPS_PER_CYCLE.get(_capability(properties)) if vendor == stats.NVIDIA else None
     flops = cores * clock_khz * 1e3 * per_cycle if cores and clock_khz and per_cycle else None
     bandwidth = number(properties, stats.MEMORY_BANDWIDTH)
     if bandwidth and vendor == stats.AMD:
         bandwidth *= 2  # its plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's 5.3
     return Peaks(flops, bandwidth or None)
+
+
+def _capability(properties: Properties) -> tuple[int, int]:
+    """Major and minor; zeros where the plane does not say."""
+    major, minor = (int(number(properties, half) or 0) for half in stats.COMPUTE_CAPABILITY)
+    return major, minor

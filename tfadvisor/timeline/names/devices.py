@@ -6,10 +6,10 @@ from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import kernel_collective, op_collective, op_stem
 
 _COPY_STARTS = (
-    (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD")),
-    (DeviceClass.D2H, ("MEMCPYD2H", "MEMCPYDTOH", "MEMCPY_D2H", "MEMCPY_DTOH")),
-    (DeviceClass.D2D, ("MEMCPYD2D", "MEMCPYDTOD", "MEMCPY_D2D", "MEMCPY_DTOD")),
-    (DeviceClass.P2P, ("MEMCPYP2P", "MEMCPYPTOP", "MEMCPY_P2P", "MEMCPY_PTOP")),
+    (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD", "COPYHOSTTODEVICE")),
+    (DeviceClass.D2H, ("MEMCPYD2H", "MEMCPYDTOH", "MEMCPY_D2H", "MEMCPY_DTOH", "COPYDEVICETOHOST")),
+    (DeviceClass.D2D, ("MEMCPYD2D", "MEMCPYDTOD", "MEMCPY_D2D", "MEMCPY_DTOD", "COPYDEVICETODEVICE")),
+    (DeviceClass.P2P, ("MEMCPYP2P", "MEMCPYPTOP", "MEMCPY_P2P", "MEMCPY_PTOP", "COPYPEERTOPEER")),
     (DeviceClass.OTHER_COPY, ("MEMCPY", "COPYBUFFER", "__AMD_ROCCLR_COPYBUFFER")),
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )

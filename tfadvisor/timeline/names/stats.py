@@ -63,6 +63,8 @@ CLOCK_RATE = "clock_rate"
 """kHz."""
 CORE_COUNT = "core_count"
 """Multiprocessors of a GPU."""
+MEMORY_SIZE = "memory_size"
+"""Bytes."""
 COMPUTE_CAPABILITY = ("compute_cap_major", "compute_cap_minor")
 MEMORY_BANDWIDTH = "memory_bandwidth"
 """Bytes per second."""

@@ -1,0 +1,72 @@
+"""A GPU's work that the host launched and the trace lacks."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import TraceBuilder, trace
+
+ALLOCATED = {"allocator_name": "GPU_0_bfc", "bytes_allocated": 1, "bytes_reserved": 0, "bytes_available": 9}
+
+
+def a_step_on_the_host() -> TraceBuilder:
+    """One call of the training function with ops in TensorFlow's executor, as a silent GPU leaves it."""
+    builder = trace().call("train_function", 0, 400, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    return builder.call("GatherV2:GatherV2", 20, 90).call("IteratorGetNext:IteratorGetNext", 5, 15)
+
+
+def test_a_gpu_whose_allocator_works_but_whose_plane_is_empty_was_not_recorded() -> None:
+    report = a_step_on_the_host().thread("tf_Compute/2").call("MemoryAllocation", 30, 30, **ALLOCATED).report()
+
+    assert report.verdict.bottleneck == "unknown"
+    assert report.verdict.summary.startswith("The GPU's work was not recorded")
+    assert report.run.devices == ()
+    assert report.breakdown["idle"] == 1
+    assert report.metrics["device_busy_fraction"].value is None
+    assert "no-device-events" in {note.rule_id for note in report.capture}
+
+
+def test_a_thread_that_only_gpus_have_proves_one() -> None:
+    report = a_step_on_the_host().thread("tf_GPU_Event_Manager/7").call("poll", 10, 12).report()
+
+    assert report.verdict.bottleneck == "unknown"
+
+
+def test_memory_of_the_host_for_gpus_proves_nothing() -> None:
+    """`gpu_host_bfc` is pinned memory, which a process without a GPU may take too: the cores are the device."""
+    host_memory = {**ALLOCATED, "allocator_name": "gpu_host_bfc"}
+    report = a_step_on_the_host().thread("tf_Compute/2").call("MemoryAllocation", 30, 30, **host_memory).report()
+
+    assert [device.kind for device in report.run.devices] == ["cpu"]
+
+
+@pytest.mark.parametrize(("answered", "lost"), [(10, 0.0), (9, 0.1), (4, 0.6)])
+def test_launches_without_an_event_on_a_device_are_lost(answered: int, lost: float) -> None:
+    builder = trace()
+    for index in range(answered):
+        builder.kernel("GPU:0", "fusion", index * 100 + 10, index * 100 + 60, launched=(index * 100, index * 100 + 5))
+    for index in range(answered, 10):
+        builder.call("cuLaunchKernel", index * 100, index * 100 + 5, correlation_id=1000 + index)
+
+    assert builder.measure().value("lost_launches_fraction") == pytest.approx(lost)
+
+
+def test_fewer_than_eight_launches_say_nothing() -> None:
+    builder = trace().kernel("GPU:0", "fusion", 10, 60, launched=(0, 5))
+    for index in range(6):
+        builder.call("cuLaunchKernel", 100 + index, 101 + index, correlation_id=1000 + index)
+
+    assert builder.report().metrics["lost_launches_fraction"].value is None
+
+
+def test_runs_on_threads_of_more_devices_than_work_are_lost() -> None:
+    """Four threads launch two runs each, for four devices; only two devices show any kernel: half of the runs is lost."""
+    builder = trace()
+    for device in range(4):
+        builder.thread(f"py_xla_execute/{device}")
+        for run in range(2):
+            at = run * 100
+            builder.call("GpuExecutable::ExecuteThunks", at, at + 20, module_name="jit_step")
+            if device < 2:
+                builder.kernel(f"GPU:{device}", "fusion", at + 30, at + 60, launched=(at + 1, at + 5))
+
+    assert builder.measure().value("lost_runs_fraction") == pytest.approx(0.5)
