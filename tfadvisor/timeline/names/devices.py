@@ -13,10 +13,14 @@ _COPY_STARTS = (
     (DeviceClass.OTHER_COPY, ("MEMCPY", "COPYBUFFER", "__AMD_ROCCLR_COPYBUFFER")),
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )
+"""Copies and fills on a GPU's stream, CUDA's and AMD's, in capitals."""
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
+"""HLO opcodes whose event covers those of their body."""
 _COPY_HLO = ("copy-start", "copy-done")
+"""HLO opcodes of copies that run beside other ops."""
 _START, _DONE = "-start", "-done"
 _HOST_MEMORY = "S(5)"
+"""XLA's memory space of the host, in a layout."""
 
 
 def instruction_name(name: str) -> str:
