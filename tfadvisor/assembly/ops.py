@@ -48,7 +48,7 @@ def _rows(table: OpTable, most: int) -> list[tuple[_Key, int, int]]:
 
 
 def _known(run: RunTimeline) -> dict[tuple[str, str], InProgram]:
-    ops = [one for host in run.hosts if host.hot_ops is not None for one in host.hot_ops.ops]
+    ops = [one for host in run.hosts if host.program is not None for one in host.program.hot_ops.ops]
     return {(one.name(), one.module): one.known for one in ops if one.known is not None}
 
 

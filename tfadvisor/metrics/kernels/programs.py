@@ -17,9 +17,9 @@ def _hottest(question: Question) -> tuple[HotOps, Peaks]:
     """Of the first host's first device. Raises MetricAbsent when nothing computes."""
     needs_device(question.run)
     host = next(host for host in question.run.hosts if host.devices)
-    if host.hot_ops is None or not host.hot_ops.compute_ps:
+    if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")
-    return host.hot_ops, peaks_of(host.devices[0].properties)
+    return host.program.hot_ops, peaks_of(host.devices[0].properties)
 
 
 @fact("hottest_op", about="The op that takes most compute time, with its share of it.")
@@ -89,7 +89,7 @@ def model_parameters(question: Question) -> float:
     """One device's part where they are sharded."""
     if question.settings.parameters is not None:
         return float(question.settings.parameters)
-    found = [host.hot_ops for host in question.run.hosts if host.hot_ops is not None]
+    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
     if not found:
         raise MetricAbsent("no device computes anything in this trace, and --params was not given")
     if found[0].parameters is None:

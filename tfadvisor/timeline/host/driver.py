@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,7 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import HostActivity, Steps
+from tfadvisor.timeline.model import HostActivity, Pending, Steps, TimeClass
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import PYTHON_OPS, is_single_op, op_type, runs_python
 from tfadvisor.xplane.columns import HostTrace
@@ -77,7 +77,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     pending = _pending(threads, steps.thread, pipeline)
     step_python = _step_python(threads, pipeline)
     if steps.thread < 0:
-        return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending, step_python)
+        return HostActivity(pending=pending, step_python=step_python)
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
@@ -89,17 +89,17 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
     batch_python = difference(made.surely, union_of(known, launch))
     return HostActivity(
-        held[_COMPILE],
-        union_of(held[_INPUT], batch_python),
-        launch,
-        held[_WAIT],
-        present,
-        *pending,
-        step_python,
-        batch_python,
-        made.perhaps,
-        _eager_dispatch(threads, thread, between_ops),
-        _eager_elsewhere(threads, steps),
+        compile=held[_COMPILE],
+        input=union_of(held[_INPUT], batch_python),
+        launch=launch,
+        wait=held[_WAIT],
+        present=present,
+        pending=pending,
+        step_python=step_python,
+        batch_python=batch_python,
+        perhaps_batch_python=made.perhaps,
+        eager=_eager_dispatch(threads, thread, between_ops),
+        eager_elsewhere=_eager_elsewhere(threads, steps),
     )
 
 
@@ -211,11 +211,8 @@ def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Inter
     return union(ends[:-1][short], starts[1:][short]), union(ends[:-1][between_ops], starts[1:][between_ops])
 
 
-def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals, Intervals]:
-    """(compile, input, launch, Python of the pipeline) on the threads other than the driving one.
-
-    The first three leave the input pipeline's own work out.
-    """
+def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
+    """What the threads other than the driving one do."""
     lo, hi = (threads.threads[driver].lo, threads.threads[driver].hi) if driver >= 0 else (0, 0)
 
     def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
@@ -230,7 +227,12 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Interv
     rows = [row for row in distinct(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
     python = python[is_in(threads.row[python], rows) & pipeline[python]]
     running_python = union(threads.start[python], threads.end[python])
-    return compiling, waiting, difference(launching, union_of(compiling, waiting)), running_python
+    return Pending(
+        compile=compiling,
+        input=waiting,
+        launch=difference(launching, union_of(compiling, waiting)),
+        pipeline_python=running_python,
+    )
 
 
 def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
@@ -240,18 +242,19 @@ def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
     return union(threads.start[python], threads.end[python])
 
 
-def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
-    """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for.
+def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:
+    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already handed to what they wait for.
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
     Host time during which another thread runs the step op by op is dispatch.
     """
+    pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
     host = difference(activity.present, own)
     called = difference(activity.step_python, union_of(activity.compile, activity.input))
     launch, host = difference(activity.launch, called), union_of(host, called)
-    locked_out = intersection(union_of(launch, host), activity.pipeline_python)
+    locked_out = intersection(union_of(launch, host), pending.pipeline_python)
     own_input = union_of(activity.input, locked_out)
     own_launch, host = difference(launch, locked_out), difference(host, locked_out)
     own_launch, host = (
@@ -260,8 +263,8 @@ def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
     )
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
-        "compile": union_of(activity.compile, difference(activity.pending_compile, busy_elsewhere)),
-        "input": union_of(own_input, difference(activity.pending_input, busy_elsewhere)),
-        "launch": union_of(own_launch, difference(activity.pending_launch, busy_elsewhere)),
-        "host": host,
+        TimeClass.COMPILE: union_of(activity.compile, difference(pending.compile, busy_elsewhere)),
+        TimeClass.INPUT: union_of(own_input, difference(pending.input, busy_elsewhere)),
+        TimeClass.LAUNCH: union_of(own_launch, difference(pending.launch, busy_elsewhere)),
+        TimeClass.HOST: host,
     }
