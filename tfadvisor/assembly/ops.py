@@ -66,7 +66,7 @@ def _info(key: _Key, share: float, ps: float, count: float, known: InProgram | N
         precision=precision,
         opcode=known.opcode if known else None,
         flops=known.flops if known else None,
-        bytes=known.bytes if known else None,
+        bytes=known.cost.bytes if known else None,
         file=(known.file or None) if known else None,
         line=(known.line or None) if known else None,
     )

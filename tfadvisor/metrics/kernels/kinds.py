@@ -124,8 +124,8 @@ def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None =
 def place_of(chosen: list[HotOp]) -> str:
     """`fusion.3 (train.py:42)` of the hottest whose line is known. Raises MetricAbsent when none is."""
     for one in chosen:
-        if one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+        if one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO that says where these kernels come from")
 
 

@@ -36,8 +36,8 @@ def hottest_op_place(question: Question) -> str:
     """`fusion.3 (train.py:42)`."""
     found, _ = _hottest(question)
     for one in found.ops:
-        if one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+        if one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO with source lines")
 
 
@@ -69,7 +69,7 @@ def memory_bandwidth_utilization(question: Question) -> float:
     if peaks.bytes_per_s is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
     known = _counted(found, [one for one in found.ops if one.known is not None])
-    moved = sum(one.known.bytes * one.count for one in known if one.known is not None)
+    moved = sum(one.known.cost.bytes * one.count for one in known if one.known is not None)
     return moved / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.bytes_per_s
 
 

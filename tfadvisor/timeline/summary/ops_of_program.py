@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.find_instruction import find_instruction
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
@@ -12,7 +11,7 @@ from tfadvisor.hlo.questions.flow import effect, inside, running_computations
 from tfadvisor.hlo.questions.products import multiplies_one_hot, products
 from tfadvisor.hlo.questions.source_location import location_of
 from tfadvisor.hlo.questions.unrolled import unrolled
-from tfadvisor.timeline.summary.op_in_program import InProgram
+from tfadvisor.timeline.summary.op_in_program import InProgram, OpTrait
 
 _DOUBLE = ("f64", "c128")
 
@@ -37,27 +36,34 @@ class OpsOfProgram:
             return "", None
         if self._costs is None:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
-        cost, place, parts = self._costs.of(one), location_of(one), inside(one)
-        copied = self._copied.copied_by(one)
+        parts, copied = inside(one), self._copied.copied_by(one)
+        holds = {
+            OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
+            OpTrait.SCATTERS: any(_scatters(part) for part in parts),
+            OpTrait.ONE_HOT: multiplies_one_hot(one),
+            OpTrait.DOUBLE: any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves()),
+        }
         return one.name, InProgram(
             opcode=one.opcode,
-            flops=None if cost.unknown else cost.flops,
-            matrix_flops=None if cost.unknown else cost.matrix_flops,
-            bytes=cost.bytes,
-            file=place.file.rpartition("/")[2] if place else "",
-            line=place.line if place else 0,
-            op_name=place.op_name if place else "",
             effect=effect(one),
+            cost=self._costs.of(one),
+            location=location_of(one),
             products=products(one),
-            in_loop=self._running.get(one.computation.id, False),
-            scatters=any(_scatters(part) for part in parts),
+            filter_length=filter_length(one),
             tuned=_tuned(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
-            filter_length=filter_length(one),
-            one_hot=multiplies_one_hot(one),
-            is_double=any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves()),
+            traits=frozenset(trait for trait, true in holds.items() if true),
         )
+
+
+def find_instruction(module: Module, event_name: str) -> Instruction | None:
+    """By a stat `hlo_op` (`fusion.3`, or `call.1::fusion.3` where ops nest) or a TPU event (`%fusion.3 = f32[8] fusion(…)`).
+
+    None when the module has none of this name. Raises TraceError for damaged bytes.
+    """
+    name = event_name.split(" = ", 1)[0].strip().removeprefix("%")
+    return module.instruction(name) or module.instruction(name.rsplit("::", 1)[-1])
 
 
 def _scatters(one: Instruction) -> bool:
