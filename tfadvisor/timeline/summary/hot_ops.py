@@ -38,7 +38,7 @@ class HotOp(msgspec.Struct, frozen=True):
     known: InProgram | None
     """What the HLO says of it, None when the trace lacks that."""
     rows: tuple[int, ...] = ()
-    """Its rows of the device's OpTable, those of its copies and memsets too."""
+    """Its rows of the device's OpTable, those of its copies and memsets too; empty where nothing is known."""
 
     def name(self) -> str:
         """The op's, else the kernel's."""
@@ -101,7 +101,17 @@ def _hot_op(
         name, known = asked.setdefault(id(program), OpsOfProgram(program)).find(op or kernel)
     except TraceError:
         return nothing
-    return nothing if known is None else HotOp(name, kernel, module or program.name, total_ps, count, known)
+    if known is None:
+        return nothing
+    return HotOp(name, kernel, module or program.name, total_ps, count, known, _rows_like(table, row))
+
+
+def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
+    """The rows of the same op of the same program, whatever their class; of a kernel without an op, its own."""
+    if table.op[row] < 0:
+        return (row,)
+    same = (table.op == table.op[row]) & (table.program == table.program[row])
+    return tuple(np.flatnonzero(same).tolist())
 
 
 def _program(table: OpTable, row: int, programs: Modules) -> Module | None:
