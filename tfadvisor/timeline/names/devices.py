@@ -28,6 +28,12 @@ def instruction_name(name: str) -> str:
     return name.partition(" = ")[0].removeprefix("%")
 
 
+def possible_instructions(event: str) -> tuple[str, str]:
+    """The names that an event's instruction may have in its program: `call.1::fusion.3` is `fusion.3` where ops nest."""
+    whole = event.partition(" = ")[0].strip().removeprefix("%")
+    return whole, whole.rpartition("::")[2]
+
+
 def is_done_half(name: str) -> bool:
     """Whether an op waits for another one that was started before, as `all-reduce-done.1` does."""
     return _DONE in instruction_name(name)
