@@ -84,7 +84,7 @@ def _run_info(run: RunTimeline) -> RunInfo:
         framework=first.framework,
         framework_version=first.framework_version or None,
         captured_at=first.captured_at or None,
-        window_ms=max((host.window[1] - host.window[0]) / PS_PER_MS for host in run.hosts),
+        window_ms=max((host.capture.window[1] - host.capture.window[0]) / PS_PER_MS for host in run.hosts),
     )
 
 

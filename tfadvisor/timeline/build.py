@@ -5,25 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.timeline.capture import capture_of
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
 from tfadvisor.timeline.devices.unrecorded import unrecorded_work
-from tfadvisor.timeline.host.calls_that_cost import allocating_time, handing_time, host_calls
+from tfadvisor.timeline.host.calls_that_cost import host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
-from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.costs import HostCost, host_costs
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.loop_frames import loop_frames
-from tfadvisor.timeline.host.memory import device_memory, device_memory_calls
+from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.pipeline_work import pipeline_work
 from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
-from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
@@ -31,8 +29,8 @@ from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_time
 from tfadvisor.timeline.steps.capture_work import capture_work_ps
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
-from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
+from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
@@ -93,42 +91,44 @@ def build_host(
     unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
     activity = host_activity(trace, threads, steps, pipeline)
-    active = [device for device in devices if device.is_active]
-    breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, activity, steps)
-    steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     classes = host_classes_of_time(activity)
-    calls = dispatches(threads, threads.threads[steps.thread]) if steps.thread >= 0 else np.empty(0, np.int64)
+    active = [device for device in devices if device.is_active]
+    breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, classes, steps)
+    steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
+    costs = host_costs(threads, steps, activity, classes, active)
     pictures: tuple[StepPicture, ...] = ()
     if pictured_events is not None:
         from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
 
-        pictures = step_pictures(threads, pipeline, active, activity, steps, pictured_events)
+        pictures = step_pictures(threads, pipeline, active, classes, steps, pictured_events)
     return HostTimeline(
         host=host,
-        path=trace.path,
-        window=_window(trace),
-        session_start_ns=session_start_ns(trace.planes),
-        programs=programs,
-        devices=devices,
+        capture=capture_of(trace, threads, empty, unrecorded, capture_work_ps(threads, steps)),
         steps=steps,
-        activity=activity,
         breakdown=breakdown,
         takes_part=taking_part(breakdown),
-        dispatch_starts=threads.start[calls],
-        capture=capture_of(trace, threads, empty, unrecorded, capture_work_ps(threads, steps)),
-        pipeline=input_pipeline(trace, threads, steps),
-        frames=loop_frames(threads, steps, classes["host"], classes["input"]),
-        compiles=compiled_in_steps(trace, threads, steps, activity.compile),
-        host_ops=host_ops(trace, threads, steps, pipeline),
-        memory=device_memory(trace, threads, steps),
-        memory_calls=device_memory_calls(threads, steps),
-        pictures=pictures,
-        calls=host_calls(threads, steps, activity.wait, _loop_iterations(trace, threads, pipeline)),
-        allocating=allocating_time(threads),
-        handing=handing_time(threads, steps.thread),
-        cores=shared_cores(trace, threads, steps, pipeline)
-        if active and active[0].kind is DeviceKind.CPU
-        else SharedCores(),
+        evidence=HostEvidence(
+            calls=host_calls(
+                threads,
+                steps,
+                waits=costs[HostCost.WAITING],
+                builds=len(costs[HostCost.BUILDING]),
+                iterations=_loop_iterations(trace, threads, pipeline),
+            ),
+            frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
+            compiles=compiled_in_steps(trace, threads, steps, activity.compile),
+            pipeline=input_pipeline(trace, threads, steps),
+            host_ops=host_ops(trace, threads, steps, pipeline),
+            cores=shared_cores(trace, threads, steps, pipeline)
+            if active and active[0].kind is DeviceKind.CPU
+            else SharedCores(),
+            memory=device_memory(trace, threads, steps),
+            pictures=pictures,
+        ),
+        devices=devices,
+        programs=programs,
+        classes=classes,
+        costs=costs,
     )
 
 
@@ -137,11 +137,3 @@ def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) ->
     position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
     keep = ~pipeline[position]
     return threads.start[position[keep]], iteration[keep]
-
-
-def _window(trace: HostTrace) -> tuple[int, int]:
-    """From the first event to the last, ps."""
-    if not len(trace.events):
-        return 0, 0
-    end = trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)
-    return int(trace.events.start_ps.min()), int(end.max())

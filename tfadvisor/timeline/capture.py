@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import msgspec
+import numpy as np
 
 from tfadvisor.timeline.devices.unrecorded import Unrecorded
 from tfadvisor.timeline.host.threads import Threads
@@ -15,19 +16,28 @@ from tfadvisor.xplane.columns import HostTrace, session_start_ns
 
 
 class Capture(msgspec.Struct, frozen=True):
-    """framework: tensorflow, jax, pytorch-xla or unknown. captured_at: ISO time in UTC, "" when the trace has none.
-
-    dropped: events that the profiler says it lost. python_tracer: whether Python frames were recorded.
-    """
+    """What one host's trace says about itself."""
 
     framework: str
+    """tensorflow, jax, pytorch-xla or unknown."""
     framework_version: str
+    """As the trace has it, "" where it does not say."""
     captured_at: str
+    """When the recording began, ISO time in UTC, "" when the trace has none."""
+    session_start_ns: int
+    """The same in ns since 1970, 0 when the trace has none."""
+    window: tuple[int, int]
+    """Start of the first event and end of the last, ps."""
     errors: tuple[str, ...]
+    """What the profiler calls errors."""
     warnings: tuple[str, ...]
+    """What the profiler calls warnings."""
     dropped: int
+    """Events that the profiler says it lost."""
     python_tracer: bool
+    """Whether Python frames were recorded."""
     empty_accelerators: int
+    """Accelerators in the trace without a single event."""
     unrecorded: Unrecorded = Unrecorded()
     """What accelerators did and the trace lacks."""
     work_ps: tuple[int, int] = (0, 0)
@@ -37,13 +47,15 @@ class Capture(msgspec.Struct, frozen=True):
 def capture_of(
     trace: HostTrace, threads: Threads, empty_accelerators: int, unrecorded: Unrecorded, work_ps: tuple[int, int]
 ) -> Capture:
-    """Reads planes, names and warnings; nothing here looks at times."""
+    """From planes, names and warnings."""
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
     return Capture(
         framework=framework,
         framework_version=version,
         captured_at=datetime.fromtimestamp(start / 1e9, timezone.utc).isoformat(timespec="seconds") if start else "",
+        session_start_ns=start,
+        window=_window(trace),
         errors=trace.errors,
         warnings=trace.warnings,
         dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
@@ -52,6 +64,13 @@ def capture_of(
         unrecorded=unrecorded,
         work_ps=work_ps,
     )
+
+
+def _window(trace: HostTrace) -> tuple[int, int]:
+    if not len(trace.events):
+        return 0, 0
+    end = trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)
+    return int(trace.events.start_ps.min()), int(end.max())
 
 
 def _framework(trace: HostTrace) -> tuple[str, str]:

@@ -7,6 +7,8 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 from support.trace_builder import trace
 
+from tfadvisor.hlo.questions.cost import Cost
+from tfadvisor.hlo.questions.source_location import SourceLocation
 from tfadvisor.metrics.kernels.kinds import OpKind, kind_of
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.timeline.summary.op_in_program import InProgram
@@ -19,7 +21,7 @@ def named(kernel: str) -> HotOp:
 
 
 def known(effect: str, op_name: str = "", kernel: str = "fusion_3") -> HotOp:
-    inside = InProgram("fusion", 0, 0, 0, "train.py", 7, op_name, effect)
+    inside = InProgram("fusion", effect, Cost(), SourceLocation(op_name, "train.py", 7, ()))
     return HotOp("fusion.3", kernel, "jit_step", 10, 1, inside)
 
 

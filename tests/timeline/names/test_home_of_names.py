@@ -24,10 +24,6 @@ OURS = {
     "/": "what separates the parts of a path",
     "names": "a field of DeviceOps",
     "program_ids": "a field of DeviceOps",
-    "compile": "a class of the host's time",
-    "input": "a class of the host's time",
-    "launch": "a class of the host's time",
-    "host": "a class of the host's time",
 }
 """text -> what it is, of those that no runtime chose."""
 

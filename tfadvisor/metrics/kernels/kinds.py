@@ -98,9 +98,9 @@ def kind_of(one: HotOp) -> OpKind:
 def hottest_ops(question: Question) -> HotOps:
     """Of the first GPU. Raises MetricAbsent when nothing computes on one."""
     host, _ = gpus(question.run)[0]
-    if host.hot_ops is None or not host.hot_ops.compute_ps:
+    if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no kernel begins in a counted step")
-    return host.hot_ops
+    return host.program.hot_ops
 
 
 @once
@@ -124,8 +124,8 @@ def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None =
 def place_of(chosen: list[HotOp]) -> str:
     """`fusion.3 (train.py:42)` of the hottest whose line is known. Raises MetricAbsent when none is."""
     for one in chosen:
-        if one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+        if one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO that says where these kernels come from")
 
 
@@ -167,11 +167,11 @@ def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
     if (
         host is None
         or host.devices[0].kind is not DeviceKind.CPU
-        or host.hot_ops is None
-        or not host.hot_ops.compute_ps
+        or host.program is None
+        or not host.program.hot_ops.compute_ps
     ):
         return None
-    return host.hot_ops if any(op_type(one.name()) for one in host.hot_ops.ops) else None
+    return host.program.hot_ops if any(op_type(one.name()) for one in host.program.hot_ops.ops) else None
 
 
 _register(
@@ -204,15 +204,15 @@ def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     host = next((host for host in question.run.hosts if host.devices), None)
     if host is None or host.devices[0].kind is not DeviceKind.CPU:
         return _by_kind(question)[OpKind.ELEMENTWISE], hottest_ops(question)
-    if host.hot_ops is None:
+    if host.program is None:
         raise MetricAbsent("no op begins in a counted step")
     on_cpu = _tensorflow_ops_on_cpu(question)
     if on_cpu is not None:
         return [one for one in on_cpu.ops if op_type(one.name()) in _ELEMENTWISE_OPS], on_cpu
-    if not any(one.known is not None for one in host.hot_ops.ops):
+    if not any(one.known is not None for one in host.program.hot_ops.ops):
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
-    known = [one for one in host.hot_ops.ops if one.known is not None and not one.known.products]
-    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.hot_ops
+    known = [one for one in host.program.hot_ops.ops if one.known is not None and not one.known.products]
+    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
 
 
 @metric(

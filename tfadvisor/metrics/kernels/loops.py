@@ -7,16 +7,17 @@ from tfadvisor.metrics.kernels.kinds import OpKind, hottest_ops, kind_of, of_ste
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import TimeClass
 
 
 def _looped(question: Question) -> list[HotOp]:
-    return known_where(question, lambda known: known.in_loop)
+    return known_where(question, lambda known: OpTrait.IN_LOOP in known.traits)
 
 
 def _scattering(ops: list[HotOp]) -> list[HotOp]:
-    return [one for one in ops if one.known is not None and one.known.scatters]
+    return [one for one in ops if one.known is not None and OpTrait.SCATTERS in one.known.traits]
 
 
 @metric(

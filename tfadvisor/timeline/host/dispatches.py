@@ -1,4 +1,4 @@
-"""Calls on host threads that start programs and ops."""
+"""Calls on host threads that start programs and ops, and the thread that makes most of them."""
 
 from __future__ import annotations
 
@@ -38,6 +38,18 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
     candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
     named = _bear(threads, candidates, names_what_it_dispatches)
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
+
+
+def driving_thread(threads: Threads) -> int:
+    """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
+    best, most = -1, 0
+    for thread in threads.threads:
+        if not thread.is_pipeline:
+            calls = dispatches(threads, thread)
+            total = int((threads.end[calls] - threads.start[calls]).sum())
+            if total > most:
+                best, most = thread.index, total
+    return best
 
 
 def interpreted_function(threads: Threads, thread: Thread) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,6 @@ from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.nesting import innermost
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
-    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -23,10 +22,11 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import HostActivity, Steps
+from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import PYTHON_OPS, op_type, runs_python
+from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     pending = _pending(threads, steps.thread, pipeline)
     step_python = _step_python(threads, pipeline)
     if steps.thread < 0:
-        return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending, step_python)
+        return HostActivity(pending=pending, step_python=step_python)
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
@@ -68,17 +68,17 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
     batch_python = difference(made.surely, union_of(known, launch))
     return HostActivity(
-        held[_COMPILE],
-        union_of(held[_INPUT], batch_python),
-        launch,
-        held[_WAIT],
-        present,
-        *pending,
-        step_python,
-        batch_python,
-        made.perhaps,
-        eager_dispatch(threads, thread, between_ops),
-        eager_elsewhere(threads, steps),
+        compile=held[_COMPILE],
+        input=union_of(held[_INPUT], batch_python),
+        launch=launch,
+        wait=held[_WAIT],
+        present=present,
+        pending=pending,
+        step_python=step_python,
+        batch_python=batch_python,
+        perhaps_batch_python=made.perhaps,
+        eager=eager_dispatch(threads, thread, between_ops),
+        eager_elsewhere=eager_elsewhere(threads, steps),
     )
 
 
@@ -142,11 +142,8 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
     return begin[keep], finish[keep]
 
 
-def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals, Intervals]:
-    """(compile, input, launch, Python of the pipeline) on the threads other than the driving one.
-
-    The first three leave the input pipeline's own work out.
-    """
+def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
+    """What the threads other than the driving one do."""
     lo, hi = (threads.threads[driver].lo, threads.threads[driver].hi) if driver >= 0 else (0, 0)
 
     def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
@@ -161,7 +158,12 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Interv
     rows = [row for row in distinct(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
     python = python[is_in(threads.row[python], rows) & pipeline[python]]
     running_python = union(threads.start[python], threads.end[python])
-    return compiling, waiting, difference(launching, union_of(compiling, waiting)), running_python
+    return Pending(
+        compile=compiling,
+        input=waiting,
+        launch=difference(launching, union_of(compiling, waiting)),
+        pipeline_python=running_python,
+    )
 
 
 def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
@@ -171,18 +173,19 @@ def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
     return union(threads.start[python], threads.end[python])
 
 
-def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
-    """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for.
+def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:
+    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already handed to what they wait for.
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
     Host time during which another thread runs the step op by op is dispatch.
     """
+    pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
     host = difference(activity.present, own)
     called = difference(activity.step_python, union_of(activity.compile, activity.input))
     launch, host = difference(activity.launch, called), union_of(host, called)
-    locked_out = intersection(union_of(launch, host), activity.pipeline_python)
+    locked_out = intersection(union_of(launch, host), pending.pipeline_python)
     own_input = union_of(activity.input, locked_out)
     own_launch, host = difference(launch, locked_out), difference(host, locked_out)
     own_launch, host = (
@@ -191,8 +194,8 @@ def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
     )
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
-        "compile": union_of(activity.compile, difference(activity.pending_compile, busy_elsewhere)),
-        "input": union_of(own_input, difference(activity.pending_input, busy_elsewhere)),
-        "launch": union_of(own_launch, difference(activity.pending_launch, busy_elsewhere)),
-        "host": host,
+        TimeClass.COMPILE: union_of(activity.compile, difference(pending.compile, busy_elsewhere)),
+        TimeClass.INPUT: union_of(own_input, difference(pending.input, busy_elsewhere)),
+        TimeClass.LAUNCH: union_of(own_launch, difference(pending.launch, busy_elsewhere)),
+        TimeClass.HOST: host,
     }

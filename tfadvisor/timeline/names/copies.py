@@ -12,13 +12,16 @@ ON_DEVICE = frozenset({"device", "array", "managed"})
 """Kinds of memory that need no memory of the host."""
 
 _BYTES = re.compile(r"(?:^|[\s\n])(?:size|num_bytes):(\d+)")
+"""CUPTI's collector writes `size:`, others `num_bytes:`."""
 _MEMORY = re.compile(r"kind_(?:src|dst):(\w+)")
+"""The kind of memory at either end."""
 _DIRECTIONS = (
     (DeviceClass.H2D, ("HtoD", "H2D", "HostToDevice")),
     (DeviceClass.D2H, ("DtoH", "D2H", "DeviceToHost")),
     (DeviceClass.P2P, ("PtoP", "P2P", "Peer")),
     (DeviceClass.D2D, ("DtoD", "D2D", "DeviceToDevice")),
 )
+"""In the names of CUDA's and HIP's calls."""
 
 
 def copy_bytes(details: str) -> int:

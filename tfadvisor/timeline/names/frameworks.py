@@ -8,9 +8,13 @@ from collections.abc import Iterable
 from tfadvisor.timeline.names import stats
 
 _DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)
+"""`1,234 events dropped`, and the same the other way round."""
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
+"""PyTorch/XLA's executor and Python files."""
 _TENSORFLOW = re.compile(r"^(?:TFE_|EagerExecute|EagerKernelExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)")
+"""TensorFlow's eager runtime, executor and Python ops."""
 _JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
+"""JAX's dispatch, its Python files and modules."""
 VERSION_STATS = {"jax": stats.JAX_VERSION}
 """Framework -> the stat of a plane that gives its version."""
 UNKNOWN = "unknown"

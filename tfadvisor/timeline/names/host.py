@@ -30,14 +30,18 @@ _PYTHON_THUNK = re.compile(
 )
 """XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
+"""TensorFlow's eager runtime handling one op or function, which the rest of the name gives."""
 _FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
+"""What tells copies of one tf.function apart."""
 _WRITING_OPS = frozenset(
     """
     SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
     WriteAudioSummary WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
     """.split()
 )
+"""TensorFlow ops that write a checkpoint, a summary or another file."""
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
+"""A TensorFlow op's kernel: `layer/name:Type`."""
 # Ops that run other ops; their events cover their children's time or nothing at all.
 _CONTROL_OP_TYPES = frozenset(
     """
@@ -48,20 +52,26 @@ _CONTROL_OP_TYPES = frozenset(
 )
 
 _GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
+"""The consumer's end of a tf.data pipeline."""
 _END_MARK = "end: "
+"""XLA's CPU runtime, where an asynchronous thunk ends."""
 _LOSS_SCALING = ("lossscal", "loss_scal")
+"""Parts of the names of TensorFlow's variables and ops of a loss scale."""
 _NOTHING_STARTS = (
     "ThreadpoolListener::",
     *ALLOCATOR_EVENTS,
     "ExecutorPropagateOutputs",
     _END_MARK,
 )
+"""Bookkeeping that says nothing of what a thread does."""
 SCHEDULING = ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun")
 """TensorFlow's executor at work: very many events, whose stats of producers and consumers say nothing of use."""
 RUNS_OF_FUNCTIONS = ("ExecutorState::Process", "InstantiatedCapturedFunction::")
 """Events that bear the step id of a function's run."""
 _PROCESS_STARTS = ("ExecutorState::Process", "ExecutorDoneCallback", "RemoteCallOp")
+"""TensorFlow's executor picking ops."""
 _PROFILER_STARTS = ("ProfilerSession", "CollectData", "ProfilerStart", "ProfilerStop")
+"""The profiler starting or stopping."""
 _COMPILE_STARTS = (
     "tf.function-graph_building",
     "XlaCompil",
@@ -91,8 +101,11 @@ _COMPILE_STARTS = (
     "DeserializeExecutable",
     "LoadSerialized",
 )
+"""Tracing, lowering, compiling and autotuning, in TensorFlow, JAX and XLA."""
 _COMPILE_PARTS = ("Compiler::", "Client::Compile", "AlgorithmPicker")
+"""The same in the middle of a C++ name."""
 _WAIT_STARTS = ("Rendezvous", "Wait:", "Wait ", "np.asarray(jax.Array)", "device_get", "jax.device_get")
+"""Blocking until a value or an event of another thread or device is there."""
 _WAIT_PARTS = (
     "BlockUntilReady",
     "block_until_ready",
@@ -102,6 +115,7 @@ _WAIT_PARTS = (
     "AwaitReady",
     "TensorHandleResolve",
 )
+"""The same in the middle of a C++ name."""
 _LAUNCH_STARTS = (
     "PjitFunction",
     "TFE_",
@@ -128,7 +142,9 @@ _LAUNCH_STARTS = (
     "MemcpyP",
     "Memset",
 )
+"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it stands in drivers.py."""
 _LAUNCH_PARTS = ("Executable::",)
+"""The same in the middle of a C++ name."""
 
 
 def host_classes(names: Sequence[str]) -> npt.NDArray[np.int8]:

@@ -7,16 +7,22 @@ import re
 from tfadvisor.timeline.names.host import makes_dataset, makes_iterator
 
 _THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
+"""tf.data's own threads, but those that hand a batch to the consumer."""
 _ITERATOR = "Iterator::"
+"""A stage being asked for an element, with the path from the root to it."""
 _BETWEEN_STAGES = "::"
 _ELEMENT_INDEX = re.compile(r"\[\d+\]")
 _OP_VERSION = re.compile(r"V\d+$")
 _PRODUCE = "Produce"
+"""What the name of a background thread's work ends in, behind the kind of its stage."""
 _WORKING_AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
+"""Kinds of stages that prepare elements in the background."""
 _FILLING = ("Shuffle",)
+"""Kinds of stages that fill a buffer before they give the first element."""
 _HIDDEN = frozenset(
     {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
 )
+"""Parts of a path that tf.data puts in by itself."""
 
 
 def is_pipeline_thread(name: str) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 _ALLOCATION = "MemoryAllocation"
+"""TensorFlow's and XLA's allocators giving out memory."""
 ALLOCATOR_EVENTS = (_ALLOCATION, "MemoryDeallocation")
+"""Events that bear an allocator's statistics."""
 _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
+"""Parts of the names of allocators of the host's memory."""
 
 
 def is_host_allocator(name: str) -> bool:

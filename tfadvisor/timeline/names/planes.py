@@ -9,18 +9,25 @@ from tfadvisor.timeline.names.drivers import host_planes
 DEVICE_PLANES = "/device:"
 """What the name of every device's plane begins with."""
 _HOST_PLANES = ("/host:CPU", "/host:python-tracer", "/host:TPU-runtime")
+"""Planes whose lines are threads; drivers have further ones."""
 _TPU_PLANES = "/device:TPU"
+"""Of TPUs and their sparse cores."""
 
 STEPS_LINE = "Steps"
 """Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer saved them."""
 _TPU_LINES = ("XLA Ops", "Async XLA Ops")
+"""Of a TPU's lines those that hold its ops; the others sum them up."""
 _TPU_PROGRAMS = "XLA Modules"
+"""Of a TPU's lines that of whole programs."""
 _VIEWERS_LINE_IDS = (-559038737, -559038700)
+"""Of the lines that the profiler's viewer draws and old versions saved."""
 _DERIVED_GPU_LINE = re.compile(
     r"^(?:Steps|Launch Stats|(?:Framework|TensorFlow) (?:Name Scope|Ops)|XLA Modules|XLA Ops|XLA TraceMe|Source code|Source)"
     r"(?: - from #\d+)?$"
 )
+"""What the viewer calls them."""
 _COLLECTOR_OVERHEAD = "overhead"
+"""In the name of a line of the time that the collector itself took."""
 
 
 def is_host_plane(name: str) -> bool:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 
 _JITTED = "PjitFunction"
+"""A call of a jitted function, as JAX's C++ dispatch path writes it."""
 _JITTED_CALL = re.compile(r"^PjitFunction\((.*)\)$")
 _EXECUTES = "Executable::Execute"
+"""PjRt and its kin, where a compiled program goes to a device."""
 _DISPATCHES = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExecutable")
+"""Dispatches that say which program or op they start."""
 _DEVICE_PUT = "DevicePut"
+"""JAX making arrays of a device out of NumPy's."""
 _CONVERSIONS = ("tf.constant", "convert_to_tensor")
+"""TensorFlow making a tensor out of Python's values or NumPy's."""
 _FINGERPRINT = re.compile(r"\(\d+\)$")
+"""The number that XLA appends to a program's name on a TPU's line."""
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
