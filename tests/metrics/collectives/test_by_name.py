@@ -40,6 +40,18 @@ def test_a_collective_has_its_wait_its_exposed_share_and_its_bandwidth() -> None
     assert row.bus_gb_s == pytest.approx(20)
 
 
+def test_what_devices_wait_in_steps_that_do_not_count_is_no_wait_of_the_collective() -> None:
+    """Of the four steps the last alone counts, in which both devices join at 500."""
+    builder = trace().steps(4, period=1000)
+    for at, joined in ((0, 200), (1000, 200), (2000, 200), (3000, 500)):
+        builder.busy("GPU:0", (at, at + joined)).collective("GPU:0", at + joined, at + 700)
+        builder.busy("GPU:1", (at, at + 500)).collective("GPU:1", at + 500, at + 700)
+
+    (row,) = collectives_by_name(builder.build(chosen=(3, 4)))
+
+    assert (row.median_ms, row.wait_ms) == (pytest.approx(0.2), 0)
+
+
 def test_a_device_has_its_wait_and_how_often_it_is_last() -> None:
     first, second = devices_by_name(two_devices().build(), most_cells=100)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import median
+from tfadvisor.arrays import distinct, median
+from tfadvisor.metrics.collectives.cost import counted_meetings
 from tfadvisor.metrics.collectives.ring import ring_bytes
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.report.page.model import CollectiveRow
@@ -69,9 +70,13 @@ def _collective(
 
 
 def _waits_by_label(run: RunTimeline) -> dict[str, float]:
-    """Median over a collective's meetings of the devices' mean waiting, ps."""
+    """Median over a collective's meetings in counted steps of the devices' mean waiting, ps."""
     meetings = run.meetings
-    each = meetings.wait.mean(axis=1) if len(meetings) else np.empty(0)
+    if not len(meetings):
+        return {}
+    counted = counted_meetings(run.hosts[int(meetings.host[0])], meetings, member=0)
+    each = meetings.wait.mean(axis=1)
     return {
-        meetings.labels[label]: float(median(each[meetings.label == label])) for label in set(meetings.label.tolist())
+        meetings.labels[label]: float(median(each[counted & (meetings.label == label)]))
+        for label in distinct(meetings.label[counted]).tolist()
     }
