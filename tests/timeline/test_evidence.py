@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.capture import _dropped
 from tfadvisor.timeline.host.costs import HostCost
-from tfadvisor.timeline.host.memory import blocks_on_memory
+from tfadvisor.timeline.names.drivers import blocks_on_memory
+from tfadvisor.timeline.names.frameworks import lost_events
 
 PS = 1_000_000
 
@@ -92,7 +92,7 @@ def test_device_memory_is_the_device_allocators() -> None:
     ],
 )
 def test_dropped_events_are_read_from_the_warning(text: str, expected: int) -> None:
-    assert _dropped(text) == expected
+    assert lost_events(text) == expected
 
 
 def test_the_framework_is_told_by_its_events() -> None:

@@ -14,6 +14,7 @@ from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.op_in_program import InProgram
 from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import DeviceKind
 
 _MOST = 300
 
@@ -42,7 +43,7 @@ def run_ops(run: RunTimeline, most: int = _MOST) -> tuple[Op, ...]:
             count[key] = count.get(key, 0) + int(device.ops.count[row])
     total, steps = max(sum(time.values()), 1), max(device_steps(run), 1)
     known = _known(run)
-    is_gpu = any(device.kind == "gpu" for host in run.hosts for device in host.devices)
+    is_gpu = any(device.kind is DeviceKind.GPU for host in run.hosts for device in host.devices)
     return tuple(
         _op(key, time[key] / total, time[key] / steps, count[key] / steps, known.get(key.in_program()), is_gpu)
         for key in sorted(time, key=lambda one: -time[one])[:most]

@@ -6,29 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any
 
 import msgspec
 
 from tfadvisor.report.plain import plain
+from tfadvisor.vocabulary import Severity
 
 SCHEMA_VERSION = "1"
-
-
-class Severity(Enum):
-    """How much a finding costs, from the share of step time it could save."""
-
-    CRITICAL = "critical"
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    INFO = "info"
-
-    @property
-    def rank(self) -> int:
-        """0 for info up to 4 for critical."""
-        return ("info", "low", "medium", "high", "critical").index(self.value)
 
 
 class Tool(msgspec.Struct, frozen=True):

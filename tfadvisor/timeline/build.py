@@ -7,62 +7,63 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.timeline.capture import capture_of
-from tfadvisor.timeline.devices.accelerators import accelerators
-from tfadvisor.timeline.devices.cpu import cpu_devices, pipeline_work
-from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
+from tfadvisor.timeline.devices.protocol import Recorded
+from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
+from tfadvisor.timeline.host.calls_that_cost import host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
-from tfadvisor.timeline.host.costly_calls import host_calls
 from tfadvisor.timeline.host.costs import HostCost, host_costs
-from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.memory import device_memory
+from tfadvisor.timeline.host.pipeline_work import pipeline_work
 from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.host import RUNS_OF_FUNCTIONS, SCHEDULING
+from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
-_NOT_SCHEDULING = NameFilter(
-    ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True
-)
-_EXECUTOR = NameFilter(("ExecutorState::Process", "InstantiatedCapturedFunction::"))
-_ALLOCATIONS = NameFilter(("MemoryAllocation", "MemoryDeallocation"))
+_NOT_SCHEDULING = NameFilter(SCHEDULING, invert=True)
+_EXECUTOR = NameFilter(RUNS_OF_FUNCTIONS)
+_ALLOCATIONS = NameFilter(ALLOCATOR_EVENTS)
 
 SELECTION = Selection(
     {
-        "step_num": None,
-        "id": _EXECUTOR,
-        "iter_num": _EXECUTOR,
-        "tf_function_call": None,
-        "correlation_id": None,
-        "device_id": None,
-        "device_ordinal": None,
-        "run_id": None,
-        "instance_key": None,
-        "program_id": None,
-        "device_offset_ps": None,
-        "device_duration_ps": None,
-        "hlo_op": None,
-        "hlo_module": None,
-        "memcpy_details": None,
-        "allocator_name": _ALLOCATIONS,
-        "bytes_allocated": _ALLOCATIONS,
-        "bytes_reserved": _ALLOCATIONS,
-        "bytes_available": _ALLOCATIONS,
-        "peak_bytes_in_use": _ALLOCATIONS,
-        "allocation_bytes": _ALLOCATIONS,
-        "fragmentation": _ALLOCATIONS,
-        "_p": _NOT_SCHEDULING,
-        "_c": _NOT_SCHEDULING,
+        stats.STEP_NUM: None,
+        stats.EXECUTOR_STEP: _EXECUTOR,
+        stats.LOOP_ITERATION: _EXECUTOR,
+        stats.TF_FUNCTION_CALL: None,
+        stats.CORRELATION_ID: None,
+        stats.DEVICE_ID: None,
+        stats.DEVICE_ORDINAL: None,
+        stats.RUN_ID: None,
+        stats.INSTANCE_KEY: None,
+        stats.PROGRAM_ID: None,
+        stats.DEVICE_OFFSET_PS: None,
+        stats.DEVICE_DURATION_PS: None,
+        stats.HLO_OP: None,
+        stats.HLO_MODULE: None,
+        stats.MEMCPY_DETAILS: None,
+        stats.ALLOCATOR_NAME: _ALLOCATIONS,
+        stats.BYTES_ALLOCATED: _ALLOCATIONS,
+        stats.BYTES_RESERVED: _ALLOCATIONS,
+        stats.BYTES_AVAILABLE: _ALLOCATIONS,
+        stats.PEAK_BYTES_IN_USE: _ALLOCATIONS,
+        stats.ALLOCATION_BYTES: _ALLOCATIONS,
+        stats.FRAGMENTATION: _ALLOCATIONS,
+        stats.PRODUCER_ID: _NOT_SCHEDULING,
+        stats.CONSUMER_ID: _NOT_SCHEDULING,
     }
 )
 """The stats that a timeline is built from."""
@@ -76,15 +77,13 @@ def build_host(
     chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. pictured_events:
     how many events the picture of a step may hold; None for no pictures.
     """
-    trace = on_chip_clock(trace)
+    trace = on_own_clocks(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
     threads = host_threads(trace)
-    devices = accelerators(trace, threads, host)
-    empty = sum(not len(device.ops) for device in devices)
     programs = find_modules(trace)
     pipeline = pipeline_work(trace, threads)
-    if not any(device.is_active for device in devices):
-        devices = (*devices, *cpu_devices(trace, threads, host, pipeline, programs))
+    devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
+    empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
     activity = host_activity(trace, threads, steps, pipeline)
     classes = host_classes_of_time(activity)
@@ -116,7 +115,7 @@ def build_host(
             pipeline=input_pipeline(trace, threads, steps),
             host_ops=host_ops(trace, threads, steps, pipeline),
             cores=shared_cores(trace, threads, steps, pipeline)
-            if active and active[0].kind == "cpu"
+            if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
             memory=device_memory(trace, threads, steps),
             pictures=pictures,
@@ -130,6 +129,6 @@ def build_host(
 
 def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) -> tuple[Int64Array, Int64Array]:
     """(start, number) of the executor's events that belong to an iteration of a loop in the step."""
-    position, iteration = threads.integers(trace.stat("iter_num"))
+    position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
     keep = ~pipeline[position]
     return threads.start[position[keep]], iteration[keep]

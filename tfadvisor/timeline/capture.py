@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from datetime import datetime, timezone
 
 import msgspec
 import numpy as np
 
 from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frameworks import VERSION_STATS, framework_of, lost_events
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
-
-_DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)
-_TENSORFLOW = re.compile(r"^(?:TFE_|EagerExecute|EagerKernelExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)")
-_JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
-_TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 
 
 class Capture(msgspec.Struct, frozen=True):
@@ -56,7 +51,7 @@ def capture_of(trace: HostTrace, threads: Threads, empty_accelerators: int) -> C
         window=_window(trace),
         errors=trace.errors,
         warnings=trace.warnings,
-        dropped=sum(_dropped(text) for text in (*trace.warnings, *trace.errors)),
+        dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
         empty_accelerators=empty_accelerators,
     )
@@ -70,21 +65,8 @@ def _window(trace: HostTrace) -> tuple[int, int]:
 
 
 def _framework(trace: HostTrace) -> tuple[str, str]:
-    for plane in trace.planes:
-        if "jax_version" in plane.stats:
-            return "jax", str(plane.stats["jax_version"])
-    for framework, pattern in (("pytorch-xla", _TORCH), ("tensorflow", _TENSORFLOW), ("jax", _JAX)):
-        if _any(pattern, trace.names.name):
-            return framework, ""
-    if _any(_JAX, trace.stat("hlo_module").texts):
-        return "jax", ""
-    return "unknown", ""
-
-
-def _any(pattern: re.Pattern[str], names: Sequence[str]) -> bool:
-    return any(pattern.search(name) for name in names)
-
-
-def _dropped(warning: str) -> int:
-    match = _DROPPED.search(warning)
-    return int((match.group(1) or match.group(2)).replace(",", "")) if match else 0
+    for framework, stat in VERSION_STATS.items():
+        for plane in trace.planes:
+            if stat in plane.stats:
+                return framework, str(plane.stats[stat])
+    return framework_of(trace.names.name, trace.stat(stats.HLO_MODULE).texts), ""

@@ -10,8 +10,8 @@ import numpy as np
 
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
-from tfadvisor.timeline.host.costly_calls import HostCalls
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.host_ops import HostOps
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
@@ -19,7 +19,8 @@ from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.intervals import Intervals
-from tfadvisor.timeline.model import Device, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -14,22 +14,10 @@ import numpy as np
 
 from tfadvisor.arrays import is_in
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-
-class TimeClass(IntEnum):
-    """The classes that an instant of a step can belong to, in the order in which the first that holds wins."""
-
-    COMPUTE = 0
-    COLLECTIVE = 1
-    TRANSFER = 2
-    COMPILE = 3
-    INPUT = 4
-    LAUNCH = 5
-    HOST = 6
-    IDLE = 7
 
 
 class StepSource(Enum):
@@ -128,11 +116,11 @@ class DeviceOps(msgspec.Struct, frozen=True):
 class Device(msgspec.Struct, frozen=True):
     """One accelerator, or the worker threads of a CPU run that act as one.
 
-    kind: "gpu", "tpu" or "cpu". model: what the trace calls it, "" when it does not. properties: the plane's stats.
+    model: what the trace calls it, "" when it does not. properties: the plane's stats.
     """
 
     name: str
-    kind: str
+    kind: DeviceKind
     model: str
     host: str
     properties: Mapping[str, float | int | str]

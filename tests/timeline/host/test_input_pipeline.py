@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage, stage_path
+from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
+from tfadvisor.timeline.names.input_pipeline import stage_path
 
 PS = 1_000_000
 ROOT = "Iterator::Root::Prefetch"

@@ -14,7 +14,7 @@ from tfadvisor.export.parquet.report_tables import report_tables
 from tfadvisor.export.parquet.tables import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Kind, StatColumn, Value
 
 _ROWS_AT_ONCE = 1 << 20

@@ -17,9 +17,10 @@ from tfadvisor.export.perfetto.wire import Rows, constant, only
 from tfadvisor.report.model import Finding, Report
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union_of
-from tfadvisor.timeline.model import Device, StepKind, TimeClass
+from tfadvisor.timeline.model import Device, StepKind
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import TimeClass
 
 _PS_PER_NS = 1_000
 _DIGIT = re.compile(r"\d")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import share
 from tfadvisor.metrics.time.idle_between_steps import turnaround_fraction
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 _SMALL_REST = 0.05
 _MOST_STEPS = 1024

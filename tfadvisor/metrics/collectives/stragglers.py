@@ -10,11 +10,11 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
 from tfadvisor.metrics.trace.devices import device_skew_fraction
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit, percent
+from tfadvisor.vocabulary import TimeClass
 
 _SAME_ONE = 0.6
 """From this share of the waiting on, waiting for one and the same is no coincidence."""

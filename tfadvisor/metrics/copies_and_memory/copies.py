@@ -15,10 +15,10 @@ from tfadvisor.metrics.steady import (
     share,
 )
 from tfadvisor.timeline.host.costs import HostCost
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import CopyTotals
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 def _milliseconds(question: Question, kind: DeviceClass) -> float:

@@ -17,9 +17,9 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_MS, Unit, percent
+from tfadvisor.vocabulary import TimeClass
 
 
 def host_frames(question: Question) -> list[FrameShare]:

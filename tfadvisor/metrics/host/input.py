@@ -5,8 +5,8 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import periods_ms, share
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
+from tfadvisor.vocabulary import TimeClass
 
 _SOURCES = (
     "TFRecord",

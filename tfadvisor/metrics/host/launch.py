@@ -12,12 +12,12 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, needs_steps, share
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
+from tfadvisor.vocabulary import TimeClass
 
 _NUMBERED = re.compile(r"[._]\d+$")
 _HUNDREDS = 200

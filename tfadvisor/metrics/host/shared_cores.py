@@ -6,6 +6,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import DeviceKind
 
 
 @metric(
@@ -35,7 +36,7 @@ def input_busy_threads(question: Question) -> float:
 
 
 def _hosts_that_share(question: Question) -> list[HostSummary]:
-    if any(device.kind != "cpu" for host in question.run.hosts for device in host.devices):
+    if any(device.kind is not DeviceKind.CPU for host in question.run.hosts for device in host.devices):
         raise MetricAbsent("this run computes on an accelerator, not on the cores that prepare its batches")
     found = [host for host in counted_hosts(question.run) if host.evidence.cores.preparing and counted_ps(host)]
     if not found:

@@ -13,10 +13,10 @@ import msgspec
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import KernelKind, Precision, kernel_kind, short_name
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 _MOSTLY = 0.5
 _VOLTA = 7

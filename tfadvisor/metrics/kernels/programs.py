@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import needs_device
-from tfadvisor.timeline.devices.peaks import Peaks, peaks_of
+from tfadvisor.timeline.devices.peaks import Peaks
+from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
@@ -19,7 +20,7 @@ def _hottest(question: Question) -> tuple[HotOps, Peaks]:
     host = next(host for host in question.run.hosts if host.devices)
     if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")
-    return host.program.hot_ops, peaks_of(host.devices[0].properties)
+    return host.program.hot_ops, peaks_of(host.devices[0].kind, host.devices[0].properties)
 
 
 @fact("hottest_op", about="The op that takes most compute time, with its share of it.")

@@ -6,10 +6,10 @@ import numpy as np
 
 from tfadvisor.metrics.collectives.cost import counted_meetings
 from tfadvisor.report.page.model import DeviceRow
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import TimeClass
 
 
 def devices_by_name(run: RunTimeline, most_cells: int) -> tuple[DeviceRow, ...]:
@@ -31,7 +31,7 @@ def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, most_
     return DeviceRow(
         host=host.host,
         name=device.name,
-        kind=device.kind,
+        kind=device.kind.value,
         model=device.model,
         steps=len(counted),
         class_ms={

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 _BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
 

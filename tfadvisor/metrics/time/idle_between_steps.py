@@ -5,9 +5,9 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import accelerators, counted_hosts, needs_steps, share
 from tfadvisor.metrics.time.steps import inter_step_gap_fraction
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 def _steps(hosts: list[HostSummary]) -> int:

@@ -6,9 +6,9 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, needs_steps
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 @metric(

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 
-from tfadvisor.timeline.host.costly_calls import allocating_time, building_time, writing_time
-from tfadvisor.timeline.host.device_puts import handing_time
+from tfadvisor.timeline.host.calls_that_cost import allocating_time, building_time, handing_time, writing_time
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, intersection, union_of
-from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+from tfadvisor.timeline.model import Device, HostActivity, Steps
+from tfadvisor.vocabulary import TimeClass
 
 
 class HostCost(Enum):

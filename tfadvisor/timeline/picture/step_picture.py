@@ -12,10 +12,11 @@ from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
-from tfadvisor.timeline.model import Device, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.breakdown import classes_of_time
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -110,7 +111,7 @@ class _Drawn:
         self._threads, self._pipeline = threads, pipeline
         every: Sequence[Device | None] = devices or (None,)
         self._classes = [(one, classes_of_time(one, host)) for one in every]
-        on_cpu = any(device.kind == "cpu" for device in devices)
+        on_cpu = any(device.kind is DeviceKind.CPU for device in devices)
         self._kinds = np.full(128, TimeClass.HOST, np.int8)
         self._kinds[list(_OF_HOST)] = list(_OF_HOST.values())
         self._kinds[HostClass.OP] = TimeClass.COMPUTE if on_cpu else TimeClass.LAUNCH
@@ -126,7 +127,7 @@ class _Drawn:
             parts.append(_class_rows(classes, lo, hi))
             for stream, rows, around, deeper in () if device is None else _device_rows(device, lo, hi):
                 assert device is not None
-                name = self._threads.threads[stream].name if device.kind == "cpu" else str(stream)
+                name = self._threads.threads[stream].name if device.kind is DeviceKind.CPU else str(stream)
                 lanes.append(Lane("stream", device.name, name, around, deeper))
                 parts.append(rows)
         shown, left_out = self._busy_threads(lo, hi, driver)

@@ -14,7 +14,7 @@ import msgspec
 
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
+from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.xplane.columns import HostTrace, Selection
@@ -104,7 +104,7 @@ def read_host(
     trace = _decode(file, SELECTION if watch is None else watch.selection, on_progress)
     timeline = build_host(trace, steps, pictured_events)
     if watch is not None:
-        watch.see(on_chip_clock(trace), timeline)
+        watch.see(on_own_clocks(trace), timeline)
     summary = summarize(timeline)
     on_progress(1, 1)
     return summary

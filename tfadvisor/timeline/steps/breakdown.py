@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
-from tfadvisor.timeline.model import Device, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -12,10 +12,11 @@ from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
-from tfadvisor.timeline.model import Device, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -117,7 +118,7 @@ def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArra
 
 def _program(first: DeviceSummary, host: HostTimeline) -> ProgramSummary:
     patterns = None
-    if first.kind != "cpu" and host.programs.keys:
+    if first.kind is not DeviceKind.CPU and host.programs.keys:
         from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (small traces need none)
 
         patterns = program_patterns(first.ops, host.programs)

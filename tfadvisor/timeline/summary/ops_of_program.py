@@ -5,15 +5,14 @@ from __future__ import annotations
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
-from tfadvisor.hlo.questions.convolutions import filter_length
+from tfadvisor.hlo.questions.convolutions import filter_length, is_tuned
 from tfadvisor.hlo.questions.cost import Costs
-from tfadvisor.hlo.questions.flow import effect, inside, running_computations
+from tfadvisor.hlo.questions.flow import effect, gives_double, inside, running_computations, scatters
 from tfadvisor.hlo.questions.products import multiplies_one_hot, products
 from tfadvisor.hlo.questions.source_location import location_of
 from tfadvisor.hlo.questions.unrolled import unrolled
+from tfadvisor.timeline.names.devices import possible_instructions
 from tfadvisor.timeline.summary.op_in_program import InProgram, OpTrait
-
-_DOUBLE = ("f64", "c128")
 
 
 class OpsOfProgram:
@@ -39,9 +38,9 @@ class OpsOfProgram:
         parts, copied = inside(one), self._copied.copied_by(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
-            OpTrait.SCATTERS: any(_scatters(part) for part in parts),
+            OpTrait.SCATTERS: any(scatters(part) for part in parts),
             OpTrait.ONE_HOT: multiplies_one_hot(one),
-            OpTrait.DOUBLE: any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves()),
+            OpTrait.DOUBLE: gives_double(one),
         }
         return one.name, InProgram(
             opcode=one.opcode,
@@ -50,7 +49,7 @@ class OpsOfProgram:
             location=location_of(one),
             products=products(one),
             filter_length=filter_length(one),
-            tuned=_tuned(one),
+            tuned=is_tuned(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
             traits=frozenset(trait for trait, true in holds.items() if true),
@@ -62,19 +61,5 @@ def find_instruction(module: Module, event_name: str) -> Instruction | None:
 
     None when the module has none of this name. Raises TraceError for damaged bytes.
     """
-    name = event_name.split(" = ", 1)[0].strip().removeprefix("%")
-    return module.instruction(name) or module.instruction(name.rsplit("::", 1)[-1])
-
-
-def _scatters(one: Instruction) -> bool:
-    """A scatter that became a loop is one dynamic-update-slice after the other, which keep its name."""
-    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
-
-
-def _tuned(one: Instruction) -> bool | None:
-    """XLA's algorithm picker notes what it chose in the convolution's config."""
-    if not one.custom_call_target.startswith("__cudnn$conv"):
-        return None
-    config = one.config()
-    inner = config.get("cudnn_conv_backend_config", config)
-    return isinstance(inner, dict) and "algorithm" in inner
+    whole, inner = possible_instructions(event_name)
+    return module.instruction(whole) or module.instruction(inner)

@@ -1,4 +1,4 @@
-"""Which host thread drives the steps, and what it does at each instant."""
+"""What the thread that drives the steps does at each instant, and what other threads do that it may wait for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.devices.cpu import eager_kernels
 from tfadvisor.timeline.host.batches_made_in_python import made_batches
-from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, eager_kernels, eager_pauses
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.nesting import innermost
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
-    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -24,23 +22,16 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import HostActivity, Pending, Steps, TimeClass
+from tfadvisor.timeline.model import HostActivity, Pending, Steps
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import PYTHON_OPS, is_single_op, op_type, runs_python
+from tfadvisor.timeline.names.host import PYTHON_OPS, op_type, runs_python
+from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_EAGER_PAUSE_PS = 1_000_000_000
-"""Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what
-`tf.function` or `jax.jit` removes. Longer pauses are the program's own work."""
-_EAGER_PAUSE_BESIDE_A_FUNCTION_PS = 200_000_000
-"""Where one compiled function holds most of a step's dispatch, the step is compiled. Ops that run beside it one by one leave
-pauses of tens of µs; what takes longer (200 µs) is work of a callback between reads of weights."""
-_MOST_OF_DISPATCH = 0.5
-_EAGER_DISPATCHES = 8
-"""A step with fewer dispatches than this is not run eagerly."""
 _COMPILING_SHARE = 0.2
 """A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
 
@@ -60,18 +51,6 @@ _STATE = {
 }
 
 
-def driving_thread(threads: Threads) -> int:
-    """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
-    best, most = -1, 0
-    for thread in threads.threads:
-        if not thread.is_pipeline:
-            calls = dispatches(threads, thread)
-            total = int((threads.end[calls] - threads.start[calls]).sum())
-            if total > most:
-                best, most = thread.index, total
-    return best
-
-
 def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostActivity:
     """What the driving thread does; where it waits, what other threads do that it may be waiting for."""
     pending = _pending(threads, steps.thread, pipeline)
@@ -84,7 +63,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     lo, hi, who = innermost(starts, ends)
     held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in (_INPUT, _COMPILE, _LAUNCH, _WAIT)}
     known = union(starts, ends)
-    pauses, between_ops = _eager_pauses(threads, thread, steps)
+    pauses, between_ops = eager_pauses(threads, thread, steps)
     launch = union_of(held[_LAUNCH], difference(pauses, known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
     batch_python = difference(made.surely, union_of(known, launch))
@@ -98,8 +77,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         step_python=step_python,
         batch_python=batch_python,
         perhaps_batch_python=made.perhaps,
-        eager=_eager_dispatch(threads, thread, between_ops),
-        eager_elsewhere=_eager_elsewhere(threads, steps),
+        eager=eager_dispatch(threads, thread, between_ops),
+        eager_elsewhere=eager_elsewhere(threads, steps),
     )
 
 
@@ -140,18 +119,18 @@ def _states(
 
 def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
     """A call of a tf.function is dispatch, or compilation when its `tf_function_call` says that it was traced."""
-    column = trace.stat("tf_function_call")
+    column = trace.stat(stats.TF_FUNCTION_CALL)
     event, code = column.codes()
     position = threads.positions(event)
     mine = (position >= thread.lo) & (position < thread.hi)
-    traced = np.array([text.startswith("traced") for text in column.texts] or [False], np.bool_)
+    traced = np.array([text.startswith(stats.TRACED) for text in column.texts] or [False], np.bool_)
     state[position[mine] - thread.lo] = np.where(traced[code[mine]], _COMPILE, _LAUNCH)
 
 
 def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
     """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
-    produced_at, produced = threads.integers(trace.stat("_p"))
-    consumed_at, consumed = threads.integers(trace.stat("_c"))
+    produced_at, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
+    consumed_at, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
     is_wait = threads.kind == HostClass.WAIT
     mine = (produced_at >= thread.lo) & (produced_at < thread.hi) & is_wait[produced_at]
     produced_at, produced = produced_at[mine], produced[mine]
@@ -161,54 +140,6 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
     begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
     keep = finish > begin
     return begin[keep], finish[keep]
-
-
-def _eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Intervals:
-    """Where TensorFlow dispatches ops by themselves, and the short pauses between two of them."""
-    if not len(pauses):
-        return EMPTY
-    calls = threads.of(thread, HostClass.EAGER_OP)
-    calls = calls[_are_single_ops(threads, calls)]
-    return union_of(pauses, union(threads.start[calls], threads.end[calls]))
-
-
-def _are_single_ops(threads: Threads, calls: Int64Array) -> BoolArray:
-    """Which calls are ops that TensorFlow dispatches by themselves."""
-    rows = threads.row[calls]
-    return is_in(rows, [row for row in distinct(rows).tolist() if is_single_op(threads.names[row])])
-
-
-def _eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
-    """Where other threads of Python run a step op by op, as one for each replica does: the driving thread waits for them."""
-    found = EMPTY
-    for thread in threads.threads:
-        if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
-            _, between_ops = _eager_pauses(threads, thread, steps)
-            found = union_of(found, _eager_dispatch(threads, thread, between_ops))
-    return found
-
-
-def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Intervals, Intervals]:
-    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
-
-    All of them, and those between two ops that TensorFlow dispatches by themselves.
-    """
-    calls = dispatches(threads, thread)
-    if len(calls) < _EAGER_DISPATCHES:
-        return EMPTY, EMPTY
-    starts, ends = threads.start[calls], threads.end[calls]
-    step = np.searchsorted(steps.starts, starts, side="right") - 1
-    count = np.bincount(step[step >= 0], minlength=len(steps))
-    eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
-    length = np.where(step >= 0, ends - starts, 0)
-    longest = np.zeros(len(steps), np.int64)
-    np.maximum.at(longest, np.maximum(step, 0), length)
-    compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
-    limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
-    short = (starts[1:] - ends[:-1] <= limit) & (step[1:] == step[:-1]) & eager[1:]
-    single = _are_single_ops(threads, calls)
-    between_ops = short & single[:-1] & single[1:]
-    return union(ends[:-1][short], starts[1:][short]), union(ends[:-1][between_ops], starts[1:][between_ops])
 
 
 def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:

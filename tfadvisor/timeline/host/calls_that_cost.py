@@ -9,16 +9,17 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.dispatches import dispatches, interpreted_function
-from tfadvisor.timeline.host.memory import blocks_on_memory, device_memory_calls
+from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import builds_pipeline, makes_dataset, op_type, runs_python, writes_file
+from tfadvisor.timeline.names.drivers import blocks_on_memory, synchronises
+from tfadvisor.timeline.names.host import makes_dataset, op_type, runs_python, scales_loss, writes_file
+from tfadvisor.timeline.names.input_pipeline import builds_pipeline
+from tfadvisor.timeline.names.programs import puts_on_device
 from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
 
-_SYNCHRONISING = ("StreamSynchronize", "CtxSynchronize", "DeviceSynchronize", "EventSynchronize")
-_LOSS_SCALING = ("lossscal", "loss_scal")
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 
 
@@ -61,12 +62,12 @@ def host_calls(
     python = next((name for name in threads.names if runs_python(name)), "")
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
     dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
-    synchronises, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (_synchronises, _scales_a_loss))
+    synchronising, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (synchronises, scales_loss))
     return HostCalls(
         dispatches=int(in_counted_steps(threads.start[dispatched], steps).sum()) if len(dispatched) else -1,
         waits=int(in_counted_steps(waits.starts, steps).sum()),
-        synchronises=len(synchronises),
-        synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
+        synchronises=len(synchronising),
+        synchronise_ps=int((threads.end - threads.start)[synchronising].sum()),
         memory_calls=device_memory_calls(threads, steps),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
@@ -140,12 +141,17 @@ def allocating_time(threads: Threads) -> Intervals:
     return union(threads.start[calls], threads.end[calls])
 
 
-def _synchronises(name: str) -> bool:
-    return name.endswith(_SYNCHRONISING)
+def handing_time(threads: Threads, driver: int) -> Intervals:
+    """When the driving thread makes arrays of a device out of arrays of the host: JAX converts and copies each NumPy argument.
 
-
-def _scales_a_loss(name: str) -> bool:
-    return "cal" in name and any(word in name.lower() for word in _LOSS_SCALING)
+    A loader's thread may do it without holding the step up.
+    """
+    if driver < 0:
+        return EMPTY
+    thread = threads.threads[driver]
+    calls = threads.named(puts_on_device)
+    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
+    return union(threads.start[calls], threads.end[calls])
 
 
 def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bool]) -> Int64Array:
