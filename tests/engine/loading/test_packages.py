@@ -23,14 +23,16 @@ from tfadvisor.errors import RuleError
 ROOT = Path(__file__).parents[3]
 TRACE = ROOT / "fixtures" / "jax-logging"
 RULE = (ROOT / "rules" / "capture" / "few-steps.yaml").read_text()
-METRICS = """
+METRICS = '''
 from tfadvisor.metrics.registry import metric
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
-@metric("acme_hosts", unit=Unit.COUNT, about="Hosts of the run, as acme counts them.")
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
 def acme_hosts(question):
+    """Hosts of the run, as acme counts them."""
     return len(question.run.hosts)
-"""
+'''
 ENTRY_POINTS = """[console_scripts]
 acme = acme:main
 
