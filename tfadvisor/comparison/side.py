@@ -9,8 +9,8 @@ import msgspec
 
 from tfadvisor.comparison.op_names import without_program_number
 from tfadvisor.report.model import Finding, OpInfo, Report, StepInfo
+from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 
-TIME_CLASSES = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
 CLASS_OF_KIND = {"compute": "compute", "collective": "collective", "infeed": "input"}
 """The class of step time in which a kind of device work counts; all other kinds are transfers."""
 
@@ -28,6 +28,13 @@ class OpRow(msgspec.Struct, frozen=True):
     bytes: int | None = None
     file: str | None = None
     line: int | None = None
+
+
+class Traits(msgspec.Struct, frozen=True):
+    """What a metric declares about itself, by which changes are judged."""
+
+    better: Better
+    scatter: Scatter
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -57,6 +64,8 @@ class Side(msgspec.Struct, frozen=True):
     rest_ms: Mapping[str, float]
     metrics: Mapping[str, float]
     units: Mapping[str, str]
+    traits: Mapping[str, Traits]
+    """Of the metrics, all that have a unit. Baselines of versions that did not keep them: none."""
     findings: tuple[Found, ...]
 
 
@@ -84,6 +93,7 @@ def side_of(report: Report) -> Side | None:
         rest_ms={"compute": _unlisted_ms(report.ops)},
         metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
         units={name: one.unit for name, one in report.metrics.items() if one.value is not None},
+        traits={name: Traits(one.better, one.scatter) for name, one in report.metrics.items() if one.value is not None},
         findings=tuple(_found(one) for one in report.findings if one.category != "capture"),
     )
 
