@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.claims import LESS_IS_LEFT, SHARES, classes_of
+from tfadvisor.engine.judging.claims import LESS_IS_LEFT, classes_of
 from tfadvisor.engine.judging.judge_rules import Outcomes, run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import TIME_CLASSES, SavingRule
+from tfadvisor.engine.loading.rule import SavingRule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.vocabulary import Severity
+from tfadvisor.vocabulary import TIME_CLASSES, Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
 
@@ -92,7 +92,36 @@ def test_where_classes_are_not_known_savings_stay() -> None:
 
 
 def test_every_rule_draws_on_classes_of_the_breakdown() -> None:
-    assert set(SHARES) == set(TIME_CLASSES)
-    assert set(SHARES.values()) <= set(registered_metrics())
     for rule in RULES.values():
         assert set(classes_of(rule)) <= set(TIME_CLASSES), rule.id
+
+
+def claims_of(outcomes: Outcomes) -> list[tuple[str, ...]]:
+    return [one.claims for one in outcomes.findings]
+
+
+def test_a_finding_claims_the_classes_that_it_takes_time_from() -> None:
+    """40 % host and 20 % idle: the first takes 30 of host, the second the other 10 and 10 of idle, the third 10 of idle."""
+    values = HOST | {"idle_fraction": 0.2, "wait_fraction": 1.0, "compute_fraction": 0.4}
+
+    outcomes = run(
+        drawing("first", "wait_fraction", 0.3, "host", "idle"),
+        drawing("second", "wait_fraction", 0.2, "host", "idle"),
+        drawing("third", "wait_fraction", 0.1, "host", "idle"),
+        **values,
+    )
+
+    assert [one.saving.high for one in outcomes.findings] == pytest.approx([0.3, 0.2, 0.1])
+    assert claims_of(outcomes) == [("host",), ("host", "idle"), ("idle",)]
+
+
+def test_where_classes_are_not_known_a_finding_claims_all_that_its_rule_names() -> None:
+    values = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step": 1}
+
+    assert claims_of(run(drawing("first", "host_fraction", 1.0, "host", "idle"), **values)) == [("host", "idle")]
+
+
+def test_a_rule_without_a_saving_is_about_its_category_but_not_about_everything() -> None:
+    """Full memory is memory's; a trace without markers is about no time at all."""
+    assert classes_of(RULES["memory-at-its-limit"]) == ("launch", "host", "idle")
+    assert classes_of(RULES["no-step-markers"]) == ()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.engine.judging.claims import shared_out
+from tfadvisor.engine.judging.claims import classes_of, shared_out
 from tfadvisor.engine.judging.conditions import evaluate
 from tfadvisor.engine.judging.fit_flags import fit_flags
 from tfadvisor.engine.judging.wording import fill, is_given, placeholders
@@ -90,6 +90,7 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
         source=rule.source,
         caveat=_caveat(rule, metrics),
+        claims=classes_of(rule),
     )
 
 
