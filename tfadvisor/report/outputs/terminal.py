@@ -19,7 +19,7 @@ from tfadvisor.report.wording import (
     verdict_name,
 )
 from tfadvisor.units import Unit, duration, in_words, percent
-from tfadvisor.vocabulary import Severity
+from tfadvisor.vocabulary import Severity, TimeClass
 
 _SHOWN = 3
 _WIDEST = 110
@@ -29,26 +29,7 @@ _MARGIN = "   "
 # ANSI "select graphic rendition" codes.
 _BOLD, _DIM = "1", "2"
 _GREEN, _YELLOW, _CYAN = "32", "33", "36"
-_COLOURS = {
-    "compute": "32",
-    "collective": "35",
-    "transfer": "33",
-    "compile": "36",
-    "input": "31",
-    "launch": "94",
-    "host": "91",
-    "idle": "90",
-}
-_FILL = {
-    "compute": "█",
-    "collective": "▚",
-    "transfer": "▞",
-    "compile": "▒",
-    "input": "▓",
-    "launch": "▤",
-    "host": "▥",
-    "idle": "░",
-}
+_CLASSES = {one.label: one for one in TimeClass}
 _SEVERITY_STYLE = {
     Severity.CRITICAL: "1;97;41",
     Severity.HIGH: "1;31",
@@ -149,10 +130,11 @@ def _where_the_step_goes(page: _Page, report: Report) -> None:
     if not parts:
         return
     bar = "".join(
-        page.styled(_FILL[name] * cells, _COLOURS[name]) for name, cells in _cells(parts, min(page.width - 2, _BAR))
+        page.styled(_CLASSES[name].fill * cells, _CLASSES[name].ansi)
+        for name, cells in _cells(parts, min(page.width - 2, _BAR))
     )
     legend = [
-        f"{page.styled(_FILL[name], _COLOURS[name])} {name} {percent(share)}"
+        f"{page.styled(_CLASSES[name].fill, _CLASSES[name].ansi)} {name} {percent(share)}"
         for name, share in sorted(parts, key=lambda item: -item[1])
     ]
     page.line(f"  {bar}")
