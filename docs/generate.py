@@ -1,4 +1,5 @@
-"""Writes the reference pages from the code: metrics, rules, columns, commands, flags, tables of an export.
+"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an export), and the
+types, words and colours of the HTML page.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -12,6 +13,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from page_types import page_colours, page_types, page_words
+
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.cli.main import parser
 from tfadvisor.engine.checking.coverage import Covered, covered
@@ -23,7 +26,8 @@ from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.xplane import columns
 
-PAGES = Path(__file__).parent / "reference"
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ROOT / "docs" / "reference"
 NOTE = "<!-- written by docs/generate.py; edit the code instead -->\n\n"
 
 
@@ -38,25 +42,32 @@ def main(check: bool) -> int:
         "flags.md": flags(),
         "export.md": export(),
         "../coverage.md": coverage(),
+        "../../web/src/data/generated.ts": page_types(),
+        "../../web/src/data/generated.css": page_colours(),
+        "../../web/test/generated_words.ts": page_words(),
     }.items():
         page = PAGES / name
         if check and (not page.exists() or page.read_text(encoding="utf-8") != text):
-            stale.append(page.resolve().relative_to(PAGES.parent))
+            stale.append(page.resolve().relative_to(ROOT))
         elif not check:
             page.write_text(text, encoding="utf-8")
     for name in stale:
-        print(f"docs/{name} is not what the code says: run python docs/generate.py", file=sys.stderr)
+        print(f"{name} is not what the code says: run python docs/generate.py", file=sys.stderr)
     return 1 if stale else 0
 
 
 def metrics() -> str:
     """Every metric with unit and definition, every fact."""
-    rows = [f"| `{one.name}` | {one.unit.value} | {one.about} |" for one in registered_metrics().values()]
+    rows = [
+        f"| `{one.name}` | {one.unit.value} | {one.better.value} | {one.about} |"
+        for one in registered_metrics().values()
+    ]
     facts = [f"| `{one.name}` | {one.about} |" for one in registered_facts().values()]
     return (
         f"{NOTE}# Metrics\n\nA metric that a trace cannot give is `null` in the report, with the reason. "
-        "Shares are of step time, start of a step to start of the next, over the steps that count.\n\n"
-        "| metric | unit | definition |\n|---|---|---|\n"
+        "Shares are of step time, start of a step to start of the next, over the steps that count. *Better* says which way a "
+        "metric improves; `neither` describes the run.\n\n"
+        "| metric | unit | better | definition |\n|---|---|---|---|\n"
         + "\n".join(rows)
         + "\n\n## Facts\n\nTexts that rules quote and compare.\n\n| fact | meaning |\n|---|---|\n"
         + "\n".join(facts)

@@ -14,6 +14,8 @@ from tfadvisor.vocabulary import CATEGORIES, FRAMEWORKS, TIME_CLASSES, VERDICTS,
 
 
 def test_the_first_class_that_holds_wins_in_this_order() -> None:
+    """The page and the Parquet export know a class by its place, too."""
+    assert [int(one) for one in TimeClass] == list(range(8))
     assert TIME_CLASSES == ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
 
 

@@ -94,6 +94,14 @@ _LOOKS: Mapping[TimeClass, _Look] = {
 TIME_CLASSES: tuple[str, ...] = tuple(one.label for one in TimeClass)
 """The classes' labels, in order."""
 
+CLASS_OF_WORK: Mapping[str, TimeClass] = {
+    "compute": TimeClass.COMPUTE,
+    "collective": TimeClass.COLLECTIVE,
+    "infeed": TimeClass.INPUT,
+    **dict.fromkeys(("h2d", "d2h", "d2d", "p2p", "other_copy", "memset"), TimeClass.TRANSFER),
+}
+"""Kind of device work, as the report's ops have it -> the class of step time in which it counts where nothing hides it."""
+
 _WAITS = (TimeClass.LAUNCH, TimeClass.HOST, TimeClass.IDLE)
 CATEGORIES: Mapping[str, tuple[TimeClass, ...]] = {
     "input": (TimeClass.INPUT,),

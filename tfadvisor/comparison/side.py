@@ -9,10 +9,7 @@ import msgspec
 
 from tfadvisor.comparison.op_names import without_program_number
 from tfadvisor.report.model import Finding, OpInfo, Report, StepInfo
-from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
-
-CLASS_OF_KIND = {"compute": "compute", "collective": "collective", "infeed": "input"}
-"""The class of step time in which a kind of device work counts; all other kinds are transfers."""
+from tfadvisor.vocabulary import CLASS_OF_WORK, TIME_CLASSES, Better, Scatter, TimeClass
 
 
 class OpRow(msgspec.Struct, frozen=True):
@@ -70,8 +67,8 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def class_of(kind: str) -> str:
-    """The class of step time of a kind of device work."""
-    return CLASS_OF_KIND.get(kind, "transfer")
+    """The class of step time of a kind of device work; of one that another version named, transfer."""
+    return CLASS_OF_WORK.get(kind, TimeClass.TRANSFER).label
 
 
 def side_of(report: Report) -> Side | None:
