@@ -64,7 +64,7 @@ def test_the_json_has_every_field_of_the_contract(report: Report) -> None:
     assert set(data["steps"]["each"][0]) >= {"index", "name", "start_ms", "duration_ms", "breakdown"}
     assert set(data["breakdown"]) == {"compute", "collective", "transfer", "input", "launch", "compile", "host", "idle"}
     assert set(data["verdict"]) >= {"bottleneck", "fraction", "healthy", "summary"}
-    assert set(data["metrics"]["step_time_ms"]) >= {"value", "unit", "reason", "about"}
+    assert set(data["metrics"]["step_time_ms"]) >= {"value", "unit", "reason", "about", "better", "scatter"}
     finding = data["findings"][0]
     assert set(finding) >= {
         "rule_id",
@@ -77,7 +77,9 @@ def test_the_json_has_every_field_of_the_contract(report: Report) -> None:
         "fixes",
         "locations",
         "source",
+        "claims",
     }
+    assert set(finding["claims"]) <= set(data["breakdown"])
     assert set(finding["saving"]) >= {"low", "high", "basis"}
     assert set(finding["fixes"][0]) >= {"kind", "do", "snippet", "env", "valid_for"}
     assert set(finding["source"][0]) >= {"doc", "section", "url"}

@@ -123,7 +123,7 @@ function kindButtons(stage: Stage): { element: HTMLElement; update: () => void }
     const used = new Set(stage.layout.step.kind);
     const shown = KINDS.filter((_, code) => used.has(code));
     replaceChildren(element, ...shown.map((kind) =>
-      h("button", { type: "button", class: "kind", title: MEANING[kind], "aria-pressed": isOnly(stage.highlight, kind) ? "true" : "false", on: { click: () => {
+      h("button", { type: "button", class: "kind", title: MEANING[kind], "aria-pressed": stage.highlight?.includes(kind) === true ? "true" : "false", on: { click: () => {
         stage.highlight = isOnly(stage.highlight, kind) ? null : [kind];
         stage.redraw();
         stage.onHighlight();
