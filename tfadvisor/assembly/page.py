@@ -45,7 +45,7 @@ def gather_page(report: Report, run: RunTimeline) -> PageData:
         ops=run_ops(run, _MOST_OPS),
         collectives=_collectives(run),
         devices=_devices(run),
-        pipelines=tuple(_pipeline(host) for host in run.hosts if host.pipeline is not None),
+        pipelines=tuple(_pipeline(host) for host in run.hosts if host.evidence.pipeline is not None),
         calls=tuple(row for host in counted_hosts(run) for row in _calls(host)),
         drawn=drawn,
         hosts_left_out=left_out,
@@ -57,12 +57,12 @@ def _drawn(run: RunTimeline) -> tuple[tuple[DrawnStep, ...], int]:
     found: list[DrawnStep] = []
     left, left_out = _MOST_DRAWN_EVENTS, 0
     for host in run.hosts:
-        size = sum(len(picture.rows) for picture in host.pictures)
+        size = sum(len(picture.rows) for picture in host.evidence.pictures)
         if size > left:
             left_out += 1
             continue
         left -= size
-        found += [_drawn_step(host.host, picture) for picture in host.pictures]
+        found += [_drawn_step(host.host, picture) for picture in host.evidence.pictures]
     return tuple(found), left_out
 
 
@@ -175,7 +175,7 @@ def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, devic
     return DeviceRow(
         host=host.host,
         name=device.name,
-        kind=device.kind,
+        kind=device.kind.value,
         model=device.model,
         steps=len(counted),
         class_ms={one.label: float(time[:, one].mean()) / PS_PER_MS if len(counted) else 0.0 for one in TimeClass},
@@ -202,7 +202,7 @@ def _arrivals(run: RunTimeline, place: int, row: int, steps: int) -> tuple[float
 
 
 def _pipeline(host: HostSummary) -> PipelineInfo:
-    pipeline = host.pipeline
+    pipeline = host.evidence.pipeline
     assert pipeline is not None
     steps = max(pipeline.steps, 1)
     return PipelineInfo(
@@ -237,5 +237,5 @@ def _calls(host: HostSummary) -> list[CallRow]:
             one.host_ps / steps / PS_PER_MS,
             one.input_ps / steps / PS_PER_MS,
         )
-        for one in host.frames
+        for one in host.evidence.frames
     ]

@@ -78,14 +78,14 @@ def _run_info(run: RunTimeline) -> RunInfo:
         name=run.name,
         hosts=tuple(host.host for host in run.hosts),
         devices=tuple(
-            DeviceInfo(device.name, device.kind, device.model, device.host)
+            DeviceInfo(device.name, device.kind.value, device.model, device.host)
             for host in run.hosts
             for device in host.devices
         ),
         framework=first.framework,
         framework_version=first.framework_version or None,
         captured_at=first.captured_at or None,
-        window_ms=max((host.window[1] - host.window[0]) / PS_PER_MS for host in run.hosts),
+        window_ms=max((host.capture.window[1] - host.capture.window[0]) / PS_PER_MS for host in run.hosts),
     )
 
 

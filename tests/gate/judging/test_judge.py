@@ -14,7 +14,7 @@ from tfadvisor.gate.baseline.comparable_runs import NOTHING, Baseline, choose
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.config.resolved import Budget, Config, Ignore, Relative, RuleLevel
 from tfadvisor.gate.judging.judge import judge
-from tfadvisor.gate.judging.result import Outcome, Verdict
+from tfadvisor.gate.judging.result import GateResult, Outcome
 from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Report, Saving
 from tfadvisor.vocabulary import Severity
 
@@ -44,7 +44,7 @@ def finding(rule_id: str = "slow-thing", severity: Severity = Severity.HIGH) -> 
     )
 
 
-def gate(config: Config, one: Report, baseline: Baseline = NOTHING) -> Verdict:
+def gate(config: Config, one: Report, baseline: Baseline = NOTHING) -> GateResult:
     return judge(config, [one], [snapshot_of(one)], baseline, TODAY)
 
 

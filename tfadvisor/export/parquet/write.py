@@ -40,7 +40,7 @@ class ParquetSink:
             name=[timeline.host],
             file=[Path(trace.path).name],
             size_bytes=[trace.size_bytes],
-            session_start_ns=[timeline.session_start_ns],
+            session_start_ns=[timeline.capture.session_start_ns],
             origin_ns=[trace.origin_ns],
         )
         planes = trace.planes

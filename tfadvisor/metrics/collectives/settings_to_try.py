@@ -42,9 +42,9 @@ def tiny_op_place(question: Question) -> str:
     """The op, among the hottest that take less than 25 µs, that runs most often, with its place in the user's program:
     `loop_multiply_fusion (train.py:42)`.
     """
-    found = [host.hot_ops for host in question.run.hosts if host.hot_ops is not None]
+    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
     tiny = [one for ops in found[:1] for one in ops.ops if one.total_ps < one.count * _TINY_US * 1_000_000]
     for one in sorted(tiny, key=lambda one: -one.count):
-        if one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+        if one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")

@@ -103,8 +103,8 @@ def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
     """
     hosts, offsets = question.run.hosts, [offset or 0 for offset in meetings.clocks.offset_ps]
     members = sorted(set(meetings.host.tolist()))
-    lo = max(hosts[one].window[0] - offsets[one] for one in members)
-    hi = min(hosts[one].window[1] - offsets[one] for one in members)
+    lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
+    hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
     steps = hosts[index].steps
     middle = (steps.starts + steps.ends) // 2 - offsets[index]
     shared = steps.steady() & (middle >= lo) & (middle <= hi)
@@ -217,7 +217,7 @@ def late_host_frame(question: Question) -> str:
     """The call of the late host's training loop that takes most of its extra time: `load_batch (train.py:25)`."""
     top = _excess(question)[2]
     late, hosts = host_lateness(question)
-    frames = hosts[late.latest].frames
+    frames = hosts[late.latest].evidence.frames
     if top is TimeClass.INPUT:
         frames = tuple(one for one in frames if one.input_ps > one.host_ps)
     if top not in (TimeClass.INPUT, TimeClass.HOST) or not frames:

@@ -13,6 +13,7 @@ from tfadvisor.metrics.steady import (
     of_counted_time,
     share,
 )
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import CopyTotals
 from tfadvisor.units import PS_PER_MS, Unit
@@ -231,5 +232,5 @@ def array_handing_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in which the dispatching thread converts host arrays to device arrays:
     JAX's `DevicePut`, which converts and copies each NumPy argument of a call.
     """
-    handed = of_counted_time(counted_hosts(question.run), lambda host: host.handing_ps)
+    handed = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.HANDING])
     return min(handed, share(question, TimeClass.LAUNCH))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.needs import an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import accelerators, gpus, of_counted_time
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
@@ -15,7 +16,7 @@ _LEAST_FACTOR, _MOST_FACTOR = 1.5, 16
 
 
 def _allocators(question: Question) -> list[DeviceMemory]:
-    found = [one for host in question.run.hosts for one in host.memory]
+    found = [one for host in question.run.hosts for one in host.evidence.memory]
     if not found:
         raise MetricAbsent("no device allocator left events in this trace")
     return found
@@ -54,9 +55,9 @@ def memory_fragmentation(question: Question) -> float:
 def allocations_per_step(question: Question) -> float:
     """Number of blocks that a step takes from the device allocators of a host."""
     _allocators(question)
-    hosts = [host for host in question.run.hosts if host.memory]
+    hosts = [host for host in question.run.hosts if host.evidence.memory]
     steps = sum(int(host.steps.steady().sum()) for host in hosts)
-    return sum(one.allocations for host in hosts for one in host.memory) / max(steps, 1)
+    return sum(one.allocations for host in hosts for one in host.evidence.memory) / max(steps, 1)
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS, scatter=Scatter.COUNTED)
@@ -65,14 +66,14 @@ def memory_calls_per_step(question: Question) -> float:
     its work; the framework's own allocator needs none.
     """
     steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
-    return sum(host.memory_calls for host in question.run.hosts) / max(steps, 1)
+    return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(steps, 1)
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def memory_call_fraction(question: Question) -> float:
     """Share of step time in which no device works while a thread is inside cudaMalloc, cudaFree or the like."""
     hosts = {id(host): host for host, _ in accelerators(question.run)}.values()
-    return min(of_counted_time(hosts, lambda host: host.allocating_ps), 1.0)
+    return min(of_counted_time(hosts, lambda host: host.costs[HostCost.ALLOCATING]), 1.0)
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)

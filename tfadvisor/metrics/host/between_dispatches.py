@@ -14,6 +14,7 @@ from tfadvisor.metrics.steady import (
     of_counted_time,
     share,
 )
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_MS, Unit, percent
@@ -22,7 +23,7 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 def _costliest_frames(question: Question) -> list[FrameShare]:
     """Calls of the training loop that neither load nor dispatch, the costliest first."""
-    frames = [frame for host in question.run.hosts for frame in host.frames if frame.host_ps >= frame.input_ps]
+    frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.host_ps >= frame.input_ps]
     return sorted(frames, key=lambda frame: -frame.host_ps)
 
 
@@ -55,7 +56,7 @@ def host_op_share(question: Question) -> float:
     on_device = 0
     for _, device in accelerators(question.run):
         on_device += int(device.ops.total_ps[device.ops.of_class(DeviceClass.COMPUTE)].sum())
-    on_host = sum(host.host_ops.total_ps for host in question.run.hosts)
+    on_host = sum(host.evidence.host_ops.total_ps for host in question.run.hosts)
     if not on_host + on_device:
         raise MetricAbsent("no op begins in a counted step")
     return on_host / (on_host + on_device)
@@ -66,7 +67,7 @@ def host_op_types(question: Question) -> str:
     """The op types that take most time on the host of an accelerator run: `Unique, StringSplit`."""
     time: dict[str, int] = {}
     for host in question.run.hosts:
-        for kind, ps in host.host_ops.by_type:
+        for kind, ps in host.evidence.host_ops.by_type:
             time[kind] = time.get(kind, 0) + ps
     if not time:
         raise MetricAbsent("no op runs on the host")
@@ -82,13 +83,17 @@ def python_in_step_fraction(question: Question) -> float:
 
 
 def _python_in_step(question: Question) -> float:
-    return of_counted_time(counted_hosts(question.run), lambda host: host.step_python_ps)
+    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.STEP_PYTHON])
 
 
 @fact
 def python_in_step_op(question: Question) -> str:
     """The op through which the compiled step calls Python: `EagerPyFunc`, `pure_callback`."""
-    found = [host.calls.python_op for host in question.run.hosts if host.calls.python_op and host.step_python_ps]
+    found = [
+        host.evidence.calls.python_op
+        for host in question.run.hosts
+        if host.evidence.calls.python_op and host.costs[HostCost.STEP_PYTHON]
+    ]
     if not found:
         raise MetricAbsent("the compiled step calls no Python")
     return found[0]
@@ -106,7 +111,7 @@ def batch_python_fraction(question: Question) -> float:
     the sign is work inside the step's marker, before its dispatch, that ends in a tensor. It is part of
     input_bound_fraction.
     """
-    made = of_counted_time(counted_hosts(question.run), lambda host: host.batch_python_ps)
+    made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BATCH_PYTHON])
     return min(made, share(question, TimeClass.INPUT))
 
 
@@ -116,7 +121,7 @@ def perhaps_batch_python_fraction(question: Question) -> float:
     Python frames, outside a step's marker. This is either batch preparation or logging of the previous step; the trace
     cannot tell.
     """
-    made = of_counted_time(counted_hosts(question.run), lambda host: host.perhaps_batch_python_ps)
+    made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.PERHAPS_BATCH_PYTHON])
     return min(made, loop_python_fraction(question))
 
 
@@ -131,7 +136,7 @@ def loop_python_ms_per_step(question: Question) -> float:
 @fact
 def interpreted_function(question: Question) -> str:
     """A jitted function that Python nevertheless runs op by op, as under jax_disable_jit: `train_step`."""
-    found = [host.calls.interpreted for host in question.run.hosts if host.calls.interpreted]
+    found = [host.evidence.calls.interpreted for host in question.run.hosts if host.evidence.calls.interpreted]
     if not found:
         raise MetricAbsent("Python runs no jitted function op by op")
     return found[0]
@@ -143,7 +148,7 @@ def eager_dispatch_fraction(question: Question) -> float:
     any compiled function, including short pauses between two of them. It is part of kernel_launch_gap_fraction, and 0
     where a step has fewer than eight dispatches.
     """
-    eager = of_counted_time(counted_hosts(question.run), lambda host: host.eager_ps)
+    eager = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.EAGER])
     return min(eager, share(question, TimeClass.LAUNCH))
 
 
@@ -152,13 +157,13 @@ def file_writing_fraction(question: Question) -> float:
     """Share of step time between the end of the step's compiled function and the last op that writes a checkpoint, a
     summary or another file. The trace does not show files that Python itself writes.
     """
-    return of_counted_time(counted_hosts(question.run), lambda host: host.writing_ps)
+    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.WRITING])
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def file_writes_per_step(question: Question) -> float:
     """Number of ops per step that write a checkpoint, a summary or another file and that Python dispatches."""
-    return sum(host.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
+    return sum(host.evidence.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -166,7 +171,7 @@ def pipeline_building_fraction(question: Question) -> float:
     """Share of step time from the first op with which Python builds a tf.data dataset or iterator inside a step until
     its first batch is ready, including the tracing of the pipeline's functions.
     """
-    return of_counted_time(counted_hosts(question.run), lambda host: host.building_ps)
+    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BUILDING])
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -175,16 +180,16 @@ def pipeline_building_step_share(question: Question) -> float:
     model.predict in every step.
     """
     hosts = counted_hosts(question.run)
-    return sum(len(host.calls.building) for host in hosts) / counted_steps(hosts)
+    return sum(host.evidence.calls.builds for host in hosts) / counted_steps(hosts)
 
 
 @fact
 def pipeline_built(question: Question) -> str:
     """The part of a tf.data pipeline that Python builds inside the steps: `dataset`, or only an `iterator` of one."""
-    hosts = [host for host in counted_hosts(question.run) if len(host.calls.building)]
+    hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.builds]
     if not hosts:
         raise MetricAbsent("no step makes a dataset or an iterator")
-    return "dataset" if any(host.calls.makes_datasets for host in hosts) else "iterator"
+    return "dataset" if any(host.evidence.calls.makes_datasets for host in hosts) else "iterator"
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
@@ -192,7 +197,7 @@ def loop_iterations_per_step(question: Question) -> float:
     """Number of iterations per step of the longest while loop inside TensorFlow's compiled functions: tf.while_loop,
     tf.map_fn, loops over tensors, recurrent layers. XLA's loops do not count.
     """
-    return sum(host.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
+    return sum(host.evidence.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
@@ -203,7 +208,9 @@ def synchronising_fraction(question: Question) -> float:
     blocked = total = 0
     for host in question.run.hosts:
         counted = host.takes_part & host.steps.steady()[None, :]
-        blocked += int(np.minimum(host.synchronising_ps, host.breakdown[:, :, TimeClass.IDLE])[counted].sum())
+        blocked += int(
+            np.minimum(host.device_time.synchronising_ps, host.breakdown[:, :, TimeClass.IDLE])[counted].sum()
+        )
         total += int(host.breakdown[counted].sum())
     if not total:
         raise MetricAbsent("the trace holds no step")
@@ -218,7 +225,7 @@ def wait_fraction(question: Question) -> float:
     waited = total = 0
     for host in question.run.hosts:
         if host.steps.thread >= 0:
-            waited += host.waited_ps
+            waited += host.costs[HostCost.WAITING]
             total += counted_ps(host)
     if not total:
         raise MetricAbsent("no host thread drives the steps")

@@ -31,7 +31,7 @@ _NO_PIPELINE = "the trace shows no tf.data pipeline"
 
 
 def _pipeline(question: Question) -> InputPipeline:
-    found = [host.pipeline for host in question.run.hosts if host.pipeline is not None]
+    found = [host.evidence.pipeline for host in question.run.hosts if host.evidence.pipeline is not None]
     if not found:
         raise MetricAbsent(_NO_PIPELINE)
     return max(found, key=lambda pipeline: pipeline.slowest().wall_ps)

@@ -86,7 +86,7 @@ def launch_between_kernels_fraction(question: Question) -> float:
     if not total:
         raise MetricAbsent("the trace holds no step")
     counted = ((host, host.takes_part & host.steps.steady()[None, :]) for host in counted_hosts(question.run))
-    return sum(int(host.short_launch_ps[steps].sum()) for host, steps in counted) / total
+    return sum(int(host.device_time.short_launch_ps[steps].sum()) for host, steps in counted) / total
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
@@ -169,9 +169,9 @@ def dispatches_per_step(question: Question) -> float:
     """Number of programs and ops that the driving thread dispatches per step."""
     steps = dispatched = 0
     for host in counted_hosts(question.run):
-        if host.dispatched >= 0:
+        if host.evidence.calls.dispatches >= 0:
             steps += int(host.steps.steady().sum())
-            dispatched += host.dispatched
+            dispatched += host.evidence.calls.dispatches
     if not steps:
         raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
     return dispatched / steps

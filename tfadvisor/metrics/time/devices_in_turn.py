@@ -26,6 +26,6 @@ def taking_turns_fraction(question: Question) -> float:
 def _turns(host: HostSummary) -> float:
     """(when any device works - each one's even part of the work) / step time."""
     works = int(host.breakdown[:, host.steps.steady()][:, :, _BUSY].sum())
-    if not works or not host.concurrency:
+    if not works or not host.device_time.concurrency:
         return 0.0
-    return max(works / host.concurrency - works / len(host.devices), 0.0) / counted_ps(host)
+    return max(works / host.device_time.concurrency - works / len(host.devices), 0.0) / counted_ps(host)

@@ -30,7 +30,7 @@ def waits_per_step(question: Question) -> float:
     a value, a full queue of dispatches. Uninterrupted waits count as one.
     """
     hosts = _driven(question)
-    return sum(host.calls.waits for host in hosts) / _steps(hosts)
+    return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
@@ -48,7 +48,9 @@ def synchronise_calls_per_step(question: Question) -> float:
     """Number of driver calls per step, over all threads of a host, that wait for a stream, an event or the device:
     cuStreamSynchronize and the like.
     """
-    return sum(host.calls.synchronises for host in _with_accelerators(question)) / _steps(_with_accelerators(question))
+    return sum(host.evidence.calls.synchronises for host in _with_accelerators(question)) / _steps(
+        _with_accelerators(question)
+    )
 
 
 @metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
@@ -57,7 +59,7 @@ def synchronise_ms_per_step(question: Question) -> float:
     host. Some of these are threads of the runtime, which hold nothing up.
     """
     hosts = _with_accelerators(question)
-    return sum(host.calls.synchronise_ps for host in hosts) / _steps(hosts) / PS_PER_MS
+    return sum(host.evidence.calls.synchronise_ps for host in hosts) / _steps(hosts) / PS_PER_MS
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
@@ -66,7 +68,7 @@ def loss_scaling_ops_per_step(question: Question) -> float:
     branches on them on the host.
     """
     hosts = _with_accelerators(question)
-    return sum(host.calls.loss_scaling for host in hosts) / _steps(hosts)
+    return sum(host.evidence.calls.loss_scaling for host in hosts) / _steps(hosts)
 
 
 def _with_accelerators(question: Question) -> list[HostSummary]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.model import StepKind, StepSource
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, Scatter
+from tfadvisor.vocabulary import Better, DeviceKind, Scatter
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
@@ -94,7 +94,8 @@ def device_kind(question: Question) -> str:
     kinds = {device.kind for host in question.run.hosts for device in host.devices}
     if not kinds:
         raise MetricAbsent("no device computes anything in this trace")
-    return next(kind for kind in ("gpu", "tpu", "cpu") if kind in kinds)
+    place = {kind: number for number, kind in enumerate(DeviceKind)}
+    return min(kinds, key=lambda kind: (kind is DeviceKind.CPU, place.get(kind, len(place)))).value
 
 
 @fact

@@ -77,7 +77,7 @@ def device_concurrency_fraction(question: Question) -> float:
     several = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
     if not several:
         raise MetricAbsent("no host of this run has several active devices")
-    found = [host.concurrency / len(host.devices) for host in several if host.concurrency]
+    found = [host.device_time.concurrency / len(host.devices) for host in several if host.device_time.concurrency]
     if not found:
         raise MetricAbsent("no device works in a counted step")
     return min(found)

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import msgspec
 import numpy as np
 
-from tfadvisor.report.model import OpInfo, StepInfo
+from tfadvisor.report.model import Op, StepInfo
 from tfadvisor.report.page.model import CallRow, CollectiveRow, ComparedRuns, DrawnStep, PageData, StepColumns
 
 FORMAT = 1
@@ -46,7 +46,7 @@ def _page(page: PageData) -> dict[str, Any]:
     del report["ops"]
     return {
         "report": _short(report),
-        "ops": _columns(OpInfo, page.ops),
+        "ops": _columns(Op, page.ops),
         "collectives": _columns(CollectiveRow, page.collectives),
         "devices": [_short(_fields(one)) for one in page.devices],
         "pipelines": [_short(_fields(one)) for one in page.pipelines],

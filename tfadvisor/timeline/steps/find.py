@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import median
 from tfadvisor.errors import UsageError
-from tfadvisor.timeline.host.driver import driving_thread
+from tfadvisor.timeline.host.dispatches import driving_thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource

@@ -200,11 +200,9 @@ export interface Report {
 /**
  * What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
  *
- * op: its HLO name. kind: compute, collective, h2d, d2h, d2d, p2p, other_copy, memset or infeed. share: of all device
- * time. precision: of a GPU kernel by its name, "unknown" where that does not say. flops, bytes: of one execution, by
- * shapes. file, line: of the user's program. None where the trace does not tell.
+ * None where the trace does not tell.
  */
-export interface OpInfo {
+export interface Op {
   op: string | null;
   kernel: string;
   module: string | null;
@@ -334,7 +332,7 @@ export interface DrawnStep {
 /** One run. ops: as the report's, but more of them. hosts_left_out: of the drawn steps. */
 export interface PageData {
   report: Report;
-  ops: Columns<OpInfo>;
+  ops: Columns<Op>;
   collectives: Columns<CollectiveRow>;
   devices: DeviceRow[];
   pipelines: PipelineInfo[];
