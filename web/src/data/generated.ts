@@ -218,13 +218,7 @@ export interface Op {
   line: number | null;
 }
 
-/**
- * One collective of the program over all devices and counted steps.
- *
- * bytes: of the whole message, group: devices that exchange it, wait_ms: mean time a device waits in a call for the last
- * to arrive, bus_gb_s: of the median call without waiting, by the bytes that a ring sends; None where not known.
- * exposed: share of its time that no computation hides.
- */
+/** One collective of the program over all devices and counted steps. None where not known. */
 export interface CollectiveRow {
   name: string;
   kind: string;
@@ -240,11 +234,7 @@ export interface CollectiveRow {
   bus_gb_s: number | null;
 }
 
-/**
- * One active device. class_ms: mean of a counted step by class. step, compute_ms: of each counted step, or of every
- * n-th where there are many. wait_ms: a step's mean in collectives before the last device arrives, None where not known.
- * last_share: of the collectives in which it arrives last.
- */
+/** One active device over the counted steps in which it takes part. */
 export interface DeviceRow {
   host: string;
   name: string;
