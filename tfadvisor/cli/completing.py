@@ -42,6 +42,8 @@ def host_names(context: typer.Context) -> list[str]:
 
 
 def _given(context: typer.Context) -> Iterator[Path]:
+    """The paths before the value that is asked for; Typer has not sorted them yet where an option stands without one."""
     for name in _PATHS:
         value = context.params.get(name)
         yield from map(Path, value if isinstance(value, (list, tuple)) else [value] if value else [])
+    yield from (Path(one) for one in context.args if not one.startswith("-"))

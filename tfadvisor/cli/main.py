@@ -61,7 +61,7 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def tfadvisor(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and end.")
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="show the version")
     ] = False,
 ) -> None:
     """The options before a command."""

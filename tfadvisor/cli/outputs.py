@@ -12,7 +12,7 @@ from tfadvisor.files import replace_file
 from tfadvisor.report.ascii_text import as_ascii
 from tfadvisor.report.outputs.forms import Form
 from tfadvisor.report.printable import printable
-from tfadvisor.report.text_page import screen_of
+from tfadvisor.report.terminal_text import screen_of
 
 
 def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:

@@ -45,8 +45,9 @@ class Commands(TyperGroup):
         """The command that the first argument names. Raises UsageError for none."""
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
-            path = ctx.command_path
-            raise UsageError(f"{path} has no command {args[0]}.{did_you_mean(args[0], known)} Try '{path} --help'.")
+            raise UsageError(
+                f"no command is called {args[0]}.{did_you_mean(args[0], known)} Try '{ctx.command_path} --help'."
+            )
         return super().resolve_command(ctx, args)
 
 

@@ -21,7 +21,7 @@ def words_of(error: Any) -> str:
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):
         known = [flag for one in context.command.get_params(context) for flag in one.opts] if context else []
-        said = f"{where} has no option {option}.{did_you_mean(option, known)}"
+        said = f"no option is called {option}.{did_you_mean(option, known)}"
     else:
         said = " ".join(error.format_message().split())
     said = said.rstrip(".")

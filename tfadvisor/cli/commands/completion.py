@@ -30,10 +30,10 @@ def _shells() -> list[str]:
     return list(SHELLS)
 
 
-@app.command("completion", cls=Command, epilog=_EXAMPLES, short_help="Print completion for a shell.")
+@app.command("completion", cls=Command, epilog=_EXAMPLES, short_help="completion for bash, zsh, fish or PowerShell")
 def completion(
     shell: str = typer.Argument(
-        ..., metavar="|".join(SHELLS), help="The shell to print for.", autocompletion=_shells, show_default=False
+        ..., metavar="|".join(SHELLS), help="the shell to print for", autocompletion=_shells, show_default=False
     ),
 ) -> int:
     """Print completion for a shell, to be read by it: commands, options, rule ids, runs, hosts, formats and paths."""

@@ -13,7 +13,7 @@ from tfadvisor.cli.outputs import write_out
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import one_line
-from tfadvisor.report.text_page import DIM, TextPage, screen_of
+from tfadvisor.report.terminal_text import DIM, TextPage, screen_of
 
 if TYPE_CHECKING:
     from tfadvisor.flags.as_text import Line

@@ -16,7 +16,7 @@ from tfadvisor.comparison.wording import (
     verdict_words,
 )
 from tfadvisor.report.printable import one_line
-from tfadvisor.report.text_page import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
+from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
 
 _MARGIN = 2
 _COLUMN = 12

@@ -9,7 +9,7 @@ from tfadvisor.comparison.wording import verdict_words
 from tfadvisor.gate.judging.result import Outcome, Verdict
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
 from tfadvisor.report.printable import one_line
-from tfadvisor.report.text_page import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
+from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
 
 _MARGIN = 2
 _COLUMN = 17

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.report.text_page import PLAIN, Screen
+from tfadvisor.report.terminal_text import PLAIN, Screen
 
 _HERE = "tfadvisor.report.outputs"
 

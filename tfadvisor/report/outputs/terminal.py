@@ -7,7 +7,7 @@ from typing import TextIO
 
 from tfadvisor.report.model import Finding, Fix, Report, Severity
 from tfadvisor.report.printable import one_line
-from tfadvisor.report.text_page import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
+from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
