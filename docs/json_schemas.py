@@ -29,7 +29,7 @@ def schemas() -> dict[str, str]:
     return {
         f"report-{report.SCHEMA_VERSION}.json": _schema(report.Report, report.SCHEMA_VERSION),
         f"comparison-{comparison.SCHEMA_VERSION}.json": _schema(comparison.Comparison, comparison.SCHEMA_VERSION),
-        f"gate-{verdict.SCHEMA_VERSION}.json": _schema(verdict.Verdict, verdict.SCHEMA_VERSION),
+        f"gate-{verdict.SCHEMA_VERSION}.json": _schema(verdict.GateResult, verdict.SCHEMA_VERSION),
     }
 
 

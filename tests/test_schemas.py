@@ -83,4 +83,4 @@ def test_the_contract_stands_in_the_schema() -> None:
     assert {"rule_id", "severity", "saving", "fixes", "evidence"} <= set(fields("report", "Finding"))
     assert {"change_ms", "change_fraction", "causes"} <= set(fields("comparison", "Comparison"))
     assert "class" in fields("comparison", "Cause")
-    assert {"outcome", "exit_code", "checks", "comparison"} <= set(fields("gate", "Verdict"))
+    assert {"outcome", "exit_code", "checks", "comparison"} <= set(fields("gate", "GateResult"))

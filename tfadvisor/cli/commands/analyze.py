@@ -24,8 +24,9 @@ from tfadvisor.cli.reading_options import (
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
-from tfadvisor.report.model import Report, Severity
+from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of, names_of
+from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
     from tfadvisor.api import Options

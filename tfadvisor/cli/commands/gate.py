@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tfadvisor.gate.baseline.snapshot import Snapshot
     from tfadvisor.gate.config.resolved import Config as Judging
     from tfadvisor.gate.config.resolved import Written
-    from tfadvisor.gate.judging.result import Verdict
+    from tfadvisor.gate.judging.result import GateResult
     from tfadvisor.report.model import Report
 
 _EXAMPLES = """\
@@ -236,7 +236,7 @@ def _gated(asked: Asked) -> int:
     return verdict.exit_code
 
 
-def _judged(asked: Asked) -> tuple[Verdict, list[Snapshot], Path]:
+def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     """The verdict, the snapshots that it is about, and the store that it used."""
     from datetime import datetime, timezone  # noqa: PLC0415
 
@@ -287,14 +287,14 @@ def _check_outputs(asked: Asked) -> None:
             check_outside(target, [*asked.paths, *asked.candidates], f"--{option}")
 
 
-def _write(verdict: Verdict, asked: Asked) -> None:
+def _write(verdict: GateResult, asked: Asked) -> None:
     for form in FILES:
         if (target := asked.files[form.name]) is not None:
             write_output(target, form.write(verdict), f"--{form.name}")
     write_form(asked.form, verdict, asked.output)
 
 
-def _tell_github(verdict: Verdict) -> None:
+def _tell_github(verdict: GateResult) -> None:
     """Annotations on stderr, which the runner reads too, so that standard output stays what was asked for."""
     from tfadvisor.gate.outputs.github import workflow_commands  # noqa: PLC0415
     from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
@@ -310,7 +310,7 @@ def _tell_github(verdict: Verdict) -> None:
             note(f"GITHUB_STEP_SUMMARY {summary}: cannot be written: {error.strerror or error}.")
 
 
-def _keep(verdict: Verdict, candidates: Sequence[Snapshot], store: Path, asked: Asked) -> None:
+def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, asked: Asked) -> None:
     from tfadvisor.cli.gate_inputs import keep_of  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import add, leave_pending  # noqa: PLC0415
     from tfadvisor.gate.judging.result import Outcome  # noqa: PLC0415

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from tfadvisor.comparison.outputs.text import causes
 from tfadvisor.comparison.wording import verdict_words
-from tfadvisor.gate.judging.result import Outcome, Verdict
+from tfadvisor.gate.judging.result import GateResult, Outcome
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
 from tfadvisor.report.printable import one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
@@ -29,13 +29,13 @@ _STYLES = {
 }
 
 
-def print_verdict(verdict: Verdict, out: TextIO) -> None:
+def print_verdict(verdict: GateResult, out: TextIO) -> None:
     """Writes to a stream, as wide and colourful as that is."""
     out.write(as_text(verdict, screen=screen_of(out)))
     out.flush()
 
 
-def as_text(verdict: Verdict, *, screen: Screen = PLAIN) -> str:
+def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     """The verdict as text."""
     page = TextPage(screen)
     if seen := could_have_seen(verdict):
@@ -70,5 +70,5 @@ def _beside(page: TextPage, label: str, style: str, text: str) -> None:
     page.hanging((label, style), text, _MARGIN + _COLUMN, _MARGIN)
 
 
-def _explains(verdict: Verdict) -> bool:
+def _explains(verdict: GateResult) -> bool:
     return verdict.outcome in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.BROKEN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TextIO
 
-from tfadvisor.report.model import Finding, Fix, Report, Severity
+from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
 from tfadvisor.report.wording import (
@@ -18,6 +18,7 @@ from tfadvisor.report.wording import (
     verdict_name,
 )
 from tfadvisor.units import Unit, duration, in_words, percent
+from tfadvisor.vocabulary import Severity
 
 _SHOWN = 3
 _BAR = 78
