@@ -6,8 +6,8 @@ import ast
 import inspect
 import json
 from collections.abc import Iterator
-from types import ModuleType
-from typing import Any
+from itertools import pairwise
+from typing import Any, get_args
 
 import msgspec
 
@@ -42,7 +42,7 @@ def _schema(record: type[msgspec.Struct], version: str) -> str:
     for name, fields in added.items():
         records[name]["properties"] = fields | records[name]["properties"]
         records[name]["required"] = list(dict.fromkeys([*fields, *records[name]["required"]]))
-    _describe(records)
+    _describe(record, records)
     whole = {"$schema": _DIALECT, "$ref": f"#/$defs/{record.__name__}", "$defs": records}
     return json.dumps(whole, indent=2) + "\n"
 
@@ -51,28 +51,32 @@ def _head(version: str) -> dict[str, Any]:
     return {"schema_version": {"const": version, "description": _VERSION}, "tool": dict(_TOOL)}
 
 
-def _describe(records: dict[str, Any]) -> None:
+def _describe(record: type[msgspec.Struct], records: dict[str, Any]) -> None:
     """Each record by its docstring, each field by the one below it, where it has one."""
-    fields = {name: below for module in (report, comparison, verdict) for name, below in _docstrings(module)}
-    for name, record in records.items():
-        if "description" in record:
-            record["description"] = inspect.cleandoc(record["description"])
-        for field, words in fields.get(name, {}).items():
-            record["properties"][field]["description"] = words
+    for one in _held(record):
+        described = records[one.__name__]
+        described["description"] = inspect.getdoc(one)
+        for field, words in _docstrings(one):
+            described["properties"][field]["description"] = words
 
 
-def _docstrings(module: ModuleType) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each class of a module with the docstrings of its fields, by their names in JSON."""
-    for one in ast.parse(inspect.getsource(module)).body:
-        if not isinstance(one, ast.ClassDef) or not hasattr(getattr(module, one.name), "__struct_fields__"):
-            continue
-        record = getattr(module, one.name)
-        in_json = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
-        below: dict[str, str] = {}
-        for field, words in zip(one.body, one.body[1:], strict=False):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(words):
-                below[in_json[field.target.id]] = inspect.cleandoc(ast.literal_eval(words.value))  # type: ignore[attr-defined]
-        yield one.name, below
+def _held(kind: Any) -> Iterator[type[msgspec.Struct]]:
+    """A record and all that it holds; one that several hold comes several times."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+        for field in msgspec.structs.fields(kind):
+            yield from _held(field.type)
+    for part in get_args(kind):
+        yield from _held(part)
+
+
+def _docstrings(record: type[msgspec.Struct]) -> Iterator[tuple[str, str]]:
+    """The fields that have a docstring, by their names in JSON."""
+    in_json = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
+    body = ast.parse(inspect.getsource(record)).body[0].body  # type: ignore[attr-defined]
+    for field, words in pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(words):
+            yield in_json[field.target.id], inspect.cleandoc(ast.literal_eval(words.value))
 
 
 def _is_text(statement: ast.stmt) -> bool:
