@@ -1,5 +1,5 @@
-"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an export), and the
-types, words and colours of the HTML page.
+"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an export), the JSON
+Schemas, and the types, words and colours of the HTML page.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -7,16 +7,18 @@ python docs/generate.py --check   fail when a page is not what it would write
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import typer.main
+from json_schemas import schemas
 from page_types import page_colours, page_types, page_words
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.cli.main import parser
+from tfadvisor.cli.main import app
 from tfadvisor.engine.checking.coverage import Covered, covered
 from tfadvisor.engine.checking.rule_page import rule_page
 from tfadvisor.engine.loading.catalogue import load_catalogue
@@ -34,7 +36,7 @@ NOTE = "<!-- written by docs/generate.py; edit the code instead -->\n\n"
 def main(check: bool) -> int:
     """0 when all pages are written, or with --check already are what they should be."""
     stale = []
-    for name, text in {
+    written = {
         "metrics.md": metrics(),
         "rules.md": rules(),
         "columns.md": tables(),
@@ -45,10 +47,12 @@ def main(check: bool) -> int:
         "../../web/src/data/generated.ts": page_types(),
         "../../web/src/data/generated.css": page_colours(),
         "../../web/test/generated_words.ts": page_words(),
-    }.items():
-        page = PAGES / name
+        **{f"../../schemas/{name}": text for name, text in schemas().items()},
+    }
+    for name, text in written.items():
+        page = (PAGES / name).resolve()
         if check and (not page.exists() or page.read_text(encoding="utf-8") != text):
-            stale.append(page.resolve().relative_to(ROOT))
+            stale.append(page.relative_to(PAGES.parents[1]))
         elif not check:
             page.write_text(text, encoding="utf-8")
     for name in stale:
@@ -141,21 +145,23 @@ def export() -> str:
 
 
 def command() -> str:
-    """Every command, its arguments and options; argparse lays its help out differently in every Python."""
-    return f"{NOTE}# Command line\n" + "".join(command_part(parser(), "tfadvisor", "##"))
+    """Every command, its arguments and options, from the Typer app."""
+    top = typer.main.get_command(app)
+    return f"{NOTE}# Command line\n" + "".join(command_part(top, typer.Context(top, info_name="tfadvisor"), "##"))
 
 
-def command_part(one: argparse.ArgumentParser, name: str, mark: str) -> Iterator[str]:
+def command_part(one: Any, context: typer.Context, mark: str) -> Iterator[str]:
     """One command's part of the page, then those of the commands below it."""
-    below = [action for action in one._actions if isinstance(action, argparse._SubParsersAction)]
-    rows = [f"| `{called(action)}` | {action.help or ''} |" for action in one._actions if action not in below]
-    yield f"\n{mark} {name}\n\n{(one.description or '').strip()}\n\n| argument | meaning |\n|---|---|\n"
+    rows = ["| `-h, --help` | show this help |"]
+    rows += [f"| `{called(param)}` | {param.help or ''} |" for param in one.params]
+    yield f"\n{mark} {context.command_path}\n\n{one.help}\n\n| argument | meaning |\n|---|---|\n"
     yield "\n".join(rows) + "\n"
-    if one.epilog:
-        yield f"\n```\n{one.epilog.strip()}\n```\n"
-    for action in below:
-        for word, parser_below in action.choices.items():
-            yield from command_part(parser_below, f"{name} {word}", mark if name == "tfadvisor" else mark + "#")
+    if one.examples:
+        yield f"\n```\n{one.examples.strip()}\n```\n"
+    for name in one.list_commands(context) if hasattr(one, "list_commands") else ():
+        below = one.get_command(context, name)
+        deeper = mark if mark == "##" and context.parent is None else mark + "#"
+        yield from command_part(below, typer.Context(below, info_name=name, parent=context), deeper)
 
 
 def flags() -> str:
@@ -221,13 +227,13 @@ def variable_row(one: Variable) -> str:
     return f"| [`{one.name}`]({one.source}) | {one.owner} | {accepts} | {default} | {about} |"
 
 
-def called(action: argparse.Action) -> str:
-    """How an argument is given: `--run NAME`, `--format text|json`, or `PATH`."""
-    options = ", ".join(action.option_strings)
-    if action.nargs == 0:
-        return options
-    value = action.metavar or "|".join(str(one) for one in action.choices or ())
-    return f"{options} {value or action.dest}".replace("|", "\\|").strip()
+def called(param: Any) -> str:
+    """How an argument is given: `-f, --format text|json`, or `PATH`."""
+    if param.param_type_name == "argument":
+        return str(param.metavar).replace("|", "\\|")
+    options = ", ".join(sorted(param.opts, key=len))
+    value = "" if param.is_flag else param.metavar or ""
+    return f"{options} {value}".replace("|", "\\|").strip()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.engine.judging.conditions import names_in
 from tfadvisor.engine.judging.wording import is_known, placeholders
 from tfadvisor.engine.loading.compiled_rules import is_rule, read_compiled, rule_files
@@ -45,7 +46,8 @@ def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> 
             broken.append(error)
     unknown = [rule_id for rule_id in disabled if rule_id not in rules]
     if unknown:
-        raise UsageError(f"--disable {unknown[0]}: no rule has this id. `tfadvisor rules list` names them all.")
+        meant = did_you_mean(unknown[0], rules)
+        raise UsageError(f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules list` names them all.")
     kept = sorted((rule for rule in rules.values() if rule.id not in disabled), key=lambda rule: rule.id)
     return Catalogue(tuple(kept), tuple(broken))
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from tfadvisor.cli.arguments import Parser
+import typer
+
+from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, note
-from tfadvisor.cli.reading_options import add_path, add_reading_options, chosen_run
+from tfadvisor.cli.reading_options import (
+    OUTPUT,
+    Bandwidth,
+    HostName,
+    Params,
+    Paths,
+    RuleFolders,
+    RunName,
+    Steps,
+    chosen_run,
+    reading,
+)
+from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import one_line
 
@@ -17,15 +30,6 @@ if TYPE_CHECKING:
     from tfadvisor.report.model import Report
     from tfadvisor.xplane.runs import Run
 
-_DESCRIPTION = """\
-Write a run for other tools: a timeline with the findings marked, or tables.
-
-perfetto: every event of every host thread and device stream, arrows from launches to kernels, and above them the
-steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
-which reads it inside the browser and sends it nowhere, or with the Python package perfetto.
-
-parquet: a folder with a table a file: events with all their stats, names, lines, steps, ops, metrics, findings.
-docs/reference/export.md describes each column. Needs: pip install 'tfadvisor[parquet]'"""
 _EXAMPLES = """\
 Examples:
   tfadvisor export logdir/ --to perfetto
@@ -35,42 +39,64 @@ Examples:
   tfadvisor export logdir/ --to parquet -o tables/
   python -c "import pandas; print(pandas.read_parquet('tables/steps.parquet'))"
 
+parquet needs: pip install 'tfadvisor[parquet]'
+
 Exit codes: 0 fine, 2 usage, 3 nothing to export, 5 a rule or metric broke."""
 
 
-def add_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Adds `export` with its options."""
-    parser = commands.add_parser(
-        "export",
-        help="a timeline for Perfetto with the findings marked, or tables as Parquet",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-    )
-    parser.set_defaults(call=export)
-    add_path(parser)
-    parser.add_argument("--to", choices=["perfetto", "parquet"], required=True, help="what to write")
-    parser.add_argument(
-        "-o",
+To = Annotated[str, choice("--to", names=("perfetto", "parquet"), help="what to write", panel=OUTPUT)]
+Target = Annotated[
+    Path | None,
+    typer.Option(
         "--output",
-        type=Path,
+        "-o",
         metavar="FILE",
-        help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, or "
-        "the folder RUN.tables, where you are)",
-    )
-    add_reading_options(parser)
+        help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, "
+        "or the folder RUN.tables, where you are)",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-def export(arguments: argparse.Namespace) -> int:
-    """Runs the command and returns its exit code."""
-    chosen, options = chosen_run(arguments.path, arguments, arguments.run)
-    output = arguments.output or _new_name(chosen, arguments.to)
-    check_outside(output, arguments.path, "--output")
+@app.command(
+    "export",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="a timeline for Perfetto with the findings marked, or tables as Parquet",
+)
+def export(
+    paths: Paths,
+    to: To,
+    output: Target = None,
+    run: RunName = None,
+    host: HostName = None,
+    steps: Steps = None,
+    params: Params = None,
+    bandwidth: Bandwidth = None,
+    rules: RuleFolders = None,
+) -> int:
+    """Write a run for other tools: a timeline with the findings marked, or tables.
+
+    perfetto: every event of every host thread and device stream, arrows from launches to kernels, and above them the
+    steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
+    which reads it inside the browser and sends it nowhere, or with the Python package perfetto.
+
+    parquet: a folder with a table a file: events with all their stats, names, lines, steps, ops, metrics, findings.
+    docs/reference/export.md describes each column.
+    """
+    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
+    chosen = chosen_run(paths, options)
+    target = output or _new_name(chosen, to)
+    check_outside(target, paths, "--output")
     try:
-        report = (_to_perfetto if arguments.to == "perfetto" else _to_parquet)(chosen, options, output)
+        report = (_to_perfetto if to == "perfetto" else _to_parquet)(chosen, options, target)
     except OSError as error:
-        raise UsageError(f"--output {output}: cannot be written: {error.strerror or error}.") from error
-    if arguments.output is None:
-        note(f"written to {output}")
+        raise UsageError(f"--output {target}: cannot be written: {error.strerror or error}.") from error
+    if output is None:
+        note(f"written to {target}")
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")
     return 5 if report.broken else 0
