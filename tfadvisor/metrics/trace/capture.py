@@ -87,11 +87,11 @@ def python_tracer(question: Question) -> str:
 
 @fact("device_kind", about="What the run computed on.")
 def device_kind(question: Question) -> str:
-    """gpu, tpu or cpu."""
+    """gpu, tpu, cpu, or the kind of a device that is none of these; of several an accelerator, the CPU last."""
     kinds = {device.kind for host in question.run.hosts for device in host.devices}
     if not kinds:
         raise MetricAbsent("no device computes anything in this trace")
-    return next(kind for kind in ("gpu", "tpu", "cpu") if kind in kinds)
+    return min(kinds, key=lambda kind: (kind == "cpu", kind))
 
 
 @fact("profiler_message", about="The first error or warning that the profiler wrote into the trace.")
