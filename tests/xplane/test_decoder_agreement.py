@@ -122,7 +122,7 @@ def test_agree_on_mutated_bytes() -> None:
     assert accepted > 100
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.binary(max_size=60))
 def test_agree_on_random_bytes(data: bytes) -> None:
     assert_same(*both(data, EVERYTHING))
@@ -193,7 +193,7 @@ def planes(draw: st.DrawFn) -> messages.XPlane:
     return plane
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(planes(), max_size=3), st.lists(TEXT, max_size=2), st.sampled_from([EVERYTHING, SOME]))
 def test_agree_on_made_up_spaces(made: list[messages.XPlane], texts: list[bytes], selection: Selection) -> None:
     space = messages.XSpace(planes=made, warnings=texts, hostnames=texts)

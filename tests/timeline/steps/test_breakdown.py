@@ -202,7 +202,7 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     SPANS,
     SPANS,
