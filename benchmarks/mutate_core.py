@@ -42,7 +42,7 @@ MEMORY = 8 << 30
 _STEPS = ("timeline/steps", "timeline/test_evidence.py")
 _DRIVER = ("timeline/steps/test_breakdown.py", "timeline/host", "timeline/test_evidence.py", "metrics/host")
 _RULES = tuple(f"engine/judging/test_{name}.py" for name in ("verdict", "claims", "judge_rules", "outcomes"))
-_GATE = ("gate/judging/test_relative.py", "gate/judging/test_judge.py")
+_GATE = ("gate/judging/test_surprise.py", "gate/judging/test_relative.py")
 MODULES = {
     "timeline/steps/inference.py": _STEPS,
     "timeline/steps/find.py": _STEPS,

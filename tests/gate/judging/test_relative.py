@@ -11,7 +11,7 @@ from support.made_runs import QUIET, UNITS, op, side, snapshot
 from tfadvisor.gate.baseline.comparable_runs import choose
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
-from tfadvisor.gate.judging.relative import check_relative
+from tfadvisor.gate.judging.relative import _weights, check_relative
 from tfadvisor.gate.judging.result import Check, Outcome
 
 NOISE = (0.0, 1.0, -1.0, 0.5, -0.5, 0.8, -0.8, 0.3, -0.3, 0.0)
@@ -311,3 +311,32 @@ def test_with_few_ops_nothing_tells_the_machine_from_the_program() -> None:
 
 def test_made_metrics_have_units() -> None:
     assert set(UNITS) >= set(snapshot().side.metrics)
+
+
+@pytest.mark.parametrize(
+    ("exact", "others", "expected"),
+    [
+        (("kernels_per_step",), ("step_time_ms",), {"kernels_per_step": 0.1, "step_time_ms": 0.9}),
+        (
+            ("kernels_per_step", "h2d_bytes_per_step"),
+            ("step_time_ms", "input_bound_fraction", "allreduce_bus_gb_s"),
+            {
+                "kernels_per_step": 0.05,
+                "h2d_bytes_per_step": 0.05,
+                "step_time_ms": 0.3,
+                "input_bound_fraction": 0.3,
+                "allreduce_bus_gb_s": 0.3,
+            },
+        ),
+        (("kernels_per_step",), (), {"kernels_per_step": 1.0}),
+        ((), ("step_time_ms", "input_bound_fraction"), {"step_time_ms": 1.0, "input_bound_fraction": 1.0}),
+    ],
+)
+def test_what_hardly_scatters_gets_a_tenth_of_the_promised_rate(
+    exact: tuple[str, ...], others: tuple[str, ...], expected: dict[str, float]
+) -> None:
+    """One kind alone shares all of it evenly."""
+    asked = {one.metric: one for one in limits(**dict.fromkeys((*exact, *others), 0.1)).relative}
+    run = snapshot(metrics={name: 1.0 for name in expected if name != "step_time_ms"})
+
+    assert _weights(asked, run) == pytest.approx(expected)
