@@ -39,14 +39,14 @@ PAGE = ROOT / "docs" / "mutation.md"
 EQUIVALENT = ROOT / "benchmarks" / "equivalent_mutants.yaml"
 MEMORY = 8 << 30
 
-_STEPS = ("timeline/steps", "timeline/test_evidence.py")
-_DRIVER = ("timeline/steps/test_breakdown.py", "timeline/host", "timeline/test_evidence.py", "metrics/host")
+_STEPS = tuple(f"timeline/steps/test_{name}.py" for name in ("accepted_steps", "which_steps_count", "inference", "find"))
+_DRIVER = ("timeline/host/test_time_of_driver.py", "timeline/steps/test_breakdown.py", "timeline/host")
 _RULES = tuple(f"engine/judging/test_{name}.py" for name in ("verdict", "claims", "judge_rules", "outcomes"))
 _GATE = ("gate/judging/test_surprise.py", "gate/judging/test_relative.py")
 MODULES = {
     "timeline/steps/inference.py": _STEPS,
     "timeline/steps/find.py": _STEPS,
-    "timeline/steps/breakdown.py": ("timeline/steps/test_breakdown.py",),
+    "timeline/steps/breakdown.py": _DRIVER[:2],
     "timeline/host/driver.py": _DRIVER,
     "timeline/names/host.py": ("timeline/names",),
     "engine/judging/claims.py": _RULES,
