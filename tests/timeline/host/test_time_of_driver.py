@@ -241,13 +241,13 @@ def test_replicas_that_run_op_by_op_on_other_threads_are_dispatch_of_the_step() 
 
 def test_a_trace_that_nobody_drives_has_no_host_time() -> None:
     """Steps saved by the device alone; what threads do is what it may wait for."""
-    builder = trace().thread("worker").call("GpuCompiler::Compile", 10, 30).call("IteratorGetNextOp::DoCompute", 60, 70)
+    builder = trace().thread("worker").call("GpuCompiler::Compile", 10, 30).call("dense:MatMul", 60, 70)
     for index in range(2):
         at = index * 100
         builder.on_line("/device:TPU:0", "Steps", str(index), at, at + 100)
         builder.on_line("/device:TPU:0", "XLA Ops", "fusion.1", at + 80, at + 100)
 
-    assert shares(builder.timeline()) == {"compile": 20, "input": 10, "compute": 40, "idle": 130}
+    assert shares(builder.timeline()) == {"compile": 20, "launch": 10, "compute": 40, "idle": 130}
 
 
 def test_traced_functions_compile_and_others_dispatch() -> None:
