@@ -39,7 +39,9 @@ PAGE = ROOT / "docs" / "mutation.md"
 EQUIVALENT = ROOT / "benchmarks" / "equivalent_mutants.yaml"
 MEMORY = 8 << 30
 
-_STEPS = tuple(f"timeline/steps/test_{name}.py" for name in ("accepted_steps", "which_steps_count", "inference", "find"))
+_STEPS = tuple(
+    f"timeline/steps/test_{name}.py" for name in ("accepted_steps", "which_steps_count", "inference", "find")
+)
 _DRIVER = ("timeline/host/test_time_of_driver.py", "timeline/steps/test_breakdown.py", "timeline/host")
 _RULES = tuple(f"engine/judging/test_{name}.py" for name in ("verdict", "claims", "judge_rules", "outcomes"))
 _GATE = ("gate/judging/test_surprise.py", "gate/judging/test_relative.py")

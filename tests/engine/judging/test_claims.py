@@ -149,13 +149,28 @@ def test_each_class_is_shared_out_by_its_own_metric(name: str) -> None:
 
 @pytest.mark.parametrize(("left", "named"), [(0.01, True), (0.0099, False)])
 def test_less_than_a_hundredth_of_the_step_is_not_worth_a_finding(left: float, named: bool) -> None:
-    """The first takes 30 % of the host's time, the second wants 20 % and finds what is left."""
-    rules = drawing("first", "wait_fraction", 1.0), drawing("second", "loop_python_fraction", 0.5)
-    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5, "wait_fraction": 0.25}
+    """It wants 20 % of idle time and finds what there is."""
+    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
 
-    outcomes = run(*rules, host_fraction=0.25 + left, **known)
+    outcomes = run(drawing("one", "loop_python_fraction", 0.5, "idle"), idle_fraction=left, **known)
 
-    assert [one.rule_id for one in outcomes.findings] == (["first", "second"] if named else ["first"])
+    assert [one.rule_id for one in outcomes.findings] == (["one"] if named else [])
+
+
+def test_a_class_whose_share_is_not_known_holds_nothing() -> None:
+    """Of dispatch nothing is known: who wants that alone gets nothing, and who wants the host's as well takes all there."""
+    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5, "host_fraction": 0.4}
+    first = drawing("first", "loop_python_fraction", 0.5, "launch", "host")
+    second = drawing("second", "loop_python_fraction", 0.5, "host")
+    third = drawing("third", "loop_python_fraction", 0.5, "launch")
+
+    outcomes = run(first, second, third, **known)
+
+    assert [(one.rule_id, one.saving.high, one.caveat) for one in outcomes.findings] == [
+        ("first", 0.2, ""),
+        ("second", 0.2, ""),
+    ]
+    assert [one.rule_id for one in outcomes.not_applicable] == ["third"]
 
 
 def test_a_finding_that_gets_all_but_a_rounding_error_is_whole() -> None:
