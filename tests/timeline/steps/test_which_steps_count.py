@@ -249,3 +249,63 @@ def test_a_saved_step_line_is_marked_by_no_thread_and_a_little_less_sure() -> No
     steps = builder.timeline().steps
 
     assert (steps.confidence, steps.thread) == (0.9, 0)
+
+
+def test_steps_that_the_device_begins_at_once_stay_with_the_host() -> None:
+    """The second and third kernel begin together, on streams of their own."""
+    builder = trace()
+    for index, begin in enumerate((100, 150, 150, 200)):
+        at = index * 10
+        builder.step(at, at + 9).kernel("GPU:0", "k", begin, begin + 5, launched=(at + 1, at + 2), stream=index)
+
+    assert (builder.timeline().steps.starts / PS).tolist() == [0, 10, 20, 30]
+
+
+def test_work_launched_as_the_last_step_ends_belongs_to_none() -> None:
+    """The last marker ends at 29, when a copy back of 1 ms is launched."""
+    builder = trace()
+    for index in range(3):
+        at = index * 10
+        builder.step(at, at + 9).kernel("GPU:0", "k", 100 + at, 105 + at, launched=(at + 1, at + 2))
+    builder.kernel("GPU:0", "k", 200, 1200, launched=(29, 30))
+
+    assert periods(builder.timeline().steps) == [10, 10, 5]
+
+
+def beside_a_driver(builder: TraceBuilder) -> Steps:
+    """A thread of its own, behind the first, that dispatches one program from 0 to 1,000."""
+    return builder.thread("driver").call("PjitFunction(f)", 0, 1000).timeline().steps
+
+
+def test_the_thread_that_marks_the_steps_drives_them() -> None:
+    steps = beside_a_driver(trace().steps(3, period=100).busy("GPU:0", (0, 300)))
+
+    assert (steps.source, steps.thread) == (StepSource.MARKER, 0)
+
+
+def test_the_thread_that_calls_the_function_drives_the_steps() -> None:
+    builder = trace().busy("GPU:0", (0, 400))
+    for index in range(3):
+        builder.call("train", index * 100, index * 100 + 90, tf_function_call="notTraced-nonXla")
+
+    steps = beside_a_driver(builder)
+
+    assert (steps.source, steps.thread) == (StepSource.MODULE, 0)
+
+
+def test_steps_that_the_device_shows_are_driven_by_the_thread_that_dispatches() -> None:
+    builder = trace().call("idle thread", 0, 5)
+    for index in range(6):
+        for position, name in enumerate("abc"):
+            at = index * 100 + position * 10
+            builder.busy("GPU:0", (at, at + 5), name=name)
+
+    steps = beside_a_driver(builder)
+
+    assert (steps.source, steps.thread) == (StepSource.LAUNCH_PATTERN, 1)
+
+
+def test_a_trace_without_any_event_is_an_empty_step() -> None:
+    steps = trace().empty_device("GPU:0").timeline().steps
+
+    assert ((steps.starts / PS).tolist(), periods(steps)) == ([0], [0])
