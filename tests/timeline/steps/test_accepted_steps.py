@@ -328,3 +328,57 @@ def test_the_busiest_device_shows_the_pattern() -> None:
             builder.busy("GPU:0", (at / 2, at / 2 + 2), name=name).busy("GPU:1", (at, at + 8), name=name)
 
     assert periods(builder.timeline().steps)[:5] == [100] * 5
+
+
+def test_a_quarter_is_of_the_time_since_the_first_call() -> None:
+    """Four calls of 27 in 327 µs, a millisecond after the trace began."""
+    assert function_calls([1000, 1100, 1200, 1300], 27).source is StepSource.MODULE
+
+
+def test_the_device_holds_no_rhythm_where_it_takes_calls_in_another_order() -> None:
+    """It begins with the last call before the one before it; in order, its periods of 50 and 70 would have a rhythm."""
+    steps = jitted([0, 95, 97, 99, 260, 320], [100, 150, 200, 270, 340, 330])
+
+    assert steps.source is StepSource.WHOLE_TRACE
+
+
+def test_iterations_that_begin_together_are_no_steps() -> None:
+    """A loop that runs its iterations beside each other."""
+    builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla")
+    for index, at in enumerate((0, 100, 200, 200, 300)):
+        builder.thread(f"tf_Compute/{index}").call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    assert builder.timeline().steps.about != LOOP
+
+
+def test_executor_work_without_a_run_belongs_to_no_loop() -> None:
+    """The last events name an iteration and no run."""
+    builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for index in range(4):
+        at = index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+    builder.call("ExecutorState::Process", 400, 490, iter_num=9).call("ExecutorState::Process", 500, 590, iter_num=10)
+
+    assert (builder.timeline().steps.starts / PS).tolist() == [0, 100, 200, 300]
+
+
+def test_batches_without_a_rhythm_leave_the_steps_to_the_function() -> None:
+    """Twelve regular calls, and a batch before the first, second, third and eleventh."""
+    builder = trace().busy("GPU:0", (0, 1000))
+    for index in range(12):
+        at = index * 100
+        if index in {0, 1, 2, 10}:
+            builder.call("IteratorGetNext", at, at + 5)
+        builder.call("EagerLocalExecute: __inference_layer_3", at + 10, at + 60)
+
+    assert builder.timeline().steps.about == "calls of __inference_layer"
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_a_cycle_ends_with_its_last_call(on_device: bool) -> None:
+    """Four calls of 5 µs every 10: 35 of the period of 100."""
+    steps = pattern("abcd", 4, on_device=on_device)
+
+    assert ((steps.span_ends - steps.starts) / PS).tolist() == [35] * 4
