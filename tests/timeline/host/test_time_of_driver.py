@@ -17,6 +17,14 @@ def shares(timeline: HostTimeline) -> dict[str, float]:
     return {name: ps / PS for name, ps in zip(CLASSES, total, strict=True) if ps}
 
 
+def behind_another() -> TraceBuilder:
+    """The driving thread is the second of the trace."""
+    builder = trace().thread("another")
+    for at in range(5):
+        builder.call("tick", at, at + 0.5)
+    return builder.thread("python")
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -37,7 +45,7 @@ def shares(timeline: HostTimeline) -> dict[str, float]:
 )
 def test_what_the_driving_thread_does_in_an_event(name: str, expected: str) -> None:
     """30 of 100 µs; the rest is Python and the device's work from 80 on. A wait for nothing known is idle."""
-    found = shares(trace().step(0, 100).call(name, 10, 40).busy("GPU:0", (80, 100)).timeline())
+    found = shares(behind_another().step(0, 100).call(name, 10, 40).busy("GPU:0", (80, 100)).timeline())
 
     assert found == ({"host": 80, "compute": 20} if expected == "host" else {"host": 50, expected: 30, "compute": 20})
 
@@ -100,10 +108,24 @@ def test_a_dispatch_inside_what_compiles_or_loads_belongs_to_it() -> None:
 
 def test_a_wait_is_marked_at_both_ends() -> None:
     """The buffer is awaited from 10 on and there at 61; only the wait's two ends are events."""
-    builder = trace().step(0, 100).call("CommonPjRtBuffer::Await", 10, 11, _p=5).busy("GPU:0", (80, 100))
+    builder = behind_another().step(0, 100).call("CommonPjRtBuffer::Await", 10, 11, _p=5).busy("GPU:0", (80, 100))
     builder.call("CommonPjRtBuffer::Await done", 60, 61, _c=5)
 
     assert shares(builder.timeline()) == {"host": 29, "idle": 51, "compute": 20}
+
+
+@pytest.mark.parametrize("name", ["CommonPjRtBuffer::Await", "KernelAndDeviceFunc::Run"])
+def test_a_wait_may_be_the_first_event_of_its_thread(name: str) -> None:
+    """It begins at 5, the step at 10; until 40 nothing else is known."""
+    builder = behind_another()
+    if name.startswith("Kernel"):
+        builder.call(name, 5, 40)
+    else:
+        builder.call(name, 5, 6, _p=5).call(f"{name} done", 39, 40, _c=5)
+
+    found = shares(builder.step(10, 110).busy("GPU:0", (80, 110)).timeline())
+
+    assert found == {"idle": 30, "host": 40, "compute": 30}
 
 
 def test_marks_of_other_events_and_other_threads_are_no_waits() -> None:
@@ -251,7 +273,7 @@ def test_a_trace_that_nobody_drives_has_no_host_time() -> None:
 
 
 def test_traced_functions_compile_and_others_dispatch() -> None:
-    builder = trace().step(0, 100).busy("GPU:0", (80, 100)).call("f", 0, 30, tf_function_call="traced-xla")
+    builder = behind_another().step(0, 100).busy("GPU:0", (80, 100)).call("f", 0, 30, tf_function_call="traced-xla")
     builder.call("f", 30, 50, tf_function_call="notTraced-xla").thread("other").call(
         "g", 50, 80, tf_function_call="traced"
     )
