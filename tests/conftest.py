@@ -11,8 +11,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from hypothesis import settings
-
-ROOT = Path(__file__).parents[1]
+from support.places import ROOT
 
 if not any(
     (ROOT / "tfadvisor" / "xplane" / f"_wire{end}").exists() for end in EXTENSION_SUFFIXES

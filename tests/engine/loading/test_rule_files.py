@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.places import RULES
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.checking.cases import check_folder
@@ -13,7 +14,6 @@ from tfadvisor.engine.loading.catalogue import checked, load_catalogue
 from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.errors import RuleError, UsageError
 
-RULES = Path(__file__).parents[3] / "rules"
 GOOD = (RULES / "input" / "input-not-prefetched.yaml").read_text()
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from support.made_runs import op, snapshot
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import SnapshotError, as_text, from_text
-
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def test_what_is_written_is_read_again() -> None:

@@ -302,3 +302,33 @@ def test_callbacks_on_pipeline_threads_are_not_the_steps_own() -> None:
     builder.thread("tf_Compute/1").call("f:EagerPyFunc", 10, 30)
 
     assert shares(builder.timeline()) == {"launch": 20, "host": 60, "compute": 20}
+
+
+def test_single_ops_without_pauses_between_them_are_no_eager_step() -> None:
+    assert ops(3, 50).timeline().activity.eager.length() == 0
+
+
+def test_a_long_function_before_the_first_step_compiles_no_step() -> None:
+    """A function of 1 ms before the step; in it eight ops of 10 µs, 500 apart."""
+    builder = trace().call("EagerLocalExecute: __inference_warm_up_1", 0, 1000)
+    builder.step(1000, 21_000).busy("GPU:0", (20_000, 21_000))
+    for index in range(8):
+        builder.call("EagerLocalExecute: MatMul", 1000 + index * 510, 1010 + index * 510)
+
+    assert shares(builder.timeline())["launch"] == 80 + 7 * 500
+
+
+def test_a_wait_that_another_thread_begins_is_not_the_drivers() -> None:
+    builder = trace().step(0, 100).busy("GPU:0", (80, 100)).call("CommonPjRtBuffer::Await done", 60, 61, _c=7)
+    builder.thread("other").call("CommonPjRtBuffer::Await", 30, 31, _p=7)
+
+    assert shares(builder.timeline()) == {"host": 79, "idle": 1, "compute": 20}
+
+
+def test_ops_that_the_pipeline_dispatches_are_none_of_the_step() -> None:
+    builder = trace().step(0, 1000).call("PjitFunction(f)", 0, 5).busy("GPU:0", (900, 1000))
+    builder.thread("tf_data_private_threadpool/1")
+    for index in range(8):
+        builder.call("EagerLocalExecute: MatMul", 100 + index * 60, 110 + index * 60)
+
+    assert shares(builder.timeline()) == {"launch": 5, "host": 895, "compute": 100}
