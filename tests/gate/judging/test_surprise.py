@@ -49,8 +49,9 @@ def test_ranks_are_those_of_the_present_level() -> None:
 
 
 def test_several_runs_shift_by_the_middle_difference() -> None:
-    """Differences of 20 and 30 from 0 … 9 are 11 … 20 and 21 … 30."""
+    """Differences of 20 and 30 from 0 … 9 are 11 … 20 and 21 … 30; of 10 and 20 from 1, 2, 9 they are 1 8 9 11 18 19."""
     assert evidence(TEN, 20.0, 30.0).distance == 20.5
+    assert evidence((1.0, 2.0, 9.0), 10.0, 20.0, level=0.1).distance == 10.0
 
 
 def test_what_ranks_reach_is_the_shift_less_what_is_sure() -> None:
