@@ -48,10 +48,15 @@ _DRIVER = ("timeline/host/test_time_of_driver.py", "timeline/steps/test_breakdow
 _RULES = tuple(f"engine/judging/test_{name}.py" for name in ("verdict", "claims", "judge_rules", "outcomes"))
 _GATE = ("gate/judging/test_surprise.py", "gate/judging/test_relative.py")
 MODULES = {
-    "timeline/steps/inference.py": _STEPS,
+    "timeline/steps/by_module.py": _STEPS,
+    "timeline/steps/by_function.py": _STEPS,
+    "timeline/steps/by_batch.py": _STEPS,
+    "timeline/steps/by_pattern.py": _STEPS,
+    "timeline/steps/rhythm.py": _STEPS,
     "timeline/steps/find.py": _STEPS,
     "timeline/steps/breakdown.py": _DRIVER,
-    "timeline/host/driver.py": _DRIVER,
+    "timeline/host/time_of_driver.py": _DRIVER,
+    "timeline/host/eager_ops.py": _DRIVER,
     "timeline/names/host.py": ("timeline/names",),
     "engine/judging/claims.py": _RULES,
     "engine/judging/verdict.py": _RULES,

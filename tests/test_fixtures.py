@@ -15,7 +15,7 @@ from support.places import FIXTURES
 import tfadvisor
 from tfadvisor.engine.judging.claims import classes_of
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.report.model import Severity
+from tfadvisor.vocabulary import Severity
 
 FOLDERS = sorted(path.parent for path in FIXTURES.glob("*/truth.yaml"))
 

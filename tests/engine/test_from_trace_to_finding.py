@@ -12,7 +12,8 @@ from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.report.model import Finding, Severity
+from tfadvisor.report.model import Finding
+from tfadvisor.vocabulary import Severity
 
 DOT = hlo.dot_numbers([1], [0])
 ODD = "bf16[4093,4093]"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tfadvisor.gate.judging.metric_traits import Nature
-from tfadvisor.gate.judging.surprise import Evidence, Sample, limit_on_scale, on_scale, turned
+from tfadvisor.gate.judging.surprise import Sample, Surprise, limit_on_scale, on_scale, turned
 
 PLAIN = Nature(worse="up", exact=False, by_factor=False, floor=0.0, absolute_floor=0.1, assumed=10.0)
 FACTOR = replace(PLAIN, by_factor=True)
@@ -17,8 +17,8 @@ TEN = tuple(float(value) for value in range(10))
 
 def evidence(
     base: tuple[float, ...], *new: float, nature: Nature = PLAIN, level: float = 0.02, **known: bool
-) -> Evidence:
-    return Evidence(Sample((base,), new, 0.0, known.get("both", False)), nature, 5, level)
+) -> Surprise:
+    return Surprise(Sample((base,), new, 0.0, known.get("both", False)), nature, 5, level)
 
 
 def test_one_run_is_judged_by_its_distance_from_the_middle() -> None:
@@ -40,7 +40,7 @@ def test_several_runs_are_judged_by_ranks_where_those_can_reach_the_level() -> N
 def test_ranks_are_those_of_the_present_level() -> None:
     """Of ten old runs and three at the present level only the three are compared: one of ten orders of three and two."""
     sample = Sample((TEN, (100.0, 101.0, 102.0)), (111.0, 113.0), 0.0, False)
-    several = Evidence(sample, PLAIN, 5, 0.1)
+    several = Surprise(sample, PLAIN, 5, 0.1)
 
     assert several.by_ranks
     assert several.centre == 101.0
@@ -83,7 +83,7 @@ def test_a_spread_is_assumed_while_few_runs_are_known() -> None:
 
 
 def test_the_measurements_own_error_widens_what_is_expected() -> None:
-    sure, unsure = (Evidence(Sample((TEN,), (20.0,), error, False), PLAIN, 5, 0.01) for error in (0.0, 50.0))
+    sure, unsure = (Surprise(Sample((TEN,), (20.0,), error, False), PLAIN, 5, 0.01) for error in (0.0, 50.0))
 
     assert unsure.p() > 10 * sure.p()
     assert unsure.reach(0.01) > 3 * sure.reach(0.01)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import pytest
 from msgspec.structs import replace
 from support.trace_builder import trace
 
 from tfadvisor.metrics.registry import measure
+from tfadvisor.vocabulary import DeviceKind
+
+
+class New(Enum):
+    """A kind that this version does not know."""
+
+    XPU = "xpu"
 
 
 @pytest.mark.parametrize(
     ("kinds", "expected"),
-    [(("cpu", "gpu"), "gpu"), (("gpu", "tpu"), "gpu"), (("cpu", "tpu"), "tpu"), (("cpu", "xpu"), "xpu")],
+    [
+        ((DeviceKind.CPU, DeviceKind.GPU), "gpu"),
+        ((DeviceKind.GPU, DeviceKind.TPU), "gpu"),
+        ((DeviceKind.CPU, DeviceKind.TPU), "tpu"),
+        ((DeviceKind.CPU, New.XPU), "xpu"),
+    ],
 )
-def test_the_run_computes_on_its_accelerator_whatever_its_kind(kinds: tuple[str, ...], expected: str) -> None:
+def test_the_run_computes_on_its_accelerator_whatever_its_kind(kinds: tuple[Enum, ...], expected: str) -> None:
     """A kind that this version does not know is a kind like any other, not an absent fact."""
     run = trace().step(0, 100).busy("GPU:0", (0, 50)).busy("GPU:1", (0, 50)).build()
     (host,) = run.hosts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host_timeline import HostTimeline
 
 PS = 1_000_000
@@ -237,8 +238,8 @@ def test_known_events_in_a_pause_keep_their_own_class() -> None:
 
 def test_tensorflows_eager_ops_are_told_from_other_dispatches() -> None:
     """Eight of its ops with pauses of 50 are 80 + 350 µs of eager dispatch; eight jitted functions are none."""
-    eager = ops(8, 50).timeline().activity.eager
-    jitted = ops(8, 50, name="PjitFunction(f)").timeline().activity.eager
+    eager = ops(8, 50).timeline().costs[HostCost.EAGER]
+    jitted = ops(8, 50, name="PjitFunction(f)").timeline().costs[HostCost.EAGER]
 
     assert (eager.length(), jitted.length()) == (430 * PS, 0)
 
@@ -248,7 +249,7 @@ def test_between_an_op_and_a_function_is_no_eager_dispatch() -> None:
     builder = ops(8, 50)
     builder.call("EagerLocalExecute: __inference_f_1", 480, 490)
 
-    assert builder.timeline().activity.eager.length() == 430 * PS
+    assert builder.timeline().costs[HostCost.EAGER].length() == 430 * PS
 
 
 def test_replicas_that_run_op_by_op_on_other_threads_are_dispatch_of_the_step() -> None:
@@ -305,7 +306,7 @@ def test_callbacks_on_pipeline_threads_are_not_the_steps_own() -> None:
 
 
 def test_single_ops_without_pauses_between_them_are_no_eager_step() -> None:
-    assert ops(3, 50).timeline().activity.eager.length() == 0
+    assert ops(3, 50).timeline().costs[HostCost.EAGER].length() == 0
 
 
 def test_a_long_function_before_the_first_step_compiles_no_step() -> None:

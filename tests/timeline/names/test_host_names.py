@@ -6,7 +6,6 @@ import pytest
 
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import (
-    builds_pipeline,
     host_class,
     is_single_op,
     makes_dataset,
@@ -14,6 +13,7 @@ from tfadvisor.timeline.names.host import (
     runs_python,
     writes_file,
 )
+from tfadvisor.timeline.names.input_pipeline import builds_pipeline
 
 COMPILES = """
     tf.function-graph_building
