@@ -159,8 +159,10 @@ def test_the_function_of_half_of_the_device_time_is_the_step(other: float, accep
 @pytest.mark.parametrize(("count", "accepted"), [(3, True), (2, False)])
 def test_three_calls_of_a_jitted_function_are_steps(count: int, accepted: bool) -> None:
     regular = [100.0 * index for index in range(count)]
+    steps = jitted(regular, [at + 10 for at in regular])
 
-    assert (jitted(regular, [at + 10 for at in regular]).source is StepSource.MODULE) is accepted
+    assert (steps.source is StepSource.MODULE) is accepted
+    assert (steps.confidence == 0.9) is accepted
 
 
 @pytest.mark.parametrize(
@@ -176,6 +178,7 @@ def test_the_device_holds_the_rhythm_where_most_calls_are_ahead(calls: list[floa
     steps = jitted(calls, [100 + 50 * index for index in range(len(calls))])
 
     assert (steps.source is StepSource.MODULE) is accepted
+    assert (steps.confidence == 0.9) is accepted
 
 
 def test_a_call_whose_work_is_not_in_the_trace_leaves_no_rhythm() -> None:
