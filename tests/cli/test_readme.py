@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from support.places import ROOT
 
 
 def test_the_report_in_the_readme_is_the_real_one() -> None:

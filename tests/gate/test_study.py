@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-STUDY = Path(__file__).parents[2] / "benchmarks" / "gate_study" / "study.py"
+from support.places import ROOT
+
+STUDY = ROOT / "benchmarks" / "gate_study" / "study.py"
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -123,7 +123,7 @@ def runs(draw: st.DrawFn) -> TraceBuilder:
     return builder
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(runs())
 def test_what_holds_on_any_timeline_holds(builder: TraceBuilder) -> None:
     timelines = builder.timelines()

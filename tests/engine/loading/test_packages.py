@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.places import FIXTURES, RULES
 
 from tfadvisor.engine.loading.packages import (
     RulePackage,
@@ -20,9 +21,8 @@ from tfadvisor.engine.loading.packages import (
 )
 from tfadvisor.errors import RuleError
 
-ROOT = Path(__file__).parents[3]
-TRACE = ROOT / "fixtures" / "jax-logging"
-RULE = (ROOT / "rules" / "capture" / "few-steps.yaml").read_text()
+TRACE = FIXTURES / "jax-logging"
+RULE = (RULES / "capture" / "few-steps.yaml").read_text()
 METRICS = '''
 from tfadvisor.metrics.registry import metric
 from tfadvisor.units import Unit

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from support.perfetto_reader import Read, read
+from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.xplane.columns import Selection
 from tfadvisor.xplane.decode import decode_file
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-ROOT = Path(__file__).parents[3]
-FIXTURES = ROOT / "fixtures"
 
 
 def exported(path: Path, target: Path, *more: str) -> Read:

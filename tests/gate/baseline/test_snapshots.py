@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from support.made_runs import op, snapshot
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
@@ -18,7 +19,6 @@ from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import SnapshotError, as_text, from_text
 from tfadvisor.vocabulary import TIME_CLASSES
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 OF_JAX_HEALTHY = "8d3ef0ec5a978388789a9e859c1109a6"
 """The fingerprint of fixtures/jax-healthy as the first version stored it."""
 

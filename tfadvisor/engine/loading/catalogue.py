@@ -62,6 +62,7 @@ def checked(marked: Marked) -> Rule:
 
 
 def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
+    """(field, metric or fact that it names). Not of snippets, where braces may be code."""
     for name in names_in(rule.when):
         yield "when", name
     for field, text in (("summary", rule.summary), ("title", rule.title)):
@@ -73,9 +74,13 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
         yield f"locations.{index}", name
     if rule.saving is not None:
         yield "saving.metric", rule.saving.metric
+        for name in placeholders(rule.saving.basis):
+            yield "saving.basis", name
     for index, fix in enumerate(rule.fixes):
-        for name in placeholders(fix.do):
-            yield f"fixes.{index}.do", name
+        texts = {"do": fix.do, "side_effect": fix.side_effect, **{f"env.{key}": text for key, text in fix.env.items()}}
+        for field, text in texts.items():
+            for name in placeholders(text):
+                yield f"fixes.{index}.{field}", name
         if fix.when is not None:
             for name in names_in(fix.when):
                 yield f"fixes.{index}.when", name
