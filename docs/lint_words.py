@@ -166,8 +166,8 @@ def definitions() -> list[Text]:
     import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric; single pages need none)
     from tfadvisor.metrics.registry import registered_facts, registered_metrics  # noqa: PLC0415
 
-    known = [*registered_metrics().values(), *registered_facts().values()]
-    return [Text(f"metric or fact {one.name}", 1, one.about) for one in known]
+    metrics = [Text(f"metric {one.name}", 1, one.about) for one in registered_metrics().values()]
+    return metrics + [Text(f"fact {one.name}", 1, one.about) for one in registered_facts().values()]
 
 
 if __name__ == "__main__":
