@@ -8,20 +8,20 @@ knowledge of their own kind (errors, units, files …) are imported by all and n
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "tfadvisor"
-WIDTH, BOX, HEIGHT, GAP_X, GAP_Y = 880, 132, 44, 18, 42
+WIDTH, BOX, HEIGHT, GAP_X, GAP_Y = 880, 132, 34, 18, 40
 
 Imports = Mapping[str, frozenset[str]]
+Place = tuple[float, float]
 
 
 def picture() -> str:
     """The SVG of the packages as they are now. Raises ValueError when they import each other in a circle."""
-    imports = imports_of(PACKAGE)
-    return draw(imports, {name: modules_of(name) for name in imports})
+    return draw(imports_of(PACKAGE))
 
 
 def imports_of(package: Path) -> Imports:
@@ -43,12 +43,6 @@ def _imported(tree: ast.Module, root: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             dotted += [f"{node.module}.{one.name}" for one in node.names]
     return {name.split(".")[1] for name in dotted if name.startswith(f"{root}.")}
-
-
-def modules_of(name: str) -> int:
-    """How many modules a package holds, those of its folders included."""
-    files = [*(PACKAGE / name).rglob("*.py"), *(PACKAGE / name).rglob("*.pyx")]
-    return sum(file.name != "__init__.py" for file in files)
 
 
 def levels(imports: Imports) -> dict[str, int]:
@@ -77,18 +71,22 @@ def reduced(imports: Imports) -> dict[str, list[str]]:
     }
 
 
-def draw(imports: Imports, modules: Mapping[str, int]) -> str:
+def draw(imports: Imports) -> str:
     """The SVG: a row for each level, the highest on top."""
     level = levels(imports)
     rows = [sorted(name for name in imports if level[name] == one) for one in range(max(level.values()), -1, -1)]
-    places: dict[str, tuple[float, float]] = {}
+    places: dict[str, Place] = {}
     for row, names in enumerate(rows):
         left = (WIDTH - len(names) * BOX - (len(names) - 1) * GAP_X) / 2
         for column, name in enumerate(names):
             places[name] = (left + column * (BOX + GAP_X), 10 + row * (HEIGHT + GAP_Y))
     height = len(rows) * (HEIGHT + GAP_Y) - GAP_Y + 20
-    arrows = [_arrow(places[name], places[one]) for name, below in reduced(imports).items() for one in below]
-    boxes = [_box(name, modules[name], *places[name]) for name in places]
+    arrows = [
+        _arrow(places[name], places[one], list(places.values()))
+        for name, below in reduced(imports).items()
+        for one in below
+    ]
+    boxes = [_box(name, *places[name]) for name in places]
     return "\n".join([_head(height), *arrows, *boxes, "</svg>"]) + "\n"
 
 
@@ -103,17 +101,35 @@ def _head(height: float) -> str:
     )
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
-    x1, y1, x2, y2 = start[0] + BOX / 2, start[1] + HEIGHT, end[0] + BOX / 2, end[1]
-    bend = (y2 - y1) / 2
-    way = f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2 - 1:.0f}"
-    return f'<path d="{way}" fill="none" stroke="#5c6370" stroke-width="1.2" marker-end="url(#tip)"/>'
+def _arrow(start: Place, end: Place, boxes: Sequence[Place]) -> str:
+    """A curve from the bottom of one box to the top of another, bent just enough to pass beside those between."""
+    x1, y1, x2, y2 = start[0] + BOX / 2, start[1] + HEIGHT, end[0] + BOX / 2, end[1] - 1
+    half = (y1 + y2) / 2
+    between = [box for box in boxes if start[1] < box[1] < end[1]]
+    bends = (side * bend for bend in range(0, WIDTH, 20) for side in (1, -1))
+    for bend in bends:
+        curve = ((x1, y1), (x1 + bend, half), (x2 + bend, half), (x2, y2))
+        if not any(_touches(curve, box) for box in between):
+            break
+    way = " ".join(f"{x:.0f} {y:.0f}" for x, y in curve[1:])
+    line = f"M{x1:.0f} {y1:.0f}C{way}"
+    return f'<path d="{line}" fill="none" stroke="#5c6370" stroke-width="1.2" marker-end="url(#tip)"/>'
 
 
-def _box(name: str, modules: int, x: float, y: float) -> str:
-    below = f"{modules} modules" if modules else "the chain on one screen"
+def _touches(curve: Sequence[Place], box: Place, margin: float = 8) -> bool:
+    """Whether a cubic Bezier curve comes nearer to a box than the margin, looked at in 60 places."""
+    for part in (one / 60 for one in range(61)):
+        weights = ((1 - part) ** 3, 3 * part * (1 - part) ** 2, 3 * part**2 * (1 - part), part**3)
+        x = sum(weight * point[0] for weight, point in zip(weights, curve, strict=True))
+        y = sum(weight * point[1] for weight, point in zip(weights, curve, strict=True))
+        if -margin < x - box[0] < BOX + margin and -margin < y - box[1] < HEIGHT + margin:
+            return True
+    return False
+
+
+def _box(name: str, x: float, y: float) -> str:
+    middle, base = x + BOX / 2, y + HEIGHT / 2 + 5
     return (
         f'<rect x="{x:.0f}" y="{y:.0f}" width="{BOX}" height="{HEIGHT}" rx="6" fill="#eef2fb" stroke="#3f51b5"/>'
-        f'<text x="{x + BOX / 2:.0f}" y="{y + 19:.0f}" text-anchor="middle" font-size="14" fill="#111">{escape(name)}</text>'
-        f'<text x="{x + BOX / 2:.0f}" y="{y + 35:.0f}" text-anchor="middle" font-size="10" fill="#444">{below}</text>'
+        f'<text x="{middle:.0f}" y="{base:.0f}" text-anchor="middle" font-size="14" fill="#111">{escape(name)}</text>'
     )
