@@ -24,7 +24,7 @@ COPIED = (
 )
 FIXTURE = ROOT / "fixtures" / "jax-logging"
 
-pytestmark = [pytest.mark.slow, pytest.mark.subprocess]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -6,11 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-
-pytestmark = pytest.mark.subprocess
 
 
 def test_every_generated_page_is_fresh() -> None:
