@@ -2,6 +2,7 @@
 
 python docs/lint_words.py              list errors, count warnings; exit code 1 when there is an error
 python docs/lint_words.py --warnings   list warnings too
+python docs/lint_words.py --pages      only pages, neither rules nor metrics
 python docs/lint_words.py FILE…        only these Markdown files
 
 The style is written in Vale's format (`existence`, `substitution` and `occurrence` rules), so Vale shows the same in an
@@ -56,9 +57,12 @@ def main(arguments: Sequence[str]) -> int:
     """1 when the style finds an error, else 0."""
     options = argparse.ArgumentParser(description="Checks words against styles/tfadvisor.")
     options.add_argument("--warnings", action="store_true", help="list warnings too")
+    options.add_argument("--pages", action="store_true", help="only pages, neither rules nor metrics")
     options.add_argument("files", nargs="*", type=Path, help="Markdown files; everything without")
     given = options.parse_args(arguments)
-    texts = pages(given.files) if given.files else [*pages(tracked_pages()), *rule_texts(), *definitions()]
+    texts = pages(given.files or tracked_pages())
+    if not given.files and not given.pages:
+        texts += [*rule_texts(), *definitions()]
     remarks = lint(texts, read_style(STYLE))
     errors = [one for one in remarks if one.level == "error"]
     for one in remarks if given.warnings else errors:
