@@ -49,7 +49,7 @@ def main(check: bool) -> int:
         if check and (not page.exists() or page.read_text(encoding="utf-8") != text):
             stale.append(page)
         elif not check:
-            page.parent.mkdir(exist_ok=True)
+            page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(text, encoding="utf-8")
     for page in stale:
         if check:
