@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 STUDY = Path(__file__).parents[2] / "benchmarks" / "gate_study" / "study.py"
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
     done = subprocess.run([sys.executable, STUDY, "--check"], capture_output=True, text=True, check=False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import hlo_builder as hlo
@@ -123,6 +124,7 @@ def runs(draw: st.DrawFn) -> TraceBuilder:
     return builder
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(runs())
 def test_what_holds_on_any_timeline_holds(builder: TraceBuilder) -> None:
