@@ -124,9 +124,9 @@ def runs(draw: st.DrawFn) -> TraceBuilder:
     return builder
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(runs())
+@pytest.mark.slow
 def test_what_holds_on_any_timeline_holds(builder: TraceBuilder) -> None:
     timelines = builder.timelines()
     summaries = [summarize(timeline) for timeline in timelines]
