@@ -116,7 +116,13 @@ def tracked_pages() -> list[Path]:
     """Markdown files that git knows and no script writes."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [ROOT / name for name in listed.splitlines()]
-    return [file for file in files if not file.read_text("utf-8").startswith(GENERATED)]
+    return [file for file in files if not _is_generated(file)]
+
+
+def _is_generated(file: Path) -> bool:
+    """A template begins with the same note as the page that is made from it, but names itself as what to edit."""
+    head = file.read_text("utf-8").partition("\n")[0]
+    return head.startswith(GENERATED) and _shown(file) not in head
 
 
 def pages(files: Sequence[Path]) -> list[Text]:
