@@ -152,11 +152,14 @@ def prose(place: str, markdown: str) -> list[Text]:
 def rule_texts() -> list[Text]:
     """What rules print: title, reason, summary, fixes, side effects, basis of the saving."""
     files = [file for file in sorted((ROOT / "rules").rglob("*.yaml")) if not file.name.endswith(".cases.yaml")]
-    return [
-        Text(str(file.relative_to(ROOT)), 1, words)
-        for file in files
-        for words in _fields(yaml.safe_load(file.read_text("utf-8")))
-    ]
+    texts = []
+    for file in files:
+        whole = file.read_text("utf-8")
+        for words in _fields(yaml.safe_load(whole)):
+            start = whole.find(words.partition("\n")[0][:20])  # YAML folds lines, so only a text's beginning is found
+            line = whole.count("\n", 0, max(start, 0)) + 1
+            texts.append(Text(str(file.relative_to(ROOT)), line, re.sub(r"\{\w+\}", "_", words)))
+    return texts
 
 
 def _fields(node: Any) -> Iterator[str]:
@@ -166,7 +169,7 @@ def _fields(node: Any) -> Iterator[str]:
     elif isinstance(node, dict):
         for name, value in node.items():
             if name in RULE_TEXTS and isinstance(value, str):
-                yield re.sub(r"\{\w+\}", "_", value)
+                yield value
             else:
                 yield from _fields(value)
 
