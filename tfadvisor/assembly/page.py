@@ -19,7 +19,6 @@ from tfadvisor.report.page.model import (
     StageRow,
 )
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.picture.step_picture import StepPicture
@@ -27,6 +26,7 @@ from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S
+from tfadvisor.vocabulary import TimeClass
 
 _MOST_OPS = 20_000
 _MOST_COLLECTIVES = 2_000
@@ -45,7 +45,7 @@ def gather_page(report: Report, run: RunTimeline) -> PageData:
         ops=run_ops(run, _MOST_OPS),
         collectives=_collectives(run),
         devices=_devices(run),
-        pipelines=tuple(_pipeline(host) for host in run.hosts if host.pipeline is not None),
+        pipelines=tuple(_pipeline(host) for host in run.hosts if host.evidence.pipeline is not None),
         calls=tuple(row for host in counted_hosts(run) for row in _calls(host)),
         drawn=drawn,
         hosts_left_out=left_out,
@@ -57,12 +57,12 @@ def _drawn(run: RunTimeline) -> tuple[tuple[DrawnStep, ...], int]:
     found: list[DrawnStep] = []
     left, left_out = _MOST_DRAWN_EVENTS, 0
     for host in run.hosts:
-        size = sum(len(picture.rows) for picture in host.pictures)
+        size = sum(len(picture.rows) for picture in host.evidence.pictures)
         if size > left:
             left_out += 1
             continue
         left -= size
-        found += [_drawn_step(host.host, picture) for picture in host.pictures]
+        found += [_drawn_step(host.host, picture) for picture in host.evidence.pictures]
     return tuple(found), left_out
 
 
@@ -175,7 +175,7 @@ def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, devic
     return DeviceRow(
         host=host.host,
         name=device.name,
-        kind=device.kind,
+        kind=device.kind.value,
         model=device.model,
         steps=len(counted),
         class_ms={
@@ -204,7 +204,7 @@ def _arrivals(run: RunTimeline, place: int, row: int, steps: int) -> tuple[float
 
 
 def _pipeline(host: HostSummary) -> PipelineInfo:
-    pipeline = host.pipeline
+    pipeline = host.evidence.pipeline
     assert pipeline is not None
     steps = max(pipeline.steps, 1)
     return PipelineInfo(
@@ -239,5 +239,5 @@ def _calls(host: HostSummary) -> list[CallRow]:
             one.host_ps / steps / PS_PER_MS,
             one.input_ps / steps / PS_PER_MS,
         )
-        for one in host.frames
+        for one in host.evidence.frames
     ]

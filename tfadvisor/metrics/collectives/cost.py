@@ -13,12 +13,12 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S, PS_PER_US, Unit
+from tfadvisor.vocabulary import TimeClass
 
 _FLOAT32_BYTES = 4
 _GB = 1e9

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from tfadvisor.report.model import OpInfo, Report
+from tfadvisor.report.model import Op, Report
 
 Column = npt.NDArray[np.int64]
 
@@ -129,7 +129,7 @@ class PageData(msgspec.Struct, frozen=True):
     """One run. ops: as the report's, but more of them. hosts_left_out: of the drawn steps."""
 
     report: Report
-    ops: tuple[OpInfo, ...]
+    ops: tuple[Op, ...]
     collectives: tuple[CollectiveRow, ...]
     devices: tuple[DeviceRow, ...]
     pipelines: tuple[PipelineInfo, ...]
