@@ -17,9 +17,11 @@ COPIED = (
     "tfadvisor",
     "rules",
     "docs",
+    "web/src",
+    "web/test",
     "tests/support",
     "tests/metrics",
-    "tests/report/outputs",
+    "tests/report",
     "tests/timeline/names",
 )
 FIXTURE = ROOT / "fixtures" / "jax-logging"
@@ -118,6 +120,16 @@ def test_an_output_format(copy: Path) -> None:
     rows = analyze(copy, "--format", "csv").splitlines()
     assert rows[0].startswith("rule,severity,")
     assert rows[1].startswith("host-work-in-loop,critical,")
+
+
+def test_a_column_on_the_page(copy: Path) -> None:
+    """Without Node the built page stays as it is; `make page` writes it."""
+    steps = guide("add-an-output", "A column on the page")
+
+    touched = followed(copy, *steps)
+
+    assert touched == named(*steps)
+    assert "1 passed" in pytest_in(copy, "tests/report/page/test_longest_step.py")
 
 
 def test_a_wrong_class_of_a_host_event(copy: Path) -> None:
