@@ -1,5 +1,5 @@
 """Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an export), the JSON
-Schemas, and the types, words and colours of the HTML page.
+Schemas, the types, words and colours of the HTML page, and the picture of the packages.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
+from draw_packages import picture
 from json_schemas import schemas
 from page_types import page_colours, page_types, page_words
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.cli.main import app
 from tfadvisor.engine.checking.coverage import Covered, covered
-from tfadvisor.engine.checking.rule_page import rule_page
+from tfadvisor.engine.checking.rule_page import whole_page
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.export.parquet.tables import SCHEMA_VERSION, TABLES
 from tfadvisor.flags.advice import Variable, advice, variables
@@ -35,29 +36,36 @@ NOTE = "<!-- written by docs/generate.py; edit the code instead -->\n\n"
 
 def main(check: bool) -> int:
     """0 when all pages are written, or with --check already are what they should be."""
-    stale = []
     written = {
         "metrics.md": metrics(),
         "rules.md": rules(),
+        **{f"rules/{rule.id}.md": f"{NOTE}{whole_page(rule)}" for rule in load_catalogue().rules},
         "columns.md": tables(),
         "command.md": command(),
         "flags.md": flags(),
         "export.md": export(),
         "../coverage.md": coverage(),
+        "../architecture/packages.svg": picture(),
         "../../web/src/data/generated.ts": page_types(),
         "../../web/src/data/generated.css": page_colours(),
         "../../web/test/generated_words.ts": page_words(),
         **{f"../../schemas/{name}": text for name, text in schemas().items()},
     }
+    stale = [page for page in (PAGES / "rules").glob("*.md") if f"rules/{page.name}" not in written]
     for name, text in written.items():
-        page = (PAGES / name).resolve()
+        page = PAGES / name
         if check and (not page.exists() or page.read_text(encoding="utf-8") != text):
-            stale.append(page.relative_to(PAGES.parents[1]))
+            stale.append(page)
         elif not check:
+            page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(text, encoding="utf-8")
-    for name in stale:
-        print(f"{name} is not what the code says: run python docs/generate.py", file=sys.stderr)
-    return 1 if stale else 0
+    for page in stale:
+        if check:
+            shown = page.resolve().relative_to(ROOT)
+            print(f"{shown} is not what the code says: run python docs/generate.py", file=sys.stderr)
+        elif page.exists():
+            page.unlink()  # of a rule that is gone
+    return 1 if check and stale else 0
 
 
 def metrics() -> str:
@@ -80,13 +88,20 @@ def metrics() -> str:
 
 
 def rules() -> str:
-    """Every rule: why, fixes, sources."""
+    """All rules by category, each linked to its page. An id is an anchor too."""
     catalogue = load_catalogue()
-    parts = [f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor rules show ID` prints one.\n"]
+    parts = [
+        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. Each rule has a page: why it matters, when it fires, "
+        "what to change, and the cases that test it. `tfadvisor rules show ID` prints the same.\n"
+    ]
     for category in sorted({rule.category for rule in catalogue.rules}):
-        parts.append(f"\n## {category}\n")
-        parts += [rule_page(rule) for rule in catalogue.rules if rule.category == category]
-    return "\n".join(parts)
+        parts.append(f"\n## {category}\n\n| rule | what is wrong |\n|---|---|")
+        parts += [
+            f'| <a id="{rule.id}"></a>[{rule.id}](rules/{rule.id}.md) | {rule.title} |'
+            for rule in catalogue.rules
+            if rule.category == category
+        ]
+    return "\n".join(parts) + "\n"
 
 
 def coverage() -> str:
@@ -109,9 +124,9 @@ def coverage() -> str:
 
 
 def rules_of(one: Covered) -> str:
-    """Links into the page of all rules."""
-    links = [f"[{rule}](reference/rules.md#{rule})" for rule in one.cited_by]
-    given = [f"[{rule}](reference/rules.md#{rule})" for rule in one.given_in]
+    """Links to the pages of the rules."""
+    links = [f"[{rule}](reference/rules/{rule}.md)" for rule in one.cited_by]
+    given = [f"[{rule}](reference/rules/{rule}.md)" for rule in one.given_in]
     return ", ".join(links + [f"given in {link}" for link in given])
 
 

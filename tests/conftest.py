@@ -10,6 +10,7 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from support.places import ROOT
 
@@ -20,3 +21,10 @@ if not any(
 
 settings.register_profile("tests", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("tests")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of every module that imports subprocess, so that nobody has to remember it."""
+    for item in items:
+        if hasattr(getattr(item, "module", None), "subprocess"):
+            item.add_marker("subprocess")

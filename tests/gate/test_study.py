@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from support.places import ROOT
 
 STUDY = ROOT / "benchmarks" / "gate_study" / "study.py"
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
     done = subprocess.run([sys.executable, STUDY, "--check"], capture_output=True, text=True, check=False)
 

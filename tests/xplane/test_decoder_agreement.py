@@ -196,6 +196,7 @@ def planes(draw: st.DrawFn) -> messages.XPlane:
 
 @settings(max_examples=400)
 @given(st.lists(planes(), max_size=3), st.lists(TEXT, max_size=2), st.sampled_from([EVERYTHING, SOME]))
+@pytest.mark.slow
 def test_agree_on_made_up_spaces(made: list[messages.XPlane], texts: list[bytes], selection: Selection) -> None:
     space = messages.XSpace(planes=made, warnings=texts, hostnames=texts)
 
