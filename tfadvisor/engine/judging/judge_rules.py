@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tfadvisor.engine.judging.claims import classes_of, shared_out
 from tfadvisor.engine.judging.conditions import evaluate
+from tfadvisor.engine.judging.few_steps import is_few, is_guessed
 from tfadvisor.engine.judging.fit_flags import fit_flags
 from tfadvisor.engine.judging.wording import fill, is_given, placeholders
 from tfadvisor.engine.loading.rule import FixRule, Rule
@@ -20,9 +21,6 @@ from tfadvisor.vocabulary import Severity
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
 """Shares of step time from which a possible saving is critical, high, medium or low. 20 % is where XProf calls a run
 highly input-bound, 10 % is the launch gap that TensorFlow's guide calls worth fixing, 3 % is where XProf starts to warn."""
-_WEAK_CONFIDENCE = 0.5
-_TELLING_STEPS = 3
-"""From fewer whole steps nobody can say what happens in every one; a capture of one batch is what Keras users have most."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
 _ONCE = "fewer than three steps cannot tell whether the host does this in every step"
@@ -39,7 +37,10 @@ class Outcomes(msgspec.Struct, frozen=True):
 
 
 def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
-    """Findings come with the largest saving first; equal ones by severity, then by id. None saves what another does."""
+    """Findings come with the largest saving first; equal ones by severity, then by id. None saves what another does.
+
+    From few or guessed steps the more severe ones come first.
+    """
     found: list[tuple[Rule, Finding]] = []
     quiet, absent, broken = [], [], []
     for rule in rules:
@@ -54,15 +55,20 @@ def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
             absent.append(outcome)
         else:
             quiet.append(rule.id)
-    found.sort(key=lambda one: _rank(one[1]))
+    by_severity = is_few(metrics) or is_guessed(metrics)
+    found.sort(key=lambda one: _rank(one[1], by_severity))
     shared, spent = shared_out(found, metrics)
     absent += spent
     findings = [replace(finding, severity=_severity(rule, finding.saving, metrics)) for rule, finding in shared]
-    return Outcomes(tuple(sorted(findings, key=_rank)), tuple(quiet), tuple(absent), tuple(broken))
+    return Outcomes(
+        tuple(sorted(findings, key=lambda one: _rank(one, by_severity))), tuple(quiet), tuple(absent), tuple(broken)
+    )
 
 
-def _rank(one: Finding) -> tuple[float, float, int, str]:
-    return -one.saving.high, -one.saving.low, -one.severity.rank, one.rule_id
+def _rank(one: Finding, by_severity: bool) -> tuple[int, float, float, int, str]:
+    """by_severity: what a few steps prove comes before what they only suggest, whatever that would save."""
+    first = -one.severity.rank if by_severity else 0
+    return first, -one.saving.high, -one.saving.low, -one.severity.rank, one.rule_id
 
 
 def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
@@ -72,7 +78,7 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         return NotApplicable(rule.id, truth.why)
     if not truth.holds:
         return None
-    if rule.category == "host" and _tells_too_little(metrics):
+    if rule.category == "host" and (is_few(metrics) or is_guessed(metrics)):
         return NotApplicable(rule.id, _ONCE)
     saving = Saving(0.0, 0.0, "")
     if rule.saving is not None:
@@ -111,21 +117,14 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
     return min(reached, highest, key=lambda severity: severity.rank)
 
 
-def _tells_too_little(metrics: Metrics) -> bool:
-    """Whether the trace holds too few steps, or none told apart, to say what happens in every step."""
-    steps, confidence = metrics.value("steps_counted"), metrics.value("step_confidence")
-    return (steps is not None and steps < _TELLING_STEPS) or (confidence is not None and confidence < _WEAK_CONFIDENCE)
-
-
 def _caveat(rule: Rule, metrics: Metrics) -> str:
     """Why to trust shares of step time less: steps that were guessed badly, or too few of them."""
     if rule.category == "capture":
         return ""
-    confidence = metrics.value("step_confidence")
-    if confidence is not None and confidence < _WEAK_CONFIDENCE:
+    if is_guessed(metrics):
         return "The trace does not show where steps begin, so these shares are of the whole trace."
-    steps = metrics.value("steps_counted")
-    if steps is not None and steps < _TELLING_STEPS:
+    if is_few(metrics):
+        steps = metrics.value("steps_counted")
         return f"Only {steps:.0f} whole step{'s' if steps != 1 else ''} in the trace: the next ones may differ."
     return ""
 

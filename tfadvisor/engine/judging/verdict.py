@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tfadvisor.engine.judging.few_steps import is_few, is_guessed
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Finding, Verdict
 from tfadvisor.units import percent
@@ -11,10 +12,6 @@ from tfadvisor.vocabulary import VERDICTS, Severity
 
 _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""
-_TOLD_APART = 0.5
-"""Below this confidence of steps no loss can be called harmless."""
-_TELLING_STEPS = 3
-"""In fewer steps a loss on the host may be the capture's own start, and names the bottleneck only if it exceeds the work."""
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program that could be judged."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
@@ -23,8 +20,7 @@ _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> Verdict:
     """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell."""
     healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings)
-    confidence = metrics.value("step_confidence")
-    guessed = confidence is not None and confidence < _TOLD_APART
+    guessed = is_guessed(metrics)
     if not any(breakdown.values()):
         return Verdict("unknown", 0.0, False, "The trace holds nothing that could be told apart into steps or devices.")
     proof = metrics.fact("unrecorded_device")
@@ -45,7 +41,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     if guessed and 0 < works < _RUNS:
         bottleneck, fraction = "unknown", 1 - works
         summary = f"The devices work for {percent(works)} of this trace, too little to say what holds them up."
-    elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (_once(metrics) and losses[top] < works):
+    elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (is_few(metrics) and losses[top] < works):
         bottleneck, fraction = top, losses[top]
         summary = (
             f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else VERDICTS[top].lost}."
@@ -67,17 +63,11 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     )
 
 
-def _once(metrics: Metrics) -> bool:
-    """Whether too few steps were counted to say what happens in every one."""
-    steps = metrics.value("steps_counted")
-    return steps is not None and steps < _TELLING_STEPS
-
-
 def _beside(top: str, loss: float, metrics: Metrics) -> str:
     """What else takes time where the devices are the limit."""
-    if loss < _WORTH_NAMING or not _once(metrics):
+    if loss < _WORTH_NAMING or not is_few(metrics):
         return "no other cost is large"
-    return f"whether the {percent(loss)} of {_WORDS.get(top, 'waiting')} beside it recurs, so few steps cannot tell"
+    return f"whether the {percent(loss)} of {VERDICTS[top].lost} beside it recurs, so few steps cannot tell"
 
 
 def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
@@ -107,8 +97,7 @@ def _awaited(metrics: Metrics) -> str:
 
 
 def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:
-    confidence = metrics.value("step_confidence")
-    if confidence is not None and confidence < 0.5:
+    if is_guessed(metrics):
         return " No steps could be told apart, so this is about the whole trace."
     if healthy:
         return " Nothing found is worth acting on."

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import Better
 
 
-@fact(
-    "unrecorded_device",
-    about="What on a host shows that an accelerator worked although the trace holds none of its events.",
-)
+@fact
 def unrecorded_device(question: Question) -> str:
-    """`the allocator GPU_0_bfc gave out memory`, of the first such host."""
+    """What on a host shows that an accelerator worked although the trace holds none of its events, as a clause:
+    `the allocator GPU_0_bfc gave out memory`.
+    """
     proofs = [host.capture.unrecorded.proof for host in question.run.hosts if host.capture.unrecorded.proof]
     if not proofs:
         raise MetricAbsent("the trace holds the work of every accelerator that its hosts show at work")
     return proofs[0]
 
 
-@metric(
-    "lost_launches_fraction",
-    unit=Unit.FRACTION,
-    about="Share of the hosts' kernel launches that no event on a device answers, over the whole trace.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def lost_launches_fraction(question: Question) -> float:
-    """By correlation id."""
+    """Share of the hosts' kernel launches that no event on a device answers, over the whole trace. Launches and events
+    are matched by correlation id.
+    """
     hosts = [host.capture.unrecorded for host in question.run.hosts]
     launches = sum(one.launches for one in hosts)
     if not launches:
@@ -32,13 +30,9 @@ def lost_launches_fraction(question: Question) -> float:
     return sum(one.launches_lost for one in hosts) / launches
 
 
-@metric(
-    "lost_runs_fraction",
-    unit=Unit.FRACTION,
-    about="Share of the runs of XLA programs launched by the hosts that no device shows, over the whole trace.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def lost_runs_fraction(question: Question) -> float:
-    """By program."""
+    """Share of the runs of XLA programs launched by the hosts that no device shows, over the whole trace."""
     hosts = [host.capture.unrecorded for host in question.run.hosts]
     runs = sum(one.runs for one in hosts)
     if not runs:
@@ -46,11 +40,9 @@ def lost_runs_fraction(question: Question) -> float:
     return sum(one.runs_lost for one in hosts) / runs
 
 
-@metric(
-    "capture_work_ms",
-    unit=Unit.MS,
-    about="Time before the first and after the last step in which the profiler is started or stopped; no step holds it.",
-)
+@metric(unit=Unit.MS, better=Better.NEITHER)
 def capture_work_ms(question: Question) -> float:
-    """Of the host where it is most."""
+    """Time before the first and after the last step in which the profiler is started or stopped, for the host where it
+    is longest. No step holds this time.
+    """
     return max(sum(host.capture.work_ps) for host in question.run.hosts) / PS_PER_MS
