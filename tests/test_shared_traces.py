@@ -11,7 +11,7 @@ import tfadvisor
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
-from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.vocabulary import DeviceKind, Severity
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 
@@ -103,3 +103,48 @@ def test_three_all_reduces_a_tpu_chip() -> None:
     host = timeline("*2cc1243f*")
 
     assert [int((device.ops.kind == 1).sum()) for device in host.active_devices()] == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("run", "longest_ms"),
+    [
+        ("t4-a-20231107-181856", 10.7),
+        ("t4-a-20231107-181932", 10.7),
+        ("t4-a-20231107-184716", 13.1),
+        ("t4-b-20221104-212610", 9.1),
+        ("t4-b-20221104-213654", 9.1),
+    ],
+)
+def test_one_batch_of_keras_on_a_gpu_is_compute_bound_and_the_callback_is_not_blamed(
+    run: str, longest_ms: float
+) -> None:
+    """The step ends with the function's last device work; the viewer's steps of three of them last 33 to 63 ms."""
+    report = tfadvisor.analyze(FOLDER / "keras-one-batch" / run / "host.xplane.pb")
+    worth = [one for one in report.findings if one.severity.rank >= Severity.MEDIUM.rank]
+
+    assert report.steps.count == 1
+    assert report.steps.time_ms is not None
+    assert report.steps.time_ms.median < longest_ms
+    assert report.verdict.bottleneck == "compute"
+    assert worth and all(one.category in ("precision", "kernel") for one in worth)
+    assert report.findings[0] == worth[0]
+    assert report.run.devices[0].model == "Tesla T4"
+
+
+@pytest.mark.parametrize(("run", "step_ms"), [("cpu-b-20221031-190907", 78.79), ("cpu-b-20221101-154759", 162.69)])
+def test_one_batch_of_keras_on_a_cpu_lasts_as_long_as_tensorflow_says(run: str, step_ms: float) -> None:
+    report = tfadvisor.analyze(FOLDER / "keras-one-batch" / run / "host.xplane.pb")
+
+    assert report.steps.time_ms is not None
+    assert report.steps.time_ms.median == pytest.approx(step_ms, rel=0.05)
+    assert report.verdict.bottleneck == "compute"
+    assert not [one for one in report.findings if one.severity.rank >= Severity.LOW.rank]
+
+
+def test_a_gpu_whose_work_was_not_recorded_is_said_first() -> None:
+    report = tfadvisor.analyze(FOLDER / "keras-one-batch" / "t4-silent-20221106-002705" / "host.xplane.pb")
+
+    assert report.verdict.bottleneck == "unknown"
+    assert report.verdict.summary.startswith("The GPU's work was not recorded")
+    assert report.run.devices == ()
+    assert not [one for one in report.findings if one.category != "capture"]

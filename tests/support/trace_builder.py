@@ -125,6 +125,13 @@ class TraceBuilder:
         self._event(plane, line, name, start, end, stats)
         return self
 
+    def drawn_line(self, plane: str, line: str, *events: tuple[str, float, float]) -> TraceBuilder:
+        """A line that the profiler's viewer drew, as old versions saved it: its id is 0xdeadbeef."""
+        for name, start, end in events:
+            self._event(plane, line, name, start, end, {})
+        self._lines[(self._host, plane, line)].id = -559038737
+        return self
+
     def plane_stat(self, plane: str, **stats: object) -> TraceBuilder:
         """A property of a plane, as devices have them."""
         target = self._plane_of(plane)

@@ -15,12 +15,19 @@ import numpy as np
 from tfadvisor.timeline.host.dispatches import outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.host import function_name, is_eager_function, is_jitted_call
+from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES, Inferred
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
 
+_MANY_CALLS = 8
+_OF_MANY_CALLS = 0.6
+_OF_UNEVEN_CALLS = 0.45
+"""Confidence in calls without a rhythm. Of three to seven of them no share is typical: rules abstain below 0.5."""
+_NEARLY_ALL_WORK = 0.8
+"""Calls without a rhythm are steps only where little else computes; one op of an eager program is none."""
 _MOST_WORK = 0.5
 """The function in which at least this share of the devices' work is launched is what the program steps by."""
 
@@ -37,6 +44,19 @@ class Calls(msgspec.Struct, frozen=True):
     thread: int
     name: str
     """The function, as its calls are named, without numbers that a runtime appended."""
+
+    def about(self) -> str:
+        """What such steps were found by, for the report."""
+        return f"calls of {self.name}, which launch {self.share:.0%} of the device work"
+
+
+def uneven_calls(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Inferred | None:
+    """Three calls or more that launch nearly all device work: the program's steps, though they keep no rhythm."""
+    calls = calls_with_device_work(trace, threads, devices)
+    if calls is None or len(calls.starts) < LEAST_CYCLES or calls.share < _NEARLY_ALL_WORK:
+        return None
+    sure = _OF_MANY_CALLS if len(calls.starts) >= _MANY_CALLS else _OF_UNEVEN_CALLS
+    return Inferred(calls.starts, calls.ends, StepSource.MODULE, sure, calls.thread, calls.about())
 
 
 def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Calls | None:

@@ -18,6 +18,7 @@ from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
+from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 
@@ -30,14 +31,8 @@ _WORTH_A_WINDOW = 0.02
 """Device events that span less of the trace than this are no run to judge: two kernels of 2 µs in a trace of 8 ms."""
 _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
-_ENOUGH_FOR_PERIODS = 3
-_MANY_CALLS = 8
-_OF_UNEVEN_CALLS = 0.45
-"""Of three to seven calls without a rhythm no share is typical: rules about shares of a step abstain below 0.5."""
-_NEARLY_ALL_WORK = 0.8
-"""Three calls or more without a rhythm are steps only where little else computes; one op of an eager program is none."""
 _OF_FEW_CALLS = 0.7
-"""Confidence in steps that are calls of one function without a rhythm: where each begins is known, not what comes between."""
+"""Confidence in one or two steps: where each begins is known, not what comes between."""
 
 
 def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Steps:
@@ -56,7 +51,7 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
         periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
         return _periods(*periods, names, guess.source, guess.confidence, thread, guess.about)
     calls = calls_with_device_work(trace, threads, devices)
-    if calls is not None and (len(calls.starts) < _ENOUGH_FOR_PERIODS or calls.share >= _NEARLY_ALL_WORK):
+    if calls is not None and len(calls.starts) < LEAST_CYCLES:
         return _few_steps(calls)
     drawn = drawn_steps(trace)
     return _as_marked(drawn, threads) if drawn is not None else _whole_trace(threads, devices, driver)
@@ -72,16 +67,11 @@ def _as_marked(marked: MarkedSteps, threads: Threads) -> Steps:
 
 
 def _few_steps(calls: Calls) -> Steps:
-    """Each call a step. One or two last until the device work that they launched ends: what follows may be the capture's."""
+    """One or two calls, each a step until the device work that it launched ends: what follows may be the capture's."""
     names = tuple(f"step {index}" for index in range(len(calls.starts)))
     kinds = (StepKind.STEADY,) * len(names)
-    about = f"calls of {calls.name}, in which {calls.share:.0%} of the device's work is launched"
-    following = np.append(calls.starts[1:], calls.ends[-1:])
-    if len(names) >= _ENOUGH_FOR_PERIODS:
-        sure = _OF_FEW_CALLS if len(names) >= _MANY_CALLS else _OF_UNEVEN_CALLS
-        return _periods(calls.starts, following, calls.ends, names, StepSource.MODULE, sure, calls.thread, about)
-    ends = np.minimum(calls.ends, following)
-    return Steps(calls.starts, ends, ends, names, kinds, StepSource.MODULE, _OF_FEW_CALLS, calls.thread, about)
+    ends = np.minimum(calls.ends, np.append(calls.starts[1:], calls.ends[-1:]))
+    return Steps(calls.starts, ends, ends, names, kinds, StepSource.MODULE, _OF_FEW_CALLS, calls.thread, calls.about())
 
 
 def _periods(
