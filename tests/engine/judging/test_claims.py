@@ -236,9 +236,8 @@ def test_where_less_is_left_than_the_least_that_was_promised_both_are_cut() -> N
 
 
 def test_the_caveat_of_a_weak_trace_stays_before_that_of_the_cut() -> None:
-    first, second = run(
-        drawing("first", "host_fraction", 0.75), drawing("second", "host_fraction", 0.5), step_confidence=0.2, **HOST
-    ).findings
+    rules = [drawing(name, "host_fraction", high, "host") for name, high in (("first", 0.75), ("second", 0.5))]
+    first, second = run(*(replace(one, category="launch") for one in rules), step_confidence=0.2, **HOST).findings
 
     assert LESS_IS_LEFT not in first.caveat
     assert second.caveat == f"{first.caveat} {LESS_IS_LEFT}"
