@@ -9,8 +9,8 @@ import msgspec
 
 
 def plain(value: Any) -> Any:
-    """A record and all that it holds as JSON has it: enums by value, tuples as lists. Raises TypeError for anything else."""
-    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_unknown))
+    """A record and all that it holds as JSON has it: enums by value. Raises TypeError for anything else."""
+    return msgspec.to_builtins(value, enc_hook=_unknown)
 
 
 def _unknown(value: Any) -> Any:
