@@ -80,7 +80,7 @@ def score(cells: list[Cell]) -> str:
 
 def table(cells: list[Cell]) -> str:
     """A row a release, oldest first; a column a program."""
-    scenarios = list(dict.fromkeys(cell.scenario for cell in cells))
+    scenarios = sorted({cell.scenario for cell in cells})
     releases = sorted(dict.fromkeys(cell.release for cell in cells), key=numbers)
     at = {(cell.release, cell.scenario): words(cell) for cell in cells}
     lines = [("", *(f"`{name}`" for name in scenarios)), ("---",) * (len(scenarios) + 1)]
