@@ -31,9 +31,10 @@ import yaml
 from xprof.convert import raw_to_tool_data
 
 import tfadvisor
-from tfadvisor.report.model import Report, Severity
+from tfadvisor.report.model import Report
 from tfadvisor.report.wording import saving_words
 from tfadvisor.version import VERSION
+from tfadvisor.vocabulary import Severity
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "beside-xprof.md"

@@ -25,6 +25,7 @@ from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.kernels import Precision, kernel_kind
 from tfadvisor.units import Unit, in_words, percent
+from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 
@@ -115,7 +116,7 @@ class Ours:
     @property
     def active(self) -> tuple[Device, ...]:
         """The devices that compute, CPUs left out."""
-        return tuple(device for device in self.host.active_devices() if device.kind != "cpu")
+        return tuple(device for device in self.host.active_devices() if device.kind is not DeviceKind.CPU)
 
     @property
     def has_steps(self) -> bool:
@@ -268,7 +269,7 @@ def step_time(name: str, theirs: Theirs, ours: Ours) -> Row | None:
 
 
 def kernels(name: str, theirs: Theirs, ours: Ours) -> Row | None:
-    if not any(device.kind == "gpu" for device in ours.active):
+    if not any(device.kind is DeviceKind.GPU for device in ours.active):
         return None
     there = sum(count for count, _, _ in theirs.kernels.values()), sum(time for _, time, _ in theirs.kernels.values())
     mine = _kernel_table(ours.host)
@@ -287,7 +288,7 @@ def busy_overall(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     total = sum(row["total_time"] for row in theirs.ops)
     idle = sum(row["total_time"] for row in theirs.ops if row["operation"] == "IDLE")
     window = busy = 0
-    for device in (one for one in ours.host.devices if len(one.ops) and one.kind != "cpu"):
+    for device in (one for one in ours.host.devices if len(one.ops) and one.kind is not DeviceKind.CPU):
         window += int(device.ops.end.max() - device.ops.start.min())
         busy += union_of(device.compute, device.collective, device.transfer).length()
     there, here = 1 - idle / total if total else 0.0, busy / window
@@ -341,7 +342,7 @@ def breakdown(name: str, theirs: Theirs, ours: Ours) -> Row | None:
 
 
 def precision(name: str, theirs: Theirs, ours: Ours) -> Row | None:
-    if not any(device.kind == "gpu" for device in ours.active):
+    if not any(device.kind is DeviceKind.GPU for device in ours.active):
         return None
     time: Counter[Precision] = Counter()
     for key, (_, us) in _kernel_table(ours.host, copies=False).items():
@@ -391,7 +392,7 @@ def tensor_cores(name: str, theirs: Theirs, ours: Ours) -> Row | None:
 
 def launch_latency(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     del theirs
-    if not any(device.kind == "gpu" for device in ours.active):
+    if not any(device.kind is DeviceKind.GPU for device in ours.active):
         return None
     here = (
         f"{_metric(ours, 'kernel_launch_latency_us')}, 95th percentile {_metric(ours, 'kernel_launch_latency_us_p95')}"
@@ -470,7 +471,7 @@ def _has_unknown_copies(host: HostTimeline) -> bool:
 def _kernel_table(host: HostTimeline, copies: bool = True) -> dict[str, tuple[int, float]]:
     """Name -> (number, µs) of what has kernel details: all but the copies that the driver makes, those of ROCm included."""
     found: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
-    for device in (one for one in host.devices if one.kind == "gpu"):
+    for device in (one for one in host.devices if one.kind is DeviceKind.GPU):
         ops = device.ops
         for row, kind, length in zip(ops.name.tolist(), ops.kind.tolist(), (ops.end - ops.start).tolist(), strict=True):
             name = ops.names[row]

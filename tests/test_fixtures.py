@@ -14,7 +14,7 @@ import yaml
 import tfadvisor
 from tfadvisor.engine.judging.claims import classes_of
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.report.model import Severity
+from tfadvisor.vocabulary import Severity
 
 FIXTURES = sorted(path.parent for path in (Path(__file__).parents[1] / "fixtures").glob("*/truth.yaml"))
 

@@ -11,6 +11,7 @@ import tfadvisor
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
+from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 
@@ -79,7 +80,7 @@ def test_kernel_counts_equal_a_count_by_plain_protobuf(path: Path) -> None:
             streams = [line for line in plane.lines if line.name.startswith(b"Stream #")]
             counted[plane.name.decode().removeprefix("/device:")] = sum(len(line.events) for line in streams)
 
-    assert {device.name: len(device.ops) for device in host.devices if device.kind == "gpu"} == counted
+    assert {device.name: len(device.ops) for device in host.devices if device.kind is DeviceKind.GPU} == counted
 
 
 def test_byte_identical_hosts_are_one() -> None:

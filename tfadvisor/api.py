@@ -11,13 +11,12 @@ import msgspec
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
 from tfadvisor.engine.judging.judge_rules import run_rules
-from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.run.read_hosts import Progress, read_hosts
+from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, merge
-from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
 
 if TYPE_CHECKING:
@@ -27,47 +26,49 @@ if TYPE_CHECKING:
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What `analyze` can be told.
-
-    run, host: which session and which host of it. rules: folders with more rules. disabled: rule ids to leave out.
-    parameters, bandwidth_gb_s: what no trace holds. steps: first and last (exclusive) step to look at. processes: how
-    many hosts may be read at once, each in a process of its own.
-    """
+    """What `analyze` can be told."""
 
     run: str | None = None
+    """Which session, the newest by default."""
     host: str | None = None
+    """Which host of it, all by default."""
     rules: Sequence[Path] = ()
+    """Folders with more rules."""
     disabled: Sequence[str] = ()
+    """Ids of rules to leave out."""
     parameters: int | None = None
+    """Of the model, where the trace does not tell."""
     bandwidth_gb_s: float | None = None
+    """Between devices, GB/s, which no trace holds."""
     steps: tuple[int, int] | None = None
+    """First and last (exclusive) step to look at."""
     processes: int = 1
+    """How many hosts may be read at once, each in a process of its own."""
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
     """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
-    return _reported(run, options, progress, detail=False)[0]
+    return conclude(run, options, progress)[0]
 
 
 def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
     """The report with what its page draws beyond it: ops, collectives, devices, two steps. Raises as analyze_run."""
     from tfadvisor.assembly.page import gather_page  # noqa: PLC0415  (only a page needs it)
 
-    return gather_page(*_reported(run, options, progress, detail=True))
+    return gather_page(*conclude(run, options, progress, detail=True))
 
 
-def _reported(run: Run, options: Options, progress: Progress | None, *, detail: bool) -> tuple[Report, RunTimeline]:
+def conclude(
+    run: Run, options: Options, progress: Progress | None = None, *, detail: bool = False, watch: Watch | None = None
+) -> tuple[Report, RunTimeline]:
+    """The report, and the timeline that it rests on; no more than one host's events are in memory at a time.
+
+    detail: with what a page draws. watch: sees each host's events. Raises as analyze_run.
+    """
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
-    hosts = read_hosts(files, options.steps, options.processes, progress, detail=detail)
-    return judged(run, options, catalogue, hosts, [file.name for file in duplicates])
-
-
-def judged(
-    run: Run, options: Options, catalogue: Catalogue, hosts: Sequence[HostSummary], duplicates: Sequence[str]
-) -> tuple[Report, RunTimeline]:
-    """What the hosts of a run amount to. duplicates: files that were left out."""
-    timeline = merge(run.name, str(run.path), hosts, duplicates)
+    hosts = tuple(run_hosts(files, options.steps, options.processes, progress, detail=detail, watch=watch))
+    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates])
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken), timeline
 

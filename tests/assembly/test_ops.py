@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from support import hlo_builder as hlo
+from support.gpu_step import gpu_steps
 from support.trace_builder import trace
 
 
@@ -45,3 +47,18 @@ def test_copies_and_collectives_have_their_kind() -> None:
         "MemcpyH2D": "h2d",
         "ncclDevKernel_AllReduce_Sum_f32": "collective",
     }
+
+
+def test_an_op_that_events_name_with_its_caller_has_what_the_hlo_says() -> None:
+    """A product of two 8 by 8 matrices: 8 · 8 · 8 multiplications and as many additions."""
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", "f32[8,8]"),
+            hlo.op(2, "dot", "f32[8,8]", 1, 1, name="dot.2", extra=hlo.dot_numbers([1], [0])),
+        )
+    )
+
+    (only,) = gpu_steps(("gemm", 30.0, "call.1::dot.2"), program=program).report().ops
+
+    assert (only.op, only.opcode, only.flops) == ("call.1::dot.2", "dot", 1024)

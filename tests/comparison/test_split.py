@@ -55,7 +55,7 @@ def test_ops_side_by_side_count_for_what_they_take_of_the_step() -> None:
 
 def test_ops_that_a_slower_machine_slows_alike_are_one_cause_and_lead_only_alone() -> None:
     """All eight ops take 20 % longer, and the host works 30 ms more."""
-    slower = [op(one.name, one.ms * 1.2, opcode="dot", flops=one.flops) for one in OPS]
+    slower = [op(one.name, one.ms_per_step * 1.2, opcode="dot", flops=one.flops) for one in OPS]
 
     assert causes(side(80.0, ops=OPS), side(96.0, ops=slower)) == [("compute", "unchanged ops", 16.0)]
     both = side(126.0, ops=slower, classes={"compute": 96.0, "host": 30.0})
@@ -65,7 +65,8 @@ def test_ops_that_a_slower_machine_slows_alike_are_one_cause_and_lead_only_alone
 def test_an_op_that_stands_out_from_a_slower_machine_is_told_by_itself() -> None:
     """Seven ops 20 % slower, one three times: 2 ms each, and 20 ms."""
     slower = [
-        op(one.name, one.ms * (3.0 if at == 4 else 1.2), opcode="dot", flops=one.flops) for at, one in enumerate(OPS)
+        op(one.name, one.ms_per_step * (3.0 if at == 4 else 1.2), opcode="dot", flops=one.flops)
+        for at, one in enumerate(OPS)
     ]
 
     assert causes(side(80.0, ops=OPS), side(114.0, ops=slower)) == [
@@ -75,7 +76,7 @@ def test_an_op_that_stands_out_from_a_slower_machine_is_told_by_itself() -> None
 
 
 def test_a_new_op_is_told_beside_the_unchanged_ones() -> None:
-    more = [op(one.name, one.ms * 1.1, opcode="dot", flops=one.flops) for one in OPS] + [op("sort", 12.0)]
+    more = [op(one.name, one.ms_per_step * 1.1, opcode="dot", flops=one.flops) for one in OPS] + [op("sort", 12.0)]
 
     assert causes(side(80.0, ops=OPS), side(100.0, ops=more)) == [
         ("compute", "sort", 12.0),
@@ -148,7 +149,7 @@ def test_findings_and_metrics_that_changed_are_beside_it() -> None:
 
 
 def test_a_machine_that_is_slower_throughout_is_told() -> None:
-    slower = [op(one.name, one.ms * 1.5, opcode="dot", flops=one.flops) for one in OPS]
+    slower = [op(one.name, one.ms_per_step * 1.5, opcode="dot", flops=one.flops) for one in OPS]
 
     speed = compare_sides(side(80.0, ops=OPS), side(120.0, ops=slower)).speed
 

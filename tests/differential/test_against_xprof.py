@@ -21,6 +21,7 @@ import tfadvisor
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 
@@ -354,7 +355,7 @@ def kernels_of_tfadvisor(host: HostTimeline) -> dict[str, tuple[int, float]]:
     """Name -> (how often, µs in all), over all GPUs."""
     found: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     for device in host.devices:
-        if device.kind == "gpu":
+        if device.kind is DeviceKind.GPU:
             ops = device.ops
             for row, length in zip(ops.name.tolist(), (ops.end - ops.start).tolist(), strict=True):
                 count, time = found[ops.names[row]]

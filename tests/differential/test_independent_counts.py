@@ -18,6 +18,7 @@ from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane import messages
 from tfadvisor.xplane.decode import decode_file
 
@@ -112,7 +113,7 @@ def numbers_and_texts(plane: Any, event: Any) -> Iterator[tuple[str, Any]]:
 def assert_counts_agree(host: HostTimeline, data: bytes) -> None:
     """Every GPU and TPU of the trace, and the shares of step time in the breakdown."""
     expected = counted(data)
-    devices = {device.name: device for device in host.devices if device.kind != "cpu"}
+    devices = {device.name: device for device in host.devices if device.kind is not DeviceKind.CPU}
     assert set(devices) == set(expected)
     for name, one in expected.items():
         device = devices[name]
@@ -122,7 +123,7 @@ def assert_counts_agree(host: HostTimeline, data: bytes) -> None:
             assert sorted(ran) == sorted(one.lines[line]), name
         if not one.fitted:
             assert union_of(device.compute, device.collective, device.transfer).length() == length(one.spans), name
-        if device.kind == "gpu":
+        if device.kind is DeviceKind.GPU:
             assert kernels_of(device) == one.kernels, name
             assert sum(device.ops.kind == kind for kind in COPIES).sum() == one.copies, name
             assert {key: bytes_of(device, kind) for key, kind in DIRECTIONS.items()} == {
@@ -133,7 +134,7 @@ def assert_counts_agree(host: HostTimeline, data: bytes) -> None:
     lo, hi = host.steps.starts.tolist(), host.steps.ends.tolist()
     for row, device in zip(host.breakdown, host.active_devices(), strict=False):  # without any, one row of the host's
         busy = row[:, :3].sum(axis=1).tolist()  # compute, collective, transfer
-        if device.kind != "cpu" and not expected[device.name].fitted:
+        if device.kind is not DeviceKind.CPU and not expected[device.name].fitted:
             assert busy == [expected[device.name].busy_within(*step) for step in zip(lo, hi, strict=True)], device.name
 
 

@@ -11,7 +11,8 @@ from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.report.model import Finding, Severity
+from tfadvisor.report.model import Finding
+from tfadvisor.vocabulary import Severity
 
 ROOT = Path(__file__).parents[2]
 DOT = hlo.dot_numbers([1], [0])

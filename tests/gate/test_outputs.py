@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from support.made_runs import op, side
 
 from tfadvisor.comparison.compare_sides import compare_sides
-from tfadvisor.gate.judging.result import Check, Gated, Outcome, Verdict
+from tfadvisor.gate.judging.result import Check, Gated, GateResult, Outcome
 from tfadvisor.gate.outputs.codequality import as_codequality
 from tfadvisor.gate.outputs.github import workflow_commands
 from tfadvisor.gate.outputs.junit import as_junit
@@ -42,8 +42,8 @@ def check(outcome: Outcome, name: str = "step_time_ms", kind: str = "relative", 
 
 def judged(
     *checks: Check, outcome: Outcome = Outcome.FAIL, code: int = 1, model: str = "default", explained: bool = True
-) -> Verdict:
-    return Verdict(
+) -> GateResult:
+    return GateResult(
         outcome=outcome,
         exit_code=code,
         gated=Gated(model, "run", "logdir", "jax", "1 gpu NVIDIA H100", 1, 1),
@@ -90,7 +90,7 @@ ALL = pytest.mark.parametrize("verdict", [FULL, NASTY, EMPTY], ids=["full", "nas
 
 
 @ALL
-def test_sarif_follows_its_schema(verdict: Verdict) -> None:
+def test_sarif_follows_its_schema(verdict: GateResult) -> None:
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
 
     jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker()).validate(
@@ -155,7 +155,7 @@ def test_sarif_carries_the_edit_as_help() -> None:
 def test_fingerprints_stay_when_numbers_change() -> None:
     other = judged(replace(STEP, message="step_time_ms rose by 50 %.", value=150.0))
 
-    def fingerprint(verdict: Verdict) -> str:
+    def fingerprint(verdict: GateResult) -> str:
         return json.loads(as_sarif(verdict))["runs"][0]["results"][0]["partialFingerprints"]["tfadvisorCheck/v1"]
 
     assert fingerprint(FULL) == fingerprint(other)
@@ -163,7 +163,7 @@ def test_fingerprints_stay_when_numbers_change() -> None:
 
 
 @ALL
-def test_codequality_follows_its_schema(verdict: Verdict) -> None:
+def test_codequality_follows_its_schema(verdict: GateResult) -> None:
     schema = json.loads((SCHEMAS / "codequality.json").read_text())
     issues = json.loads(as_codequality(verdict))
 
@@ -184,7 +184,7 @@ def test_codequality_grades_what_it_tells() -> None:
 
 
 @ALL
-def test_junit_follows_its_schema(verdict: Verdict) -> None:
+def test_junit_follows_its_schema(verdict: GateResult) -> None:
     xmlschema.XMLSchema(SCHEMAS / "junit.xsd").validate(
         ElementTree.ElementTree(ElementTree.fromstring(as_junit(verdict)))
     )
@@ -236,7 +236,7 @@ def test_at_most_ten_annotations_of_a_kind() -> None:
 
 
 @ALL
-def test_no_output_sends_control_characters(verdict: Verdict) -> None:
+def test_no_output_sends_control_characters(verdict: GateResult) -> None:
     texts = [as_text(verdict), as_markdown(verdict), as_junit(verdict), "\n".join(workflow_commands(verdict))]
     texts += [as_json(verdict), as_sarif(verdict), as_codequality(verdict)]
 

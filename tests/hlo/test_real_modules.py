@@ -9,13 +9,13 @@ import yaml
 from support.shared_traces import FOLDER, needs_shared_traces
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.find_instruction import find_instruction
 from tfadvisor.hlo.format.find_modules import Modules, find_modules
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.collectives import collectives
 from tfadvisor.hlo.questions.cost import Costs
 from tfadvisor.hlo.questions.parameters import Size, arguments, parameter_summary
 from tfadvisor.hlo.questions.source_location import location_of
+from tfadvisor.timeline.summary.ops_of_program import find_instruction
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfadvisor.comparison.side import TIME_CLASSES, Found, OpRow, Side
+from tfadvisor.comparison.side import TIME_CLASSES, Found, Side
 from tfadvisor.gate.baseline.snapshot import Key, Snapshot
 from tfadvisor.gate.config.resolved import Config
+from tfadvisor.report.model import Op
 
 QUIET = Config(
     file="tfadvisor.toml",
@@ -34,14 +35,16 @@ UNITS = {
 }
 
 
-def op(name: str, ms: float, count: float = 1.0, kind: str = "compute", **known: object) -> OpRow:
+def op(name: str, ms: float, count: float = 1.0, kind: str = "compute", **known: object) -> Op:
     """An op; known: opcode, flops, bytes, file, line, module."""
-    return OpRow(name, kind, ms, count, **known)  # type: ignore[arg-type]
+    nothing = dict.fromkeys(("module", "opcode", "flops", "bytes", "file", "line"))
+    time = {"share": 0.0, "ms_per_step": ms, "count_per_step": count}
+    return Op(op=None, kernel=name, kind=kind, precision=None, **{**nothing, **time, **known})  # type: ignore[arg-type]
 
 
 def side(
     ms: float = 100.0,
-    ops: Sequence[OpRow] = (),
+    ops: Sequence[Op] = (),
     classes: Mapping[str, float] | None = None,
     metrics: Mapping[str, float] | None = None,
     error: float | None = 0.01,
@@ -89,7 +92,7 @@ def snapshot(
     error: float | None = 0.01,
     of: Side | None = None,
     metrics: Mapping[str, float] | None = None,
-    ops: Sequence[OpRow] = (),
+    ops: Sequence[Op] = (),
 ) -> Snapshot:
     """A snapshot with a fingerprint of its own."""
     global _made  # noqa: PLW0603

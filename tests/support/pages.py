@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from support.trace_builder import TraceBuilder
 from tfadvisor.api import Options, draw_run
-from tfadvisor.report.model import OpInfo, StepInfo
+from tfadvisor.report.model import Op, StepInfo
 from tfadvisor.report.page.model import PageData
 from tfadvisor.xplane.runs import choose_run
 
@@ -36,8 +36,8 @@ def enlarged(page: PageData, steps: int, ops: int) -> PageData:
     return replace(page, report=report, ops=tuple(_op(index) for index in range(ops)))
 
 
-def _op(index: int) -> OpInfo:
-    return OpInfo(
+def _op(index: int) -> Op:
+    return Op(
         op=f"fusion.{index}",
         kernel=f"loop_multiply_fusion_{index % 977}_kernel_of_some_length",
         module=f"jit_train_step_{index % 7}",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.capture import _dropped
-from tfadvisor.timeline.host.memory import blocks_on_memory
+from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.names.drivers import blocks_on_memory
+from tfadvisor.timeline.names.frameworks import lost_events
 
 PS = 1_000_000
 
@@ -18,7 +19,7 @@ def test_the_loops_own_calls_are_named_with_their_place() -> None:
         builder.step(at, at + 100).call("$train.py:10 load_batch", at + 5, at + 35)
         builder.call("$train.py:20 log", at + 60, at + 80).call("$builtins sum", at + 61, at + 79)
 
-    frames = builder.busy("GPU:0", *((t + 90, t + 100) for t in (0, 100, 200, 300))).timeline().frames
+    frames = builder.busy("GPU:0", *((t + 90, t + 100) for t in (0, 100, 200, 300))).timeline().evidence.frames
 
     assert [(one.place(), one.calls) for one in frames] == [("load_batch (train.py:10)", 4), ("log (train.py:20)", 4)]
     assert (frames[0].input_ps, frames[0].host_ps) == (120 * PS, 0)
@@ -29,11 +30,11 @@ def test_the_loops_own_calls_are_named_with_their_place() -> None:
 def test_a_loop_that_calls_nothing_of_its_own_has_no_frames_to_name() -> None:
     builder = trace().call("$train.py:3 train", 0, 200).step(0, 100).step(100, 200).busy("GPU:0", (0, 200))
 
-    assert builder.timeline().frames == ()
+    assert builder.timeline().evidence.frames == ()
 
 
 def test_without_the_python_tracer_there_are_no_frames() -> None:
-    assert trace().step(0, 100).busy("GPU:0", (0, 10)).timeline().frames == ()
+    assert trace().step(0, 100).busy("GPU:0", (0, 10)).timeline().evidence.frames == ()
 
 
 def test_each_compilation_in_a_counted_step_is_named() -> None:
@@ -41,7 +42,7 @@ def test_each_compilation_in_a_counted_step_is_named() -> None:
     for at in (5, 105, 205, 305):
         builder.call("PjitFunction(train_step)", at, at + 60).call("backend_compile", at + 5, at + 55)
 
-    (compiled,) = builder.timeline().compiles
+    (compiled,) = builder.timeline().evidence.compiles
 
     assert (compiled.function, compiled.times, compiled.compile_ps) == ("train_step", 4, 240 * PS)
 
@@ -51,7 +52,7 @@ def test_a_tf_function_that_is_traced_is_named() -> None:
     for at in (5, 105):
         builder.call("train_step", at, at + 60, tf_function_call="traced-nonXla")
 
-    (compiled,) = builder.timeline().compiles
+    (compiled,) = builder.timeline().evidence.compiles
 
     assert (compiled.function, compiled.times) == ("train_step", 2)
 
@@ -62,7 +63,7 @@ def test_host_ops_are_those_that_launch_nothing() -> None:
     builder.kernel("GPU:0", "sgemm", 30, 60, launched=(5, 10)).call("unique:Unique", 25, 40)
     builder.thread("tf_data_private_threadpool/2").call("cast:Cast", 0, 90)
 
-    found = builder.timeline().host_ops
+    found = builder.timeline().evidence.host_ops
 
     assert found.total_ps == 15 * PS
     assert found.by_type == (("Unique", 15 * PS),)
@@ -74,7 +75,7 @@ def test_device_memory_is_the_device_allocators() -> None:
     builder.call("MemoryAllocation", 5, 5, allocator_name="GPU_0_bfc", peak_bytes_in_use=75, **sizes)
     builder.call("MemoryAllocation", 6, 6, allocator_name="gpu_host_bfc", peak_bytes_in_use=99, **sizes)
 
-    (memory,) = builder.timeline().memory
+    (memory,) = builder.timeline().evidence.memory
 
     assert (memory.allocator, memory.peak_bytes, memory.capacity_bytes) == ("GPU_0_bfc", 75, 100)
 
@@ -91,7 +92,7 @@ def test_device_memory_is_the_device_allocators() -> None:
     ],
 )
 def test_dropped_events_are_read_from_the_warning(text: str, expected: int) -> None:
-    assert _dropped(text) == expected
+    assert lost_events(text) == expected
 
 
 def test_the_framework_is_told_by_its_events() -> None:
@@ -124,14 +125,15 @@ def test_calls_that_hold_a_step_up_are_counted_in_counted_steps_only() -> None:
         builder.call("cuStreamSynchronize", at + 20, at + 30).call("cudaFree", at + 92, at + 95)
     timeline = builder.call("cuStreamSynchronize", 300, 310).timeline()
 
-    assert (timeline.calls.waits, timeline.calls.synchronises, timeline.calls.synchronise_ps) == (2, 2, 20 * PS)
-    assert timeline.allocating.starts.tolist() == [92 * PS, 192 * PS]
+    calls = timeline.evidence.calls
+    assert (calls.waits, calls.synchronises, calls.synchronise_ps, calls.memory_calls) == (2, 2, 20 * PS, 2)
+    assert timeline.costs[HostCost.ALLOCATING].starts.tolist() == [92 * PS, 192 * PS]
 
 
 def test_names_of_loss_scaling_in_frames_are_none() -> None:
     builder = trace().step(0, 100).busy("GPU:0", (0, 90)).call("$loss_scale.py:3 update", 10, 20)
 
-    assert builder.call("a/LossScale/cond:If", 30, 40).timeline().calls.loss_scaling == 1
+    assert builder.call("a/LossScale/cond:If", 30, 40).timeline().evidence.calls.loss_scaling == 1
 
 
 def looping(*calls: tuple[str, float, float], marked: bool = True, inside: str = "") -> TraceBuilder:

@@ -12,15 +12,15 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.metrics.registry import MetricAbsent, Settings, measure, registered_facts
 from tfadvisor.metrics.steady import class_shares
-from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import Intervals, union, union_of
-from tfadvisor.timeline.model import Device, TimeClass
+from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.run.run_timeline import merge
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 COLLECTIVES = (
     "ncclDevKernel_AllReduce_Sum_f32",
@@ -158,18 +158,18 @@ def instants_with_a_class(device: Device, timeline: HostTimeline) -> Intervals:
         device.transfer,
         device.infeed,
         union(ops.launch_end[linked], ops.start[linked]),
-        *host_classes_of_time(timeline.activity).values(),
+        *timeline.classes.values(),
     )
 
 
 def check_devices(timeline: HostTimeline, summary: HostSummary) -> None:
-    window = timeline.window[1] - timeline.window[0]
+    window = timeline.capture.window[1] - timeline.capture.window[0]
     steady = summary.steps.steady()
     periods = summary.steps.ends - summary.steps.starts
     lo, hi = summary.steps.starts, summary.steps.ends
     busy_classes = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
-    assert (summary.gaps >= 0).all()
-    assert 0 <= summary.concurrency <= max(len(summary.devices), 1)
+    assert (summary.device_time.gaps >= 0).all()
+    assert 0 <= summary.device_time.concurrency <= max(len(summary.devices), 1)
     active = timeline.active_devices()
     assert len(timeline.breakdown) == max(len(active), 1)
     for device, reduced, time in zip(active, summary.devices, timeline.breakdown[: len(active)], strict=True):

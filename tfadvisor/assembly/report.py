@@ -26,11 +26,12 @@ from tfadvisor.report.model import (
     StepTimes,
     Tool,
 )
-from tfadvisor.timeline.model import StepKind, TimeClass
+from tfadvisor.timeline.model import StepKind
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.version import VERSION
+from tfadvisor.vocabulary import TimeClass
 
 
 def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rules: Sequence[RuleError]) -> Report:
@@ -76,14 +77,14 @@ def _run_info(run: RunTimeline) -> RunInfo:
         name=run.name,
         hosts=tuple(host.host for host in run.hosts),
         devices=tuple(
-            DeviceInfo(device.name, device.kind, device.model, device.host)
+            DeviceInfo(device.name, device.kind.value, device.model, device.host)
             for host in run.hosts
             for device in host.devices
         ),
         framework=first.framework,
         framework_version=first.framework_version or None,
         captured_at=first.captured_at or None,
-        window_ms=max((host.window[1] - host.window[0]) / PS_PER_MS for host in run.hosts),
+        window_ms=max((host.capture.window[1] - host.capture.window[0]) / PS_PER_MS for host in run.hosts),
     )
 
 

@@ -12,7 +12,8 @@ from tfadvisor.cli.outputs import check_outside, note, write_output
 from tfadvisor.cli.progress import reading_progress
 from tfadvisor.cli.reading_options import add_path, add_reading_options, chosen_run
 from tfadvisor.errors import UsageError
-from tfadvisor.report.model import Report, Severity
+from tfadvisor.report.model import Report
+from tfadvisor.vocabulary import Severity
 from tfadvisor.xplane.runs import Run
 
 _DESCRIPTION = """\

@@ -17,7 +17,7 @@ from tfadvisor.errors import UsageError
 if TYPE_CHECKING:
     from tfadvisor.gate.baseline.snapshot import Snapshot
     from tfadvisor.gate.config.resolved import Config, Written
-    from tfadvisor.gate.judging.result import Verdict
+    from tfadvisor.gate.judging.result import GateResult
     from tfadvisor.report.model import Report
 
 _DESCRIPTION = """\
@@ -107,7 +107,7 @@ def gate(arguments: argparse.Namespace) -> int:
     return verdict.exit_code
 
 
-def _judged(arguments: argparse.Namespace, written: Written) -> tuple[Verdict, list[Snapshot], Path]:
+def _judged(arguments: argparse.Namespace, written: Written) -> tuple[GateResult, list[Snapshot], Path]:
     """The verdict, the snapshots that it is about, and the store that it used."""
     from datetime import datetime, timezone  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             check_outside(target, [*arguments.path, *arguments.candidates], f"--{option}")
 
 
-def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
+def _write(verdict: GateResult, arguments: argparse.Namespace) -> None:
     from tfadvisor.gate.outputs.codequality import as_codequality  # noqa: PLC0415
     from tfadvisor.gate.outputs.junit import as_junit  # noqa: PLC0415
     from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
@@ -167,8 +167,8 @@ def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
     from tfadvisor.gate.outputs.text import as_text, print_verdict  # noqa: PLC0415
     from tfadvisor.report.outputs.json_text import as_json  # noqa: PLC0415
 
-    forms: dict[str, Callable[[Verdict], str]] = {"json": as_json, "markdown": as_markdown, "text": as_text}
-    files: dict[str, Callable[[Verdict], str]] = {
+    forms: dict[str, Callable[[GateResult], str]] = {"json": as_json, "markdown": as_markdown, "text": as_text}
+    files: dict[str, Callable[[GateResult], str]] = {
         "junit": as_junit,
         "sarif": as_sarif,
         "codequality": as_codequality,
@@ -182,7 +182,7 @@ def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
         write_output(arguments.output, forms[arguments.format](verdict), "--output")
 
 
-def _tell_github(verdict: Verdict) -> None:
+def _tell_github(verdict: GateResult) -> None:
     """Annotations on stderr, which the runner reads too, so that standard output stays what was asked for."""
     from tfadvisor.gate.outputs.github import workflow_commands  # noqa: PLC0415
     from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
@@ -199,7 +199,7 @@ def _tell_github(verdict: Verdict) -> None:
 
 
 def _keep(
-    verdict: Verdict, candidates: Sequence[Snapshot], store: Path, arguments: argparse.Namespace, written: Written
+    verdict: GateResult, candidates: Sequence[Snapshot], store: Path, arguments: argparse.Namespace, written: Written
 ) -> None:
     from tfadvisor.cli.gate_inputs import keep_of  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import add, leave_pending  # noqa: PLC0415

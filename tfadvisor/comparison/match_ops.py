@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import msgspec
 
 from tfadvisor.comparison.op_names import numbers, stem
-from tfadvisor.comparison.side import OpRow
+from tfadvisor.report.model import Op
 
 SAME_NAME = "name"
 _NEAR_IN_TIME = 1.25
@@ -21,14 +21,17 @@ _Key = Hashable | None
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """The same op on both sides. by: what told so; None where one side has no such op."""
+    """The same op on both sides."""
 
-    base: OpRow | None
-    new: OpRow | None
+    base: Op | None
+    """None where the base has no such op."""
+    new: Op | None
+    """None where the new run has no such op."""
     by: str | None
+    """What told that it is the same, None where one side has no such op."""
 
 
-def match_ops(base: Sequence[OpRow], new: Sequence[OpRow]) -> list[Pair]:
+def match_ops(base: Sequence[Op], new: Sequence[Op]) -> list[Pair]:
     """Every op of both sides, once."""
     left, right, pairs = list(base), list(new), []
     for by, key in _STAGES:
@@ -51,15 +54,15 @@ def same_work(pair: Pair) -> bool:
     return _as_often(one, other) and (not _known(one) or not _known(other) or _shape(one) == _shape(other))
 
 
-def _shape(op: OpRow) -> tuple[str | None, int | None, int | None]:
+def _shape(op: Op) -> tuple[str | None, int | None, int | None]:
     return op.opcode, op.flops, op.bytes
 
 
-def _known(op: OpRow) -> bool:
+def _known(op: Op) -> bool:
     return op.opcode is not None and bool(op.flops or op.bytes)
 
 
-_STAGES: tuple[tuple[str, Callable[[OpRow], _Key]], ...] = (
+_STAGES: tuple[tuple[str, Callable[[Op], _Key]], ...] = (
     (SAME_NAME, lambda op: (op.kind, op.module, op.name, *_shape(op))),
     (SAME_NAME, lambda op: (op.kind, op.name, *_shape(op))),
     ("shapes and line", lambda op: (op.kind, stem(op.name), *_shape(op), op.file, op.line) if _known(op) else None),
@@ -73,10 +76,8 @@ _STAGES: tuple[tuple[str, Callable[[OpRow], _Key]], ...] = (
 )
 
 
-def _paired(
-    left: Sequence[OpRow], right: Sequence[OpRow], key: Callable[[OpRow], _Key]
-) -> Iterable[tuple[OpRow, OpRow]]:
-    groups: dict[Hashable, tuple[list[OpRow], list[OpRow]]] = {}
+def _paired(left: Sequence[Op], right: Sequence[Op], key: Callable[[Op], _Key]) -> Iterable[tuple[Op, Op]]:
+    groups: dict[Hashable, tuple[list[Op], list[Op]]] = {}
     for side, ops in enumerate((left, right)):
         for op in ops:
             of_op = key(op)
@@ -87,19 +88,19 @@ def _paired(
             yield from zip(sorted(ones, key=_order), sorted(others, key=_order), strict=False)
 
 
-def _order(op: OpRow) -> tuple[tuple[int, ...], float]:
-    return numbers(op.name), -op.ms
+def _order(op: Op) -> tuple[tuple[int, ...], float]:
+    return numbers(op.name), -op.ms_per_step
 
 
-def _near_in_time(left: Sequence[OpRow], right: Sequence[OpRow]) -> Iterable[tuple[OpRow, OpRow]]:
+def _near_in_time(left: Sequence[Op], right: Sequence[Op]) -> Iterable[tuple[Op, Op]]:
     """The last resort: ops of the same kind and opcode that run as often and take about as long, the nearest first."""
-    total = max(sum(op.ms for op in left), sum(op.ms for op in right), 1e-12)
+    total = max(sum(op.ms_per_step for op in left), sum(op.ms_per_step for op in right), 1e-12)
     near = [
-        (max(one.ms, other.ms) / min(one.ms, other.ms), i, j)
+        (max(one.ms_per_step, other.ms_per_step) / min(one.ms_per_step, other.ms_per_step), i, j)
         for i, one in enumerate(left)
         for j, other in enumerate(right)
-        if min(one.ms, other.ms) > _WORTH_GUESSING * total
-        and max(one.ms, other.ms) <= _NEAR_IN_TIME * min(one.ms, other.ms)
+        if min(one.ms_per_step, other.ms_per_step) > _WORTH_GUESSING * total
+        and max(one.ms_per_step, other.ms_per_step) <= _NEAR_IN_TIME * min(one.ms_per_step, other.ms_per_step)
         and one.kind == other.kind
         and one.opcode == other.opcode
         and not (_known(one) and _known(other))
@@ -114,9 +115,9 @@ def _near_in_time(left: Sequence[OpRow], right: Sequence[OpRow]) -> Iterable[tup
             yield left[i], right[j]
 
 
-def _as_often(one: OpRow, other: OpRow) -> bool:
-    return abs(one.count - other.count) <= 0.01 * max(one.count, other.count)
+def _as_often(one: Op, other: Op) -> bool:
+    return abs(one.count_per_step - other.count_per_step) <= 0.01 * max(one.count_per_step, other.count_per_step)
 
 
-def _without(ops: Sequence[OpRow], gone: set[int]) -> list[OpRow]:
+def _without(ops: Sequence[Op], gone: set[int]) -> list[Op]:
     return [op for op in ops if id(op) not in gone]

@@ -24,12 +24,21 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
     """
     ratios: list[tuple[float, float]] = []
     covered = 0.0
-    total = sum((pair.base.ms if pair.base else 0.0) + (pair.new.ms if pair.new else 0.0) for pair in pairs)
+    total = sum(
+        (pair.base.ms_per_step if pair.base else 0.0) + (pair.new.ms_per_step if pair.new else 0.0) for pair in pairs
+    )
     for pair in pairs:
         one, other = pair.base, pair.new
-        if one and other and one.kind == "compute" and one.ms > 0 and other.ms > 0 and same_work(pair):
-            ratios.append((log(other.ms / one.ms), (one.ms * other.ms) ** 0.25))
-            covered += one.ms + other.ms
+        if (
+            one
+            and other
+            and one.kind == "compute"
+            and one.ms_per_step > 0
+            and other.ms_per_step > 0
+            and same_work(pair)
+        ):
+            ratios.append((log(other.ms_per_step / one.ms_per_step), (one.ms_per_step * other.ms_per_step) ** 0.25))
+            covered += one.ms_per_step + other.ms_per_step
     if len(ratios) < _FEWEST_OPS or covered < _LEAST_SHARE * total:
         return None
     weights = sum(weight for _, weight in ratios)
@@ -42,9 +51,12 @@ def scatter_of(pairs: Sequence[Pair], speed: Speed) -> float:
     """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826 median deviations of logarithms."""
     middle = log(speed.factor)
     found = [
-        (abs(log(pair.new.ms / pair.base.ms) - middle), (pair.base.ms * pair.new.ms) ** 0.25)
+        (
+            abs(log(pair.new.ms_per_step / pair.base.ms_per_step) - middle),
+            (pair.base.ms_per_step * pair.new.ms_per_step) ** 0.25,
+        )
         for pair in pairs
-        if pair.base and pair.new and pair.base.ms > 0 and pair.new.ms > 0
+        if pair.base and pair.new and pair.base.ms_per_step > 0 and pair.new.ms_per_step > 0
     ]
     return 1.4826 * weighted_median(found) if found else 0.0
 

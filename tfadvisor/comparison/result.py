@@ -14,25 +14,34 @@ SCHEMA_VERSION = "1"
 
 
 class OpChange(msgspec.Struct, frozen=True):
-    """An op on both sides. Times are the op's own, per step and device.
-
-    before: its name in the base where that differs. status: changed, new or gone. by: what told that it is the same op.
-    number: how many ops are told together, because only one side has them and their names differ in numbers only.
-    """
+    """An op on both sides, or several that only one side has and whose names differ in numbers only."""
 
     name: str
+    """On the new side, else in the base; of several, what their names share."""
     before: str | None
+    """Its name in the base where that differs."""
     kind: str
+    """Of device work, as of the report's ops."""
     status: str
+    """changed, new or gone."""
     by: str | None
+    """What told that it is the same op, None where one side has no such op."""
     number: int
+    """How many ops are told together."""
     base_op_ms: float
+    """The op's own time in the base, ms a step and device."""
     new_op_ms: float
+    """The same on the new side."""
     base_count: float
+    """How often it runs in the base, a step and device."""
     new_count: float
+    """The same on the new side."""
     module: str | None
+    """Its compiled program, without the number that it has in one run."""
     file: str | None
+    """Of the user's program, without its folder."""
     line: int | None
+    """In that file."""
 
 
 class Cause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):

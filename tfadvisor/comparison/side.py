@@ -6,28 +6,14 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.comparison.op_names import without_program_number
-from tfadvisor.report.model import Finding, OpInfo, Report, StepInfo
+from tfadvisor.report.model import Finding, Op, Report, StepInfo
 
 TIME_CLASSES = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
 CLASS_OF_KIND = {"compute": "compute", "collective": "collective", "infeed": "input"}
 """The class of step time in which a kind of device work counts; all other kinds are transfers."""
-
-
-class OpRow(msgspec.Struct, frozen=True):
-    """One op of the table. ms, count: per step and device. The rest as in the report's OpInfo."""
-
-    name: str
-    kind: str
-    ms: float
-    count: float
-    module: str | None = None
-    opcode: str | None = None
-    flops: int | None = None
-    bytes: int | None = None
-    file: str | None = None
-    line: int | None = None
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -40,24 +26,32 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """A run. Times in ms a step. class_ms adds up to mean_ms.
-
-    median_error_ms, class_error_ms: standard errors from the run's own steps, None with fewer than three. They say nothing
-    about how much runs differ. rest_ms: device work a step of the ops that are not in `ops`, by class.
-    """
+    """A run. Standard errors come from its own steps and say nothing about how much runs differ."""
 
     name: str
+    """Of the run."""
     steps: int
+    """How many counted."""
     mean_ms: float
+    """Mean time of a step, ms."""
     median_ms: float
+    """Median time of a step, ms."""
     median_error_ms: float | None
+    """Standard error of the median, ms; None with fewer than three steps."""
     class_ms: Mapping[str, float]
+    """Time of each class, ms a step; adds up to mean_ms."""
     class_error_ms: Mapping[str, float | None]
-    ops: tuple[OpRow, ...]
+    """Standard errors of these, ms; None with fewer than three steps."""
+    ops: tuple[Op, ...]
+    """The report's, their modules without the number that a program has in one run."""
     rest_ms: Mapping[str, float]
+    """Device work of the ops that are not in `ops`, by class, ms a step."""
     metrics: Mapping[str, float]
+    """By name; those that the trace cannot give are left out."""
     units: Mapping[str, str]
+    """Of the metrics, by name."""
     findings: tuple[Found, ...]
+    """All but those about the capture."""
 
 
 def class_of(kind: str) -> str:
@@ -71,7 +65,6 @@ def side_of(report: Report) -> Side | None:
     if times is None or times.mean <= 0 or not any(report.breakdown.values()):
         return None
     each = report.steps.each
-    ops = tuple(_row(op) for op in report.ops)
     return Side(
         name=report.run.name,
         steps=report.steps.count,
@@ -80,7 +73,7 @@ def side_of(report: Report) -> Side | None:
         median_error_ms=error_of_median([step.duration_ms for step in each]),
         class_ms={name: report.breakdown.get(name, 0.0) * times.mean for name in TIME_CLASSES},
         class_error_ms={name: _class_error(each, name) for name in TIME_CLASSES},
-        ops=ops,
+        ops=tuple(_without_number(op) for op in report.ops),
         rest_ms={"compute": _unlisted_ms(report.ops)},
         metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
         units={name: one.unit for name, one in report.metrics.items() if one.value is not None},
@@ -88,14 +81,12 @@ def side_of(report: Report) -> Side | None:
     )
 
 
-def hottest(
-    side_ops: Sequence[OpRow], rest_ms: Mapping[str, float], most: int
-) -> tuple[tuple[OpRow, ...], dict[str, float]]:
+def hottest(side_ops: Sequence[Op], rest_ms: Mapping[str, float], most: int) -> tuple[tuple[Op, ...], dict[str, float]]:
     """The ops that take most time, and the time of all others by class."""
-    ordered = sorted(side_ops, key=lambda op: -op.ms)
+    ordered = sorted(side_ops, key=lambda op: -op.ms_per_step)
     rest = dict(rest_ms)
     for op in ordered[most:]:
-        rest[class_of(op.kind)] = rest.get(class_of(op.kind), 0.0) + op.ms
+        rest[class_of(op.kind)] = rest.get(class_of(op.kind), 0.0) + op.ms_per_step
     return tuple(ordered[:most]), rest
 
 
@@ -124,25 +115,15 @@ def _class_error(each: Sequence[StepInfo], name: str) -> float | None:
     return sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
 
 
-def _unlisted_ms(ops: Sequence[OpInfo]) -> float:
+def _unlisted_ms(ops: Sequence[Op]) -> float:
     """Device work a step that the report's table leaves out: shares are of all device time."""
     listed, share = sum(op.ms_per_step for op in ops), sum(op.share for op in ops)
     return listed / share * max(1.0 - share, 0.0) if share > 0 and share < 1 - 1e-9 else 0.0
 
 
-def _row(op: OpInfo) -> OpRow:
-    return OpRow(
-        name=op.op or op.kernel,
-        kind=op.kind,
-        ms=op.ms_per_step,
-        count=op.count_per_step,
-        module=without_program_number(op.module) if op.module else None,
-        opcode=op.opcode,
-        flops=op.flops,
-        bytes=op.bytes,
-        file=op.file,
-        line=op.line,
-    )
+def _without_number(op: Op) -> Op:
+    """Programs are numbered anew in every run."""
+    return replace(op, module=without_program_number(op.module)) if op.module else op
 
 
 def _found(finding: Finding) -> Found:

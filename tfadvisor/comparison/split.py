@@ -115,11 +115,11 @@ def _standing_out(unchanged: Sequence[Pair], machine: _Machine, rates: tuple[flo
     """Unchanged ops that became slower or faster by more than the others scatter, and enough to matter."""
     found = []
     for pair in unchanged:
-        if not (pair.base and pair.new and machine.speed and pair.base.ms > 0 and pair.new.ms > 0):
+        if not (pair.base and pair.new and machine.speed and pair.base.ms_per_step > 0 and pair.new.ms_per_step > 0):
             continue
-        ratio, factor = pair.new.ms / pair.base.ms, machine.speed.factor
+        ratio, factor = pair.new.ms_per_step / pair.base.ms_per_step, machine.speed.factor
         far = abs(log(ratio / factor)) > max(_STANDS_OUT * machine.scatter, _STANDS_OUT_AT_LEAST)
-        if far and abs(ratio - factor) * pair.base.ms * max(rates) > _NAMED_ABOVE * base.mean_ms:
+        if far and abs(ratio - factor) * pair.base.ms_per_step * max(rates) > _NAMED_ABOVE * base.mean_ms:
             found.append(pair)
     return found
 
@@ -146,8 +146,8 @@ def _hiding(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], mach
 
 def _work(name: str, base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[float, float]:
     """The ops' times of a class, those beyond the table included."""
-    before = sum(pair.base.ms for pair in pairs if pair.base) + base.rest_ms.get(name, 0.0)
-    after = sum(pair.new.ms for pair in pairs if pair.new) + new.rest_ms.get(name, 0.0)
+    before = sum(pair.base.ms_per_step for pair in pairs if pair.base) + base.rest_ms.get(name, 0.0)
+    after = sum(pair.new.ms_per_step for pair in pairs if pair.new) + new.rest_ms.get(name, 0.0)
     return before, after
 
 
@@ -181,10 +181,10 @@ def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float], 
         status="changed" if hottest.base and hottest.new else "new" if hottest.new else "gone",
         by=hottest.by,
         number=len(group),
-        base_op_ms=sum(pair.base.ms for pair in group if pair.base),
-        new_op_ms=sum(pair.new.ms for pair in group if pair.new),
-        base_count=sum(pair.base.count for pair in group if pair.base),
-        new_count=sum(pair.new.count for pair in group if pair.new),
+        base_op_ms=sum(pair.base.ms_per_step for pair in group if pair.base),
+        new_op_ms=sum(pair.new.ms_per_step for pair in group if pair.new),
+        base_count=sum(pair.base.count_per_step for pair in group if pair.base),
+        new_count=sum(pair.new.count_per_step for pair in group if pair.new),
         module=op.module,
         file=op.file,
         line=op.line,
@@ -198,8 +198,8 @@ def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float], 
 
 def _change(group: Sequence[Pair], rates: tuple[float, float]) -> float:
     """What the ops take of the step more than before, ms."""
-    before = sum(pair.base.ms for pair in group if pair.base)
-    after = sum(pair.new.ms for pair in group if pair.new)
+    before = sum(pair.base.ms_per_step for pair in group if pair.base)
+    after = sum(pair.new.ms_per_step for pair in group if pair.new)
     return rates[1] * after - rates[0] * before
 
 

@@ -1,19 +1,15 @@
-"""The hosts of a run one after the other, every event at hand, and the report at the end."""
+"""A run handed over host by host, every event at hand, and the report at the end."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from tfadvisor.api import Options, judged
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.api import Options, conclude
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.build import build_host
-from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.run.read_hosts import Progress, decode_host
-from tfadvisor.timeline.summary.host import summarize
+from tfadvisor.timeline.run.read_hosts import Progress, Watch
 from tfadvisor.xplane.columns import HostTrace, Selection
-from tfadvisor.xplane.runs import Run, without_duplicates
+from tfadvisor.xplane.runs import Run
 
 
 class Sink(Protocol):
@@ -29,19 +25,7 @@ class Sink(Protocol):
 def export_run(
     run: Run, options: Options, selection: Selection, sink: Sink, progress: Progress | None = None
 ) -> Report:
-    """Hands the run to the sink; no more than one host is in memory. Raises TraceError as analyze_run."""
-    catalogue = load_catalogue(options.rules, options.disabled)
-    files, duplicates = without_duplicates(run.files)
-    summaries = []
-    for file in files:
-        trace = on_chip_clock(decode_host(file, selection))
-        timeline = build_host(trace, options.steps)
-        if progress is not None:
-            progress(file, 1, 2)
-        sink.add_host(trace, timeline)
-        summaries.append(summarize(timeline))
-        if progress is not None:
-            progress(file, 2, 2)
-    report, _ = judged(run, options, catalogue, summaries, [file.name for file in duplicates])
+    """Hands the run to the sink. Raises TraceError as analyze_run."""
+    report, _ = conclude(run, options, progress, watch=Watch(selection, sink.add_host))
     sink.finish(report)
     return report

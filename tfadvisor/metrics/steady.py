@@ -8,12 +8,13 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.metrics.remember import once
-from tfadvisor.timeline.model import StepSource, TimeClass
+from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 
 def counted_hosts(run: RunTimeline) -> list[HostSummary]:
@@ -69,7 +70,9 @@ def needs_steps(run: RunTimeline) -> None:
 
 def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs and TPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind != "cpu"]
+    found = [
+        (host, device) for host in counted_hosts(run) for device in host.devices if device.kind is not DeviceKind.CPU
+    ]
     if not found:
         raise MetricAbsent("this run used no accelerator")
     return found
@@ -77,7 +80,7 @@ def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
 
 def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind == "gpu"]
+    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is DeviceKind.GPU]
     if not found:
         raise MetricAbsent("this run used no GPU")
     return found

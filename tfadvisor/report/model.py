@@ -6,29 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any
 
 import msgspec
 
 from tfadvisor.report.plain import plain
+from tfadvisor.vocabulary import Severity
 
 SCHEMA_VERSION = "1"
-
-
-class Severity(Enum):
-    """How much a finding costs, from the share of step time it could save."""
-
-    CRITICAL = "critical"
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    INFO = "info"
-
-    @property
-    def rank(self) -> int:
-        """0 for info up to 4 for critical."""
-        return ("info", "low", "medium", "high", "critical").index(self.value)
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -185,27 +170,43 @@ class Finding(msgspec.Struct, frozen=True):
     caveat: str
 
 
-class OpInfo(msgspec.Struct, frozen=True):
+class Op(msgspec.Struct, frozen=True):
     """What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
 
-    op: its HLO name. kind: compute, collective, h2d, d2h, d2d, p2p, other_copy, memset or infeed. share: of all device
-    time. precision: of a GPU kernel by its name, "unknown" where that does not say. flops, bytes: of one execution, by
-    shapes. file, line: of the user's program. None where the trace does not tell.
+    None where the trace does not tell.
     """
 
     op: str | None
+    """Its HLO name."""
     kernel: str
+    """What the device ran for it; the op's own name where the device has no kernels."""
     module: str | None
+    """The compiled program that it belongs to."""
     kind: str
+    """compute, collective, h2d, d2h, d2d, p2p, other_copy, memset or infeed."""
     share: float
+    """Of all device time, 0..1."""
     ms_per_step: float
+    """Its time a step and device, ms."""
     count_per_step: float
+    """How often it runs a step and device."""
     precision: str | None
+    """Of a GPU kernel by its name, "unknown" where that does not say."""
     opcode: str | None
+    """Of its HLO instruction."""
     flops: int | None
+    """Of one execution, by shapes."""
     bytes: int | None
+    """Read and written by one execution, by shapes."""
     file: str | None
+    """Of the user's program, without its folder."""
     line: int | None
+    """In that file."""
+
+    @property
+    def name(self) -> str:
+        """The op's, else the kernel's."""
+        return self.op or self.kernel
 
 
 class NotApplicable(msgspec.Struct, frozen=True):
@@ -244,7 +245,7 @@ class Report(msgspec.Struct, frozen=True):
     not_applicable: tuple[NotApplicable, ...]
     capture: tuple[CaptureNote, ...]
     broken: tuple[Broken, ...] = ()
-    ops: tuple[OpInfo, ...] = ()
+    ops: tuple[Op, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

@@ -5,66 +5,65 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.timeline.capture import capture_of
-from tfadvisor.timeline.devices.accelerators import accelerators
-from tfadvisor.timeline.devices.cpu import cpu_devices, pipeline_work
-from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
+from tfadvisor.timeline.devices.protocol import Recorded
+from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
+from tfadvisor.timeline.host.calls_that_cost import host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
-from tfadvisor.timeline.host.costly_calls import allocating_time, host_calls
-from tfadvisor.timeline.host.device_puts import handing_time
-from tfadvisor.timeline.host.dispatches import dispatches
-from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
+from tfadvisor.timeline.host.costs import HostCost, host_costs
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.loop_frames import loop_frames
-from tfadvisor.timeline.host.memory import device_memory, device_memory_calls
+from tfadvisor.timeline.host.memory import device_memory
+from tfadvisor.timeline.host.pipeline_work import pipeline_work
 from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads
-from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
+from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.host import RUNS_OF_FUNCTIONS, SCHEDULING
+from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
-from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection, session_start_ns
+from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
-_NOT_SCHEDULING = NameFilter(
-    ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun"), invert=True
-)
-_EXECUTOR = NameFilter(("ExecutorState::Process", "InstantiatedCapturedFunction::"))
-_ALLOCATIONS = NameFilter(("MemoryAllocation", "MemoryDeallocation"))
+_NOT_SCHEDULING = NameFilter(SCHEDULING, invert=True)
+_EXECUTOR = NameFilter(RUNS_OF_FUNCTIONS)
+_ALLOCATIONS = NameFilter(ALLOCATOR_EVENTS)
 
 SELECTION = Selection(
     {
-        "step_num": None,
-        "id": _EXECUTOR,
-        "iter_num": _EXECUTOR,
-        "tf_function_call": None,
-        "correlation_id": None,
-        "device_id": None,
-        "device_ordinal": None,
-        "run_id": None,
-        "instance_key": None,
-        "program_id": None,
-        "device_offset_ps": None,
-        "device_duration_ps": None,
-        "hlo_op": None,
-        "hlo_module": None,
-        "memcpy_details": None,
-        "allocator_name": _ALLOCATIONS,
-        "bytes_allocated": _ALLOCATIONS,
-        "bytes_reserved": _ALLOCATIONS,
-        "bytes_available": _ALLOCATIONS,
-        "peak_bytes_in_use": _ALLOCATIONS,
-        "allocation_bytes": _ALLOCATIONS,
-        "fragmentation": _ALLOCATIONS,
-        "_p": _NOT_SCHEDULING,
-        "_c": _NOT_SCHEDULING,
+        stats.STEP_NUM: None,
+        stats.EXECUTOR_STEP: _EXECUTOR,
+        stats.LOOP_ITERATION: _EXECUTOR,
+        stats.TF_FUNCTION_CALL: None,
+        stats.CORRELATION_ID: None,
+        stats.DEVICE_ID: None,
+        stats.DEVICE_ORDINAL: None,
+        stats.RUN_ID: None,
+        stats.INSTANCE_KEY: None,
+        stats.PROGRAM_ID: None,
+        stats.DEVICE_OFFSET_PS: None,
+        stats.DEVICE_DURATION_PS: None,
+        stats.HLO_OP: None,
+        stats.HLO_MODULE: None,
+        stats.MEMCPY_DETAILS: None,
+        stats.ALLOCATOR_NAME: _ALLOCATIONS,
+        stats.BYTES_ALLOCATED: _ALLOCATIONS,
+        stats.BYTES_RESERVED: _ALLOCATIONS,
+        stats.BYTES_AVAILABLE: _ALLOCATIONS,
+        stats.PEAK_BYTES_IN_USE: _ALLOCATIONS,
+        stats.ALLOCATION_BYTES: _ALLOCATIONS,
+        stats.FRAGMENTATION: _ALLOCATIONS,
+        stats.PRODUCER_ID: _NOT_SCHEDULING,
+        stats.CONSUMER_ID: _NOT_SCHEDULING,
     }
 )
 """The stats that a timeline is built from."""
@@ -78,64 +77,58 @@ def build_host(
     chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. pictured_events:
     how many events the picture of a step may hold; None for no pictures.
     """
-    trace = on_chip_clock(trace)
+    trace = on_own_clocks(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
     threads = host_threads(trace)
-    devices = accelerators(trace, threads, host)
-    empty = sum(not len(device.ops) for device in devices)
     programs = find_modules(trace)
     pipeline = pipeline_work(trace, threads)
-    if not any(device.is_active for device in devices):
-        devices = (*devices, *cpu_devices(trace, threads, host, pipeline, programs))
+    devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
+    empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
     activity = host_activity(trace, threads, steps, pipeline)
-    active = [device for device in devices if device.is_active]
-    breakdown = break_down(active, activity, steps)
-    steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     classes = host_classes_of_time(activity)
-    calls = dispatches(threads, threads.threads[steps.thread]) if steps.thread >= 0 else np.empty(0, np.int64)
+    active = [device for device in devices if device.is_active]
+    breakdown = break_down(active, classes, steps)
+    steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
+    costs = host_costs(threads, steps, activity, classes, active)
     pictures: tuple[StepPicture, ...] = ()
     if pictured_events is not None:
         from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
 
-        pictures = step_pictures(threads, pipeline, active, activity, steps, pictured_events)
+        pictures = step_pictures(threads, pipeline, active, classes, steps, pictured_events)
     return HostTimeline(
         host=host,
-        path=trace.path,
-        window=_window(trace),
-        session_start_ns=session_start_ns(trace.planes),
-        programs=programs,
-        devices=devices,
+        capture=capture_of(trace, threads, empty),
         steps=steps,
-        activity=activity,
         breakdown=breakdown,
         takes_part=taking_part(breakdown),
-        dispatch_starts=threads.start[calls],
-        capture=capture_of(trace, threads, empty),
-        pipeline=input_pipeline(trace, threads, steps),
-        frames=loop_frames(threads, steps, classes["host"], classes["input"]),
-        compiles=compiled_in_steps(trace, threads, steps, activity.compile),
-        host_ops=host_ops(trace, threads, steps, pipeline),
-        memory=device_memory(trace, threads, steps),
-        memory_calls=device_memory_calls(threads, steps),
-        pictures=pictures,
-        calls=host_calls(threads, steps, activity.wait, _loop_iterations(trace, threads, pipeline)),
-        allocating=allocating_time(threads),
-        handing=handing_time(threads, steps.thread),
-        cores=shared_cores(trace, threads, steps, pipeline) if active and active[0].kind == "cpu" else SharedCores(),
+        evidence=HostEvidence(
+            calls=host_calls(
+                threads,
+                steps,
+                waits=costs[HostCost.WAITING],
+                builds=len(costs[HostCost.BUILDING]),
+                iterations=_loop_iterations(trace, threads, pipeline),
+            ),
+            frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
+            compiles=compiled_in_steps(trace, threads, steps, activity.compile),
+            pipeline=input_pipeline(trace, threads, steps),
+            host_ops=host_ops(trace, threads, steps, pipeline),
+            cores=shared_cores(trace, threads, steps, pipeline)
+            if active and active[0].kind is DeviceKind.CPU
+            else SharedCores(),
+            memory=device_memory(trace, threads, steps),
+            pictures=pictures,
+        ),
+        devices=devices,
+        programs=programs,
+        classes=classes,
+        costs=costs,
     )
 
 
 def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) -> tuple[Int64Array, Int64Array]:
     """(start, number) of the executor's events that belong to an iteration of a loop in the step."""
-    position, iteration = threads.integers(trace.stat("iter_num"))
+    position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
     keep = ~pipeline[position]
     return threads.start[position[keep]], iteration[keep]
-
-
-def _window(trace: HostTrace) -> tuple[int, int]:
-    """From the first event to the last, ps."""
-    if not len(trace.events):
-        return 0, 0
-    end = trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)
-    return int(trace.events.start_ps.min()), int(end.max())

@@ -2,70 +2,71 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from datetime import datetime, timezone
 
 import msgspec
+import numpy as np
 
 from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frameworks import VERSION_STATS, framework_of, lost_events
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
-
-_DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)
-_TENSORFLOW = re.compile(r"^(?:TFE_|EagerExecute|EagerKernelExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)")
-_JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
-_TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 
 
 class Capture(msgspec.Struct, frozen=True):
-    """framework: tensorflow, jax, pytorch-xla or unknown. captured_at: ISO time in UTC, "" when the trace has none.
-
-    dropped: events that the profiler says it lost. python_tracer: whether Python frames were recorded.
-    """
+    """What one host's trace says about itself."""
 
     framework: str
+    """tensorflow, jax, pytorch-xla or unknown."""
     framework_version: str
+    """As the trace has it, "" where it does not say."""
     captured_at: str
+    """When the recording began, ISO time in UTC, "" when the trace has none."""
+    session_start_ns: int
+    """The same in ns since 1970, 0 when the trace has none."""
+    window: tuple[int, int]
+    """Start of the first event and end of the last, ps."""
     errors: tuple[str, ...]
+    """What the profiler calls errors."""
     warnings: tuple[str, ...]
+    """What the profiler calls warnings."""
     dropped: int
+    """Events that the profiler says it lost."""
     python_tracer: bool
+    """Whether Python frames were recorded."""
     empty_accelerators: int
+    """Accelerators in the trace without a single event."""
 
 
 def capture_of(trace: HostTrace, threads: Threads, empty_accelerators: int) -> Capture:
-    """Reads planes, names and warnings; nothing here looks at times."""
+    """From planes, names and warnings."""
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
     return Capture(
         framework=framework,
         framework_version=version,
         captured_at=datetime.fromtimestamp(start / 1e9, timezone.utc).isoformat(timespec="seconds") if start else "",
+        session_start_ns=start,
+        window=_window(trace),
         errors=trace.errors,
         warnings=trace.warnings,
-        dropped=sum(_dropped(text) for text in (*trace.warnings, *trace.errors)),
+        dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
         empty_accelerators=empty_accelerators,
     )
 
 
+def _window(trace: HostTrace) -> tuple[int, int]:
+    if not len(trace.events):
+        return 0, 0
+    end = trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)
+    return int(trace.events.start_ps.min()), int(end.max())
+
+
 def _framework(trace: HostTrace) -> tuple[str, str]:
-    for plane in trace.planes:
-        if "jax_version" in plane.stats:
-            return "jax", str(plane.stats["jax_version"])
-    for framework, pattern in (("pytorch-xla", _TORCH), ("tensorflow", _TENSORFLOW), ("jax", _JAX)):
-        if _any(pattern, trace.names.name):
-            return framework, ""
-    if _any(_JAX, trace.stat("hlo_module").texts):
-        return "jax", ""
-    return "unknown", ""
-
-
-def _any(pattern: re.Pattern[str], names: Sequence[str]) -> bool:
-    return any(pattern.search(name) for name in names)
-
-
-def _dropped(warning: str) -> int:
-    match = _DROPPED.search(warning)
-    return int((match.group(1) or match.group(2)).replace(",", "")) if match else 0
+    for framework, stat in VERSION_STATS.items():
+        for plane in trace.planes:
+            if stat in plane.stats:
+                return framework, str(plane.stats[stat])
+    return framework_of(trace.names.name, trace.stat(stats.HLO_MODULE).texts), ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,15 +10,17 @@ import numpy as np
 
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
-from tfadvisor.timeline.host.costly_calls import HostCalls
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.host_ops import HostOps
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
-from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals
-from tfadvisor.timeline.model import Device, HostActivity, Steps
+from tfadvisor.timeline.intervals import Intervals
+from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,39 +28,50 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
 
-class HostTimeline(msgspec.Struct, frozen=True):
-    """One host. breakdown: ps, shape (active devices, steps, TimeClass); one row when there is no active device.
+class HostEvidence(msgspec.Struct, frozen=True):
+    """What explains where a host's time goes, all about the counted steps. Its size does not grow with the events."""
 
-    takes_part: shape (active devices, steps), False where a device did nothing in a step that others worked in.
-    programs: the HLO that the trace carries. dispatch_starts: of the driving thread. frames, compiles and pipeline are
-    about the counted steps. pipeline is None without tf.data. memory_calls: of the driver's allocation in
-    the counted steps. pictures: only where they were asked for. allocating: when any thread is inside such a call.
-    handing: when the driving thread makes arrays of a device out of arrays of the host. cores: of a run without an accelerator.
-    """
+    calls: HostCalls
+    """Counts of calls that hold a step up."""
+    frames: tuple[FrameShare, ...]
+    """The calls that the training loop makes in Python, those that cost most first; empty without a Python tracer."""
+    compiles: tuple[Compiled, ...]
+    """What was compiled in a step."""
+    pipeline: InputPipeline | None
+    """The stages of the input pipeline, None without tf.data."""
+    host_ops: HostOps
+    """TensorFlow's ops that run on the host although the step has a device."""
+    cores: SharedCores
+    """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
+    memory: tuple[DeviceMemory, ...]
+    """What the allocators of the devices report, one each."""
+    pictures: tuple[StepPicture, ...]
+    """The steps that a page draws; empty unless they were asked for."""
+
+
+class HostTimeline(msgspec.Struct, frozen=True):
+    """One host."""
 
     host: str
-    path: str
-    window: tuple[int, int]
-    session_start_ns: int
-    programs: Modules
-    devices: tuple[Device, ...]
-    steps: Steps
-    activity: HostActivity
-    breakdown: npt.NDArray[np.int64]
-    takes_part: npt.NDArray[np.bool_]
-    dispatch_starts: Int64Array
+    """Its name."""
     capture: Capture
-    pipeline: InputPipeline | None
-    frames: tuple[FrameShare, ...]
-    compiles: tuple[Compiled, ...]
-    host_ops: HostOps
-    memory: tuple[DeviceMemory, ...]
-    memory_calls: int
-    pictures: tuple[StepPicture, ...] = ()
-    calls: HostCalls = HostCalls()
-    allocating: Intervals = EMPTY
-    handing: Intervals = EMPTY
-    cores: SharedCores = SharedCores()
+    """What its trace says about itself."""
+    steps: Steps
+    """By ascending start, those that do not count included."""
+    breakdown: npt.NDArray[np.int64]
+    """ps, shape (active devices, steps, TimeClass); one row when there is no active device."""
+    takes_part: npt.NDArray[np.bool_]
+    """Shape (active devices, steps): False where a device did nothing in a step that others worked in."""
+    evidence: HostEvidence
+    """What explains the breakdown."""
+    devices: tuple[Device, ...]
+    """Every device of the trace, the inactive ones too."""
+    programs: Modules
+    """The HLO that the trace carries."""
+    classes: Mapping[TimeClass, Intervals]
+    """The instants of COMPILE, INPUT, LAUNCH and HOST, whatever the devices do meanwhile; they do not overlap."""
+    costs: Mapping[HostCost, Intervals]
+    """The instants of every cost, in the whole trace."""
 
     def active_devices(self) -> tuple[Device, ...]:
         """The devices that the breakdown is about, in its order."""

@@ -14,22 +14,10 @@ import numpy as np
 
 from tfadvisor.arrays import is_in
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-
-class TimeClass(IntEnum):
-    """The classes that an instant of a step can belong to, in the order in which the first that holds wins."""
-
-    COMPUTE = 0
-    COLLECTIVE = 1
-    TRANSFER = 2
-    COMPILE = 3
-    INPUT = 4
-    LAUNCH = 5
-    HOST = 6
-    IDLE = 7
 
 
 class StepSource(Enum):
@@ -128,11 +116,11 @@ class DeviceOps(msgspec.Struct, frozen=True):
 class Device(msgspec.Struct, frozen=True):
     """One accelerator, or the worker threads of a CPU run that act as one.
 
-    kind: "gpu", "tpu" or "cpu". model: what the trace calls it, "" when it does not. properties: the plane's stats.
+    model: what the trace calls it, "" when it does not. properties: the plane's stats.
     """
 
     name: str
-    kind: str
+    kind: DeviceKind
     model: str
     host: str
     properties: Mapping[str, float | int | str]
@@ -148,23 +136,40 @@ class Device(msgspec.Struct, frozen=True):
         return bool(len(self.compute) or len(self.collective))
 
 
+class Pending(msgspec.Struct, frozen=True):
+    """What threads other than the driving one do, and it may be waiting for.
+
+    compile, input and launch do not overlap, and leave the input pipeline's own work out.
+    """
+
+    compile: Intervals = EMPTY
+    """Tracing and compiling."""
+    input: Intervals = EMPTY
+    """Taking the next batch from an iterator."""
+    launch: Intervals = EMPTY
+    """Dispatching ops or programs."""
+    pipeline_python: Intervals = EMPTY
+    """Where the input pipeline runs Python, and so may hold Python's lock."""
+
+
 class HostActivity(msgspec.Struct, frozen=True):
     """What the thread that drives the steps does at each instant, and what it may be waiting for elsewhere.
 
-    The sets do not overlap each other up to present; of the others each says what it is about.
+    compile, input, launch and wait do not overlap each other. Everything is empty where no thread is known to drive.
     """
 
-    compile: Intervals
-    input: Intervals
-    launch: Intervals
-    wait: Intervals
-    present: Intervals
+    compile: Intervals = EMPTY
+    """Tracing and compiling."""
+    input: Intervals = EMPTY
+    """Waiting for the next batch, or making it."""
+    launch: Intervals = EMPTY
+    """Dispatching ops or programs, with the short pauses between the ops of an eagerly run step."""
+    wait: Intervals = EMPTY
+    """Blocking: what it waits for owns this time."""
+    present: Intervals = EMPTY
     """Where the thread is known to run at all: from its first event to its last."""
-    pending_compile: Intervals
-    pending_input: Intervals
-    pending_launch: Intervals
-    pipeline_python: Intervals
-    """Where the input pipeline runs Python on another thread, and so may hold Python's lock."""
+    pending: Pending = Pending()
+    """What other threads do meanwhile."""
     step_python: Intervals = EMPTY
     """Where the step's compiled program calls Python, on whatever thread."""
     batch_python: Intervals = EMPTY

@@ -10,8 +10,9 @@ from answers import Answer, Diagnosis, UnmappedError
 
 import tfadvisor
 from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.report.model import Finding, Report, Severity
+from tfadvisor.report.model import Finding, Report
 from tfadvisor.version import VERSION
+from tfadvisor.vocabulary import Severity
 
 NAME = "tfadvisor"
 HOW = (

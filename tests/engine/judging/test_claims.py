@@ -11,7 +11,7 @@ from tfadvisor.engine.judging.judge_rules import Outcomes, run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.engine.loading.rule import TIME_CLASSES, SavingRule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Severity
+from tfadvisor.vocabulary import Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
 

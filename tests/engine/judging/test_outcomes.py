@@ -12,7 +12,8 @@ from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.judging.wording import fill
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding, NotApplicable, Severity
+from tfadvisor.report.model import Finding, NotApplicable
+from tfadvisor.vocabulary import Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
 

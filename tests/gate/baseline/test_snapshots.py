@@ -25,7 +25,10 @@ def test_what_is_written_is_read_again() -> None:
         labels={"batch": "256"},
         about={"precision": "bf16"},
         metrics={"kernels_per_step": 25.0, "fp16_kernel_share": 0.1 + 0.2},
-        ops=[op("dot.1", 3.25, 2.0, opcode="dot", flops=10**12, bytes=64, file="a.py", line=7), op("k\x1b[31m", 1.0)],
+        ops=[
+            op("dot.1", 3.0, 2.0, share=0.75, opcode="dot", flops=10**12, bytes=64, file="a.py", line=7),
+            op("k\x1b[31m", 1.0, share=0.25),
+        ],
     )
 
     read = from_text(as_text(made))
@@ -46,7 +49,7 @@ def test_a_report_becomes_a_small_snapshot(name: str) -> None:
     assert made.side.mean_ms == report.steps.time_ms.mean
     assert sum(made.side.class_ms.values()) == pytest.approx(made.side.mean_ms)
     assert made.side.metrics["step_time_ms"] == report.metrics["step_time_ms"].value
-    everything = sum(one.ms for one in made.side.ops) + sum(made.side.rest_ms.values())
+    everything = sum(one.ms_per_step for one in made.side.ops) + sum(made.side.rest_ms.values())
     assert everything == pytest.approx(report.ops[0].ms_per_step / report.ops[0].share)
 
 

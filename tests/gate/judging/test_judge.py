@@ -14,8 +14,9 @@ from tfadvisor.gate.baseline.comparable_runs import NOTHING, Baseline, choose
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.config.resolved import Budget, Config, Ignore, Relative, RuleLevel
 from tfadvisor.gate.judging.judge import judge
-from tfadvisor.gate.judging.result import Outcome, Verdict
-from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Report, Saving, Severity
+from tfadvisor.gate.judging.result import GateResult, Outcome
+from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Report, Saving
+from tfadvisor.vocabulary import Severity
 
 TODAY = date(2026, 6, 1)
 STEP_TIME = Relative("step_time_ms", 0.05, None, None, None, "error", 3)
@@ -43,7 +44,7 @@ def finding(rule_id: str = "slow-thing", severity: Severity = Severity.HIGH) -> 
     )
 
 
-def gate(config: Config, one: Report, baseline: Baseline = NOTHING) -> Verdict:
+def gate(config: Config, one: Report, baseline: Baseline = NOTHING) -> GateResult:
     return judge(config, [one], [snapshot_of(one)], baseline, TODAY)
 
 

@@ -245,8 +245,8 @@ OPS = [op(f"op.{number}", 12.0, opcode="dot", flops=1000 + number) for number in
 
 def slowed(factor: float, ops: Sequence[object] = OPS, host: float = 4.0, extra: float = 0.0) -> Snapshot:
     """Eight ops of 12 ms and 4 ms of host work, all slower by a factor; extra: more host work, not slowed."""
-    rows = [replace(one, ms=one.ms * factor) for one in ops]
-    compute = sum(one.ms for one in rows)
+    rows = [replace(one, ms_per_step=one.ms_per_step * factor) for one in ops]
+    compute = sum(one.ms_per_step for one in rows)
     total = compute + host * factor + extra
     made = side(total, ops=rows, classes={"compute": compute, "host": host * factor + extra})
     return snapshot(of=made)
@@ -290,7 +290,7 @@ def test_a_new_op_is_seen_through_the_machines_noise() -> None:
 
 
 def test_one_op_that_became_slower_is_seen_at_equal_speed() -> None:
-    slower = [replace(OPS[0], ms=60.0), *OPS[1:]]
+    slower = [replace(OPS[0], ms_per_step=60.0), *OPS[1:]]
 
     assert judge(limits(step_time_ms=0.05), noisy_machine(), slowed(1.1, slower)).outcome is Outcome.FAIL
 

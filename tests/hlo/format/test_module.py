@@ -6,7 +6,6 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.find_instruction import find_instruction
 from tfadvisor.hlo.format.module import Module
 
 ADD = hlo.computation(
@@ -99,16 +98,6 @@ def test_four_bit_numbers_take_half_a_byte_only_where_the_layout_packs_them() ->
         sizes.append(Module(hlo.module(hlo.computation(1, instruction))).entry.root.shape.bytes)
 
     assert sizes == [5, 3]
-
-
-@pytest.mark.parametrize(
-    "event", ["add.13", "%add.13 = f32[2,3]{1,0} add(f32[2,3] %x, f32[2,3] %y)", "call.1::add.13", "%add.13"]
-)
-def test_an_event_is_about_the_instruction_that_it_names(event: str) -> None:
-    module = Module(hlo.module(ADD))
-
-    assert find_instruction(module, event) is module.entry.root
-    assert find_instruction(module, "subtract.13") is None
 
 
 def test_what_is_missing_is_said_with_the_place() -> None:

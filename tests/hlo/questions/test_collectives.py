@@ -8,13 +8,13 @@ from support import hlo_builder as hlo
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
-from tfadvisor.hlo.questions.collectives import Collective, collectives
+from tfadvisor.hlo.questions.collectives import CollectiveOp, collectives
 
 X = hlo.op(1, "parameter", "f32[32,16]")
 FOUR = hlo.replica_groups([0, 1, 2, 3], [4, 5, 6, 7])
 
 
-def only(*instructions: bytes, extra: bytes = b"") -> Collective:
+def only(*instructions: bytes, extra: bytes = b"") -> CollectiveOp:
     (found,) = collectives(Module(hlo.module(hlo.computation(1, *instructions), extra=extra)))
     return found
 

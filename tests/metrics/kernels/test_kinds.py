@@ -7,7 +7,9 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 from support.trace_builder import trace
 
-from tfadvisor.metrics.kernels.kinds import Kind, kind_of
+from tfadvisor.hlo.questions.cost import Cost
+from tfadvisor.hlo.questions.source_location import SourceLocation
+from tfadvisor.metrics.kernels.kinds import OpKind, kind_of
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.timeline.summary.op_in_program import InProgram
 
@@ -19,57 +21,57 @@ def named(kernel: str) -> HotOp:
 
 
 def known(effect: str, op_name: str = "", kernel: str = "fusion_3") -> HotOp:
-    inside = InProgram("fusion", 0, 0, 0, "train.py", 7, op_name, effect)
+    inside = InProgram("fusion", effect, Cost(), SourceLocation(op_name, "train.py", 7, ()))
     return HotOp("fusion.3", kernel, "jit_step", 10, 1, inside)
 
 
 @pytest.mark.parametrize(
     ("kernel", "kind"),
     [
-        ("sm90_xmma_gemm_bf16bf16", Kind.MATRIX),
-        ("void cudnn::ops::nchwToNhwcKernel<float, float>(float const*)", Kind.LAYOUT),
-        ("void tensorflow::functor::SwapDimension1And2InTensor3UsingTiles<unsigned int, 256>", Kind.LAYOUT),
-        ("input_transpose_fusion_2", Kind.LAYOUT),
-        ("loop_copy_fusion_1", Kind.LAYOUT),
-        ("wrapped_copy.kd", Kind.LAYOUT),
-        ("void cub::DeviceScanKernel<cub::DeviceScanPolicy<float>>", Kind.CUMULATIVE),
-        ("void tensorflow::functor::scan_kernel<float, Eigen::internal::SumReducer<float>>", Kind.CUMULATIVE),
-        ("wrapped_reduce_window", Kind.CUMULATIVE),
-        ("void tensorflow::GatherOpKernel<float, int, true>", Kind.GATHER),
-        ("loop_gather_fusion", Kind.GATHER),
-        ("loop_dynamic_update_slice_fusion", Kind.UPDATE),
-        ("void tensorflow::concat_fixed_kernel<float, int>", Kind.CONCATENATE),
-        ("void tensorflow::SplitOpKernel<float>", Kind.CONCATENATE),
-        ("loop_add_fusion", Kind.ELEMENTWISE),
-        ("wrapped_multiply", Kind.ELEMENTWISE),
-        ("Mul_GPU_DT_HALF_DT_HALF_kernel", Kind.ELEMENTWISE),
-        ("void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<scalar_product_op>>", Kind.ELEMENTWISE),
-        ("loop_reduce_fusion", Kind.OTHER),
-        ("input_scatter_fusion", Kind.OTHER),
-        ("void tensorflow::functor::FillPhiloxRandomKernelLaunch<float>", Kind.OTHER),
-        ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", Kind.OTHER),
+        ("sm90_xmma_gemm_bf16bf16", OpKind.MATRIX),
+        ("void cudnn::ops::nchwToNhwcKernel<float, float>(float const*)", OpKind.LAYOUT),
+        ("void tensorflow::functor::SwapDimension1And2InTensor3UsingTiles<unsigned int, 256>", OpKind.LAYOUT),
+        ("input_transpose_fusion_2", OpKind.LAYOUT),
+        ("loop_copy_fusion_1", OpKind.LAYOUT),
+        ("wrapped_copy.kd", OpKind.LAYOUT),
+        ("void cub::DeviceScanKernel<cub::DeviceScanPolicy<float>>", OpKind.CUMULATIVE),
+        ("void tensorflow::functor::scan_kernel<float, Eigen::internal::SumReducer<float>>", OpKind.CUMULATIVE),
+        ("wrapped_reduce_window", OpKind.CUMULATIVE),
+        ("void tensorflow::GatherOpKernel<float, int, true>", OpKind.GATHER),
+        ("loop_gather_fusion", OpKind.GATHER),
+        ("loop_dynamic_update_slice_fusion", OpKind.UPDATE),
+        ("void tensorflow::concat_fixed_kernel<float, int>", OpKind.CONCATENATE),
+        ("void tensorflow::SplitOpKernel<float>", OpKind.CONCATENATE),
+        ("loop_add_fusion", OpKind.ELEMENTWISE),
+        ("wrapped_multiply", OpKind.ELEMENTWISE),
+        ("Mul_GPU_DT_HALF_DT_HALF_kernel", OpKind.ELEMENTWISE),
+        ("void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<scalar_product_op>>", OpKind.ELEMENTWISE),
+        ("loop_reduce_fusion", OpKind.OTHER),
+        ("input_scatter_fusion", OpKind.OTHER),
+        ("void tensorflow::functor::FillPhiloxRandomKernelLaunch<float>", OpKind.OTHER),
+        ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", OpKind.OTHER),
     ],
 )
-def test_a_kernels_name_tells_its_kind(kernel: str, kind: Kind) -> None:
+def test_a_kernels_name_tells_its_kind(kernel: str, kind: OpKind) -> None:
     assert kind_of(named(kernel)) is kind
 
 
 @pytest.mark.parametrize(
     ("one", "kind"),
     [
-        (known("transpose"), Kind.LAYOUT),
-        (known("gather"), Kind.GATHER),
-        (known("dynamic-slice"), Kind.UPDATE),
-        (known("concatenate"), Kind.CONCATENATE),
-        (known("reduce-window"), Kind.CUMULATIVE),
-        (known("reduce-window", "jit(step)/reduce_window_max_pool"), Kind.OTHER),
-        (known("add", "jit(step)/jit(cumsum)/add", "loop_add_fusion"), Kind.CUMULATIVE),
-        (known("add", "jit(step)/add", "loop_add_fusion"), Kind.ELEMENTWISE),
-        (known("dot", kernel="loop_dot_fusion"), Kind.MATRIX),
-        (known("add", "", "loop_gather_fusion"), Kind.ELEMENTWISE),
+        (known("transpose"), OpKind.LAYOUT),
+        (known("gather"), OpKind.GATHER),
+        (known("dynamic-slice"), OpKind.UPDATE),
+        (known("concatenate"), OpKind.CONCATENATE),
+        (known("reduce-window"), OpKind.CUMULATIVE),
+        (known("reduce-window", "jit(step)/reduce_window_max_pool"), OpKind.OTHER),
+        (known("add", "jit(step)/jit(cumsum)/add", "loop_add_fusion"), OpKind.CUMULATIVE),
+        (known("add", "jit(step)/add", "loop_add_fusion"), OpKind.ELEMENTWISE),
+        (known("dot", kernel="loop_dot_fusion"), OpKind.MATRIX),
+        (known("add", "", "loop_gather_fusion"), OpKind.ELEMENTWISE),
     ],
 )
-def test_the_hlo_knows_better_than_the_name(one: HotOp, kind: Kind) -> None:
+def test_the_hlo_knows_better_than_the_name(one: HotOp, kind: OpKind) -> None:
     assert kind_of(one) is kind
 
 

@@ -8,7 +8,7 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.report.page.model import DrawnStep
 from tfadvisor.report.wording import CLASS_ORDER
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 
 def three_steps() -> TraceBuilder:

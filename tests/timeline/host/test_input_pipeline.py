@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage, stage_path
+from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
+from tfadvisor.timeline.names.input_pipeline import stage_path
 
 PS = 1_000_000
 ROOT = "Iterator::Root::Prefetch"
 
 
 def pipeline_of(builder: TraceBuilder) -> InputPipeline:
-    found = builder.busy("GPU:0", (0, 1)).timeline().pipeline
+    found = builder.busy("GPU:0", (0, 1)).timeline().evidence.pipeline
     assert found is not None
     return found
 
@@ -100,4 +101,4 @@ def test_only_counted_steps_are_looked_at() -> None:
 
 
 def test_without_iterators_there_is_no_pipeline() -> None:
-    assert trace().step(0, 100).busy("GPU:0", (0, 1)).timeline().pipeline is None
+    assert trace().step(0, 100).busy("GPU:0", (0, 1)).timeline().evidence.pipeline is None

@@ -110,7 +110,7 @@ def test_of_several_broken_files_the_first_hosts_is_told_and_later_ones_are_not_
     monkeypatch.setattr(read_hosts, "read_host", read)
 
     with pytest.raises(TraceError) as caught:
-        read_hosts.read_hosts(files, None, 2, None)
+        list(read_hosts.run_hosts(files, None, 2, None))
 
     assert caught.value.place == str(files[0])
     assert files[-1] not in begun

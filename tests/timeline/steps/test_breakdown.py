@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000
 

@@ -14,7 +14,8 @@ from tfadvisor.engine.judging.fit_flags import fit_flags
 from tfadvisor.engine.judging.wording import fill, is_given, placeholders
 from tfadvisor.engine.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, NotApplicable, Saving, Severity
+from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, NotApplicable, Saving
+from tfadvisor.vocabulary import Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
 """Shares of step time from which a possible saving is critical, high, medium or low. 20 % is where XProf calls a run

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Finding, Severity, Verdict
+from tfadvisor.report.model import Finding, Verdict
 from tfadvisor.units import percent
+from tfadvisor.vocabulary import Severity
 
 _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""

@@ -14,7 +14,8 @@ import msgspec
 from tfadvisor.engine.judging.conditions import Compare, FactIs, Joined, Known
 from tfadvisor.engine.loading.rule import FixRule, Rule, SavingRule, parse_rule
 from tfadvisor.engine.loading.yaml_marks import load
-from tfadvisor.report.model import Severity, SourceRef
+from tfadvisor.report.model import SourceRef
+from tfadvisor.vocabulary import Severity
 
 COVERAGE = "coverage.yaml"
 _MODULE = "catalogue"

@@ -10,7 +10,8 @@ import msgspec
 
 from tfadvisor.engine.judging.conditions import Condition, parse_condition
 from tfadvisor.engine.loading.yaml_marks import Marked
-from tfadvisor.report.model import Severity, SourceRef
+from tfadvisor.report.model import SourceRef
+from tfadvisor.vocabulary import Severity
 
 CATEGORIES = (
     "input",

@@ -14,7 +14,7 @@ from tfadvisor.export.parquet.report_tables import report_tables
 from tfadvisor.export.parquet.tables import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Kind, StatColumn, Value
 
 _ROWS_AT_ONCE = 1 << 20
@@ -40,7 +40,7 @@ class ParquetSink:
             name=[timeline.host],
             file=[Path(trace.path).name],
             size_bytes=[trace.size_bytes],
-            session_start_ns=[timeline.session_start_ns],
+            session_start_ns=[timeline.capture.session_start_ns],
             origin_ns=[trace.origin_ns],
         )
         planes = trace.planes

@@ -15,12 +15,12 @@ from tfadvisor.export.perfetto.packets import Texts, Write, named_track, number_
 from tfadvisor.export.perfetto.track_numbers import TrackNumbers
 from tfadvisor.export.perfetto.wire import Rows, constant, only
 from tfadvisor.report.model import Finding, Report
-from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union_of
-from tfadvisor.timeline.model import Device, StepKind, TimeClass
+from tfadvisor.timeline.model import Device, StepKind
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import TimeClass
 
 _PS_PER_NS = 1_000
 _DIGIT = re.compile(r"\d")
@@ -54,9 +54,8 @@ class Conclusions:
         group = self._numbers.track()
         self._write(named_track(group, 0, f"tfadvisor: {timeline.host}", len(self._hosts)))
         self._put_steps(timeline, group, shift)
-        host = host_classes_of_time(timeline.activity)
         devices: tuple[Device | None, ...] = timeline.active_devices() or (None,)
-        classes = [classes_of_time(device, host) for device in devices]
+        classes = [classes_of_time(device, timeline.classes) for device in devices]
         for rank, (device, found) in enumerate(zip(devices, classes, strict=True), start=2):
             name = "Where the time goes" if device is None else f"{device.name}: where its time goes"
             self._put_classes(self._below(group, name, rank), found, shift)

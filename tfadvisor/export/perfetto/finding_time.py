@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.timeline.intervals import Int64Array, Intervals, intersection, union
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 _OF_CATEGORY = {
     "imbalance": TimeClass.COLLECTIVE,

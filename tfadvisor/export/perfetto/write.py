@@ -45,7 +45,7 @@ class PerfettoSink:
     def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
         """Steps and classes first, then planes and lines in the file's order."""
         self._hosts += 1
-        shift = timeline.session_start_ns if self._several else 0
+        shift = timeline.capture.session_start_ns if self._several else 0
         shift -= min(int(trace.events.start_ps.min()) // _PS_PER_NS, 0)
         self._conclusions.add_host(timeline, shift)
         _HostTracks(self._write, Texts(self._write, self._hosts + 1), self._numbers, trace, timeline, shift).put()

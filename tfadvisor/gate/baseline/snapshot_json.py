@@ -8,14 +8,16 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from tfadvisor.comparison.side import TIME_CLASSES, Found, OpRow, Side
+from tfadvisor.comparison.side import TIME_CLASSES, Found, Side
 from tfadvisor.errors import AdvisorError
 from tfadvisor.gate.baseline.snapshot import Key, Snapshot
+from tfadvisor.report.model import Op
 
 FORMAT = 1
 LARGEST = 1 << 20
 _MOST_ROWS = 2000
 _LONGEST = 4000
+_OP_COLUMNS = 10
 _HUGE = 1e30
 T = TypeVar("T")
 
@@ -89,7 +91,7 @@ def from_text(text: str) -> Snapshot:
             median_error_ms=times.get("median_error"),
             class_ms={name: read.numbers("class_ms").get(name, 0.0) for name in TIME_CLASSES},
             class_error_ms=read.numbers("class_error_ms"),
-            ops=tuple(_op(row) for row in read.rows("ops")),
+            ops=_ops(read.rows("ops"), read.numbers("rest_ms")),
             rest_ms=read.numbers("rest_ms"),
             metrics={name: _number(pair, "metrics", 0) for name, pair in metrics.items()},
             units={name: _word(pair, "metrics", 1) for name, pair in metrics.items()},
@@ -138,15 +140,23 @@ class _Reader:
         return rows
 
 
-def _op(row: list[Any]) -> OpRow:
-    """name, kind, ms, count, then module, opcode, flops, bytes, file and line where known."""
-    if len(row) != len(OpRow.__struct_fields__):
+def _ops(rows: list[list[Any]], rest_ms: Mapping[str, float]) -> tuple[Op, ...]:
+    """Each has name, kind, ms, count, then module, opcode, flops, bytes, file and line where known."""
+    if any(len(row) != _OP_COLUMNS for row in rows):
         raise SnapshotError("`ops` has a row of another length")
-    return OpRow(
-        name=_word(row, "ops", 0),
+    total = sum(_number(row, "ops", 2) for row in rows) + sum(rest_ms.values())
+    return tuple(_op(row, _number(row, "ops", 2) / total if total > 0 else 0.0) for row in rows)
+
+
+def _op(row: list[Any], share: float) -> Op:
+    return Op(
+        op=None,
+        kernel=_word(row, "ops", 0),
         kind=_word(row, "ops", 1),
-        ms=_number(row, "ops", 2),
-        count=_number(row, "ops", 3),
+        share=share,
+        ms_per_step=_number(row, "ops", 2),
+        count_per_step=_number(row, "ops", 3),
+        precision=None,
         module=_known_word(row, 4),
         opcode=_known_word(row, 5),
         flops=_known_whole(row, 6),
@@ -164,8 +174,9 @@ def _known_whole(row: list[Any], at: int) -> int | None:
     return None if row[at] is None else int(_number(row, "ops", at))
 
 
-def _row(op: OpRow) -> list[Any]:
-    return [_rounded(value) if isinstance(value, float) else value for value in asdict(op).values()]
+def _row(op: Op) -> list[Any]:
+    time = _rounded(op.ms_per_step), _rounded(op.count_per_step)
+    return [op.name, op.kind, *time, op.module, op.opcode, op.flops, op.bytes, op.file, op.line]
 
 
 def _number(row: Any, name: str, at: int) -> float:

@@ -51,7 +51,7 @@ class Known(msgspec.Struct, frozen=True):
 
 def read(file: ConfigFile, known: Known, preset: str | None = None) -> Written:
     """Raises ConfigError. A preset given here wins over the file's."""
-    reader = _Reader(file, known)
+    reader = _LayerReader(file, known)
     values = reader.table(file.values, (), _OF_FILE)
     chosen = preset or reader.choice(values, ("preset",), tuple(PRESETS)) or "recommended"
     return Written(
@@ -69,10 +69,10 @@ def _preset(name: str, known: Known) -> Layer:
         part: {key: value for key, value in entries.items() if part == "severity" or key in known.metrics}
         for part, entries in PRESETS[name].items()
     }
-    return _Reader(ConfigFile(NAME, "", values, ()), known).layer(values, ())
+    return _LayerReader(ConfigFile(NAME, "", values, ()), known).layer(values, ())
 
 
-class _Reader(Values):
+class _LayerReader(Values):
     """The parts of a configuration. Every method takes the path of what it reads, for its error."""
 
     def __init__(self, file: ConfigFile, known: Known) -> None:

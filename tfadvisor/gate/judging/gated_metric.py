@@ -13,13 +13,13 @@ from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
 from tfadvisor.gate.judging.metric_traits import Nature, nature_of
-from tfadvisor.gate.judging.surprise import Evidence, Sample, limit_on_scale, on_scale, turned
+from tfadvisor.gate.judging.surprise import Sample, Surprise, limit_on_scale, on_scale, turned
 from tfadvisor.gate.statistics.equal_speed import Speeds, outside_ms, speeds
 
 STEP_TIME = "step_time_ms"
 
 
-class Question(msgspec.Struct, frozen=True):
+class GatedMetric(msgspec.Struct, frozen=True):
     """A gated metric with everything that its verdict needs.
 
     raw: as measured. tests: what decides; as measured, or at equal speed of the machine (by the median op, by all
@@ -32,15 +32,15 @@ class Question(msgspec.Struct, frozen=True):
     base: tuple[float, ...]
     value: float
     allowed: float
-    raw: Evidence
-    tests: tuple[Evidence, ...]
+    raw: Surprise
+    tests: tuple[Surprise, ...]
     machine: Speeds | None
 
     def p(self) -> float:
         """The smallest of the tests' probabilities, for as many tests."""
         return min(len(self.tests) * min(test.p() for test in self.tests), 1.0)
 
-    def significant(self, test: Evidence, level: float) -> bool:
+    def significant(self, test: Surprise, level: float) -> bool:
         """Whether one test is, at its part of the level."""
         return test.p() <= level / len(self.tests)
 
@@ -59,7 +59,9 @@ def nature_asked(asked: Relative, unit: str) -> Nature:
     return nature if asked.floor is None else replace(nature, floor=asked.floor)
 
 
-def ask(asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, config: Config, first: float) -> Question:
+def ask(
+    asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, config: Config, first: float
+) -> GatedMetric:
     """Everything about one metric. first: the strictest level that Holm's procedure may ask of it."""
     name = asked.metric
     unit = candidates[0].side.units[name]
@@ -75,7 +77,7 @@ def ask(asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, con
     machine = speeds(baseline.typical(), runs, candidates) if name == STEP_TIME else None
     tests = (raw,) if machine is None else _at_equal_speed(runs, candidates, machine, error, nature, config, first)
     centre = middle_of(groups[-1])
-    return Question(
+    return GatedMetric(
         asked=asked,
         nature=nature,
         unit=unit,
@@ -96,7 +98,7 @@ def _at_equal_speed(
     nature: Nature,
     config: Config,
     first: float,
-) -> tuple[Evidence, Evidence]:
+) -> tuple[Surprise, Surprise]:
     """The step time by the median op, and by all unchanged ops."""
     by_median: dict[int, list[float]] = {}
     by_all: dict[int, list[float]] = {}
@@ -126,11 +128,11 @@ def _evidence(
     nature: Nature,
     config: Config,
     first: float,
-) -> Evidence:
+) -> Surprise:
     sample = Sample(
         groups=tuple(turned(group, nature.worse) for group in groups),
         new=turned(new, nature.worse),
         error=error,
         both=nature.worse == "both",
     )
-    return Evidence(sample, nature, config.fewest_runs, first)
+    return Surprise(sample, nature, config.fewest_runs, first)

@@ -14,7 +14,7 @@ from tfadvisor.gate.config.resolved import Config
 from tfadvisor.gate.judging.budgets import check_budget, could_be_tightened
 from tfadvisor.gate.judging.finding_limits import check_rules
 from tfadvisor.gate.judging.relative import check_relative
-from tfadvisor.gate.judging.result import Check, Gated, Outcome, Verdict
+from tfadvisor.gate.judging.result import Check, Gated, GateResult, Outcome
 from tfadvisor.report.model import Report
 
 FAILED, BROKEN, CANNOT_TELL = 1, 5, 4
@@ -22,7 +22,7 @@ FAILED, BROKEN, CANNOT_TELL = 1, 5, 4
 
 def judge(
     config: Config, reports: Sequence[Report], candidates: Sequence[Snapshot], baseline: Baseline, today: date
-) -> Verdict:
+) -> GateResult:
     """reports and candidates: of the same traces, the gated one first. today: for entries that expire."""
     first = candidates[0]
     checks = [check_budget(budget, reports) for budget in config.budgets]
@@ -33,7 +33,7 @@ def judge(
     notices = list(baseline.notices)
     checks, told = _without_ignored(config, checks, first.key.model, today)
     outcome, code = _whole(config, checks, any_broken=bool(broken))
-    return Verdict(
+    return GateResult(
         outcome=outcome,
         exit_code=code,
         gated=Gated(

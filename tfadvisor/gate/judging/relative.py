@@ -14,7 +14,7 @@ from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
 from tfadvisor.gate.judging import words
-from tfadvisor.gate.judging.gated_metric import STEP_TIME, Question, ask, nature_asked
+from tfadvisor.gate.judging.gated_metric import STEP_TIME, GatedMetric, ask, nature_asked
 from tfadvisor.gate.judging.result import Check, Outcome
 from tfadvisor.gate.statistics.holm import first_level, levels
 from tfadvisor.report.model import Report
@@ -82,7 +82,7 @@ def _weights(answerable: Mapping[str, Relative], first: Snapshot) -> dict[str, f
     return {name: _OF_EXACT / number if one else (1 - _OF_EXACT) / (len(exact) - number) for name, one in exact.items()}
 
 
-def _verdict(one: Question, config: Config, level: float, first: float) -> Check:
+def _verdict(one: GatedMetric, config: Config, level: float, first: float) -> Check:
     outcome, why = _outcome(one, config, level)
     if one.asked.level == "warn" and outcome is Outcome.FAIL:
         outcome = Outcome.WARN
@@ -106,7 +106,7 @@ def _verdict(one: Question, config: Config, level: float, first: float) -> Check
     )
 
 
-def _outcome(one: Question, config: Config, level: float) -> tuple[Outcome, str]:
+def _outcome(one: GatedMetric, config: Config, level: float) -> tuple[Outcome, str]:
     """The verdict and its sentence."""
     tell = words.Sentence(one)
     over_raw = one.raw.distance > one.allowed

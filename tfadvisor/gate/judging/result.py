@@ -76,7 +76,7 @@ class Gated(msgspec.Struct, frozen=True):
     candidates: int
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class GateResult(msgspec.Struct, frozen=True):
     """The gate's answer. runs: of the baseline. differences: that are told but forbid nothing."""
 
     outcome: Outcome

@@ -25,7 +25,7 @@ class Sample(msgspec.Struct, frozen=True):
     both: bool
 
 
-class Evidence:
+class Surprise:
     """How a sample is judged: one new run by prediction, several by ranks where those can reach the level."""
 
     def __init__(self, sample: Sample, nature: Nature, fewest_runs: int, level: float) -> None:

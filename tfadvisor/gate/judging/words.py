@@ -8,7 +8,7 @@ from math import expm1, inf, isfinite
 import msgspec
 
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.gate.judging.gated_metric import Question
+from tfadvisor.gate.judging.gated_metric import GatedMetric
 from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.units import Unit, in_words
 
@@ -53,7 +53,7 @@ def change_words(base: float, change: float, unit: Unit) -> str:
 class Sentence(msgspec.Struct, frozen=True):
     """The sentences of a verdict about one metric."""
 
-    about: Question
+    about: GatedMetric
 
     def failed(self, reach: float) -> str:
         """Over the limit and beyond what noise explains."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tfadvisor.gate.judging.result import Outcome, Verdict
+from tfadvisor.gate.judging.result import GateResult, Outcome
 from tfadvisor.gate.outputs.sarif import fingerprint
 from tfadvisor.gate.outputs.wording import location
 from tfadvisor.report.printable import one_line
@@ -17,7 +17,7 @@ _SEVERITIES = {
 }
 
 
-def as_codequality(verdict: Verdict) -> str:
+def as_codequality(verdict: GateResult) -> str:
     """One issue for everything that is neither a pass nor ignored; an empty list when all is well."""
     issues = []
     for check in verdict.checks:

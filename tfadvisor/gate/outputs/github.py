@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.gate.judging.result import Check, Outcome, Verdict
+from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.outputs.wording import blocks, location, why
 from tfadvisor.report.printable import one_line
 
@@ -10,7 +10,7 @@ _MOST = 10
 _TOLD = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN)
 
 
-def workflow_commands(verdict: Verdict) -> list[str]:
+def workflow_commands(verdict: GateResult) -> list[str]:
     """Errors for what blocks, warnings for the rest; nothing when all is well."""
     told = [check for outcome in _TOLD for check in verdict.of(outcome)]
     errors = [check for check in told if blocks(verdict, check)]
@@ -19,7 +19,7 @@ def workflow_commands(verdict: Verdict) -> list[str]:
     return lines + [_command("warning", verdict, check) for check in warnings[:_MOST]]
 
 
-def _command(kind: str, verdict: Verdict, check: Check) -> str:
+def _command(kind: str, verdict: GateResult, check: Check) -> str:
     file, line = location(verdict, check)
     words = one_line(check.message)
     if check.outcome is Outcome.FAIL and check.kind == "relative" and (cause := why(verdict)):

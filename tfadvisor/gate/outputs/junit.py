@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from tfadvisor.comparison.outputs.text import as_text as comparison_text
-from tfadvisor.gate.judging.result import Check, Outcome, Verdict
+from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.outputs.wording import blocks
 from tfadvisor.report.printable import printable
 
@@ -14,7 +14,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SKIPPED = (Outcome.NOT_APPLICABLE, Outcome.IGNORED)
 
 
-def as_junit(verdict: Verdict) -> str:
+def as_junit(verdict: GateResult) -> str:
     """What fails the gate is a failure; what keeps it from judging, an error; what it was not asked, skipped."""
     cases = [_case(verdict, check) for check in verdict.checks]
     counts = {
@@ -31,7 +31,7 @@ def as_junit(verdict: Verdict) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(verdict: Verdict, check: Check) -> ElementTree.Element:
+def _case(verdict: GateResult, check: Check) -> ElementTree.Element:
     classname = f"tfadvisor.{check.kind}.{verdict.gated.model}"
     case = ElementTree.Element("testcase", {"classname": _text(classname), "name": _text(check.name), "time": "0"})
     message = {"message": _text(check.message)}
@@ -47,7 +47,7 @@ def _case(verdict: Verdict, check: Check) -> ElementTree.Element:
     return case
 
 
-def _explained(verdict: Verdict, check: Check) -> str:
+def _explained(verdict: GateResult, check: Check) -> str:
     causes = comparison_text(verdict.comparison) if verdict.comparison and check.kind == "relative" else ""
     return f"{check.message}\n\n{causes}".rstrip()
 

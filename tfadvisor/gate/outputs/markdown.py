@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tfadvisor.comparison.outputs.markdown import causes_table
 from tfadvisor.comparison.wording import verdict_words
-from tfadvisor.gate.judging.result import Check, Outcome, Verdict
+from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
 from tfadvisor.report.printable import in_markdown
 from tfadvisor.units import Unit, in_words
@@ -22,7 +22,7 @@ _MARKS = {
 }
 
 
-def as_markdown(verdict: Verdict) -> str:
+def as_markdown(verdict: GateResult) -> str:
     """GitHub-flavoured; everything from traces and files is escaped."""
     sections = [_head(verdict), _told(verdict), _explained(verdict), _table(verdict), _notes(verdict), _foot(verdict)]
     text = ""
@@ -46,24 +46,24 @@ def _with_what_fits(text: str, section: Sequence[str]) -> str:
     return f"{text}\n{_CUT}\n"
 
 
-def _head(verdict: Verdict) -> list[str]:
+def _head(verdict: GateResult) -> list[str]:
     lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(subject(verdict))[:2000]}"]
     if seen := could_have_seen(verdict):
         lines += ["", f"Could have seen: {in_markdown(seen)}"]
     return lines
 
 
-def _told(verdict: Verdict) -> list[str]:
+def _told(verdict: GateResult) -> list[str]:
     return [f"- **{outcome.value}** {in_markdown(check.message)}" for outcome in SHOWN for check in verdict.of(outcome)]
 
 
-def _explained(verdict: Verdict) -> list[str]:
+def _explained(verdict: GateResult) -> list[str]:
     if verdict.comparison is None or verdict.outcome is Outcome.PASS:
         return []
     return [f"### {in_markdown(verdict_words(verdict.comparison))}", "", *causes_table(verdict.comparison)]
 
 
-def _table(verdict: Verdict) -> list[str]:
+def _table(verdict: GateResult) -> list[str]:
     rows = [check for check in verdict.checks if check.value is not None]
     if not rows:
         return []
@@ -88,12 +88,12 @@ def _cells(check: Check) -> list[str]:
     return [base, in_words(check.value, unit), limit, ends, f"{check.p:.2g}" if check.p is not None else ""]
 
 
-def _notes(verdict: Verdict) -> list[str]:
+def _notes(verdict: GateResult) -> list[str]:
     told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences), *verdict.tighten]
     return [f"- {in_markdown(one)}" for one in told]
 
 
-def _foot(verdict: Verdict) -> list[str]:
+def _foot(verdict: GateResult) -> list[str]:
     rate = f"{verdict.false_alarm_rate * 100:g} %"
     lines = [f"<sub>tfadvisor, rate of false alarms over all metrics {rate}.</sub>"]
     if verdict.outcome is Outcome.FAIL and verdict.runs:

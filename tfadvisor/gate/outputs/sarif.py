@@ -7,7 +7,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from tfadvisor.gate.judging.result import Check, Outcome, Verdict
+from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.outputs.wording import location, why
 from tfadvisor.report.outputs.markdown import fix_lines
 from tfadvisor.report.printable import one_line, printable
@@ -32,7 +32,7 @@ _IF_MEANT = (
 )
 
 
-def as_sarif(verdict: Verdict) -> str:
+def as_sarif(verdict: GateResult) -> str:
     """Results for everything that is no pass; what is ignored is suppressed with its reason."""
     told = [check for check in verdict.checks if check.outcome in _LEVELS]
     rules = list({check.id: _rule(check) for check in told}.values())
@@ -72,7 +72,7 @@ def _help(check: Check) -> dict[str, str]:
     return {"text": "\n\n".join(words), "markdown": "\n".join(lines).strip()}
 
 
-def _result(verdict: Verdict, check: Check, at: int) -> dict[str, Any]:
+def _result(verdict: GateResult, check: Check, at: int) -> dict[str, Any]:
     file, line = location(verdict, check)
     words = one_line(check.message)
     if check.outcome is Outcome.FAIL and check.kind == "relative" and (cause := why(verdict)):
@@ -97,7 +97,7 @@ def _result(verdict: Verdict, check: Check, at: int) -> dict[str, Any]:
     return result
 
 
-def fingerprint(verdict: Verdict, check: Check) -> str:
+def fingerprint(verdict: GateResult, check: Check) -> str:
     """The same for the same check of the same model, whatever its numbers."""
     gated = verdict.gated
     parts = (gated.model, gated.framework, gated.devices, str(gated.hosts), check.id, check.file)

@@ -17,7 +17,7 @@ from tfadvisor.comparison.outputs.terminal_lines import (
 )
 from tfadvisor.comparison.outputs.text import causes
 from tfadvisor.comparison.wording import verdict_words
-from tfadvisor.gate.judging.result import Outcome, Verdict
+from tfadvisor.gate.judging.result import GateResult, Outcome
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
 from tfadvisor.report.printable import one_line
 
@@ -38,7 +38,7 @@ _STYLES = {
 }
 
 
-def print_verdict(verdict: Verdict, out: TextIO) -> None:
+def print_verdict(verdict: GateResult, out: TextIO) -> None:
     """Writes to a stream; colours only on a terminal and without NO_COLOR."""
     page = Page(out)
     if seen := could_have_seen(verdict):
@@ -71,11 +71,11 @@ def print_verdict(verdict: Verdict, out: TextIO) -> None:
     out.flush()
 
 
-def _explains(verdict: Verdict) -> bool:
+def _explains(verdict: GateResult) -> bool:
     return verdict.outcome in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.BROKEN)
 
 
-def as_text(verdict: Verdict) -> str:
+def as_text(verdict: GateResult) -> str:
     """The same as a string without colours."""
     import io  # noqa: PLC0415
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.comparison.wording import verdict_words
-from tfadvisor.gate.judging.result import Check, Outcome, Verdict
+from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.judging.words import change_words
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit
@@ -22,7 +22,7 @@ QUIET = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 """Outcomes that are counted."""
 
 
-def subject(verdict: Verdict) -> str:
+def subject(verdict: GateResult) -> str:
     """`resnet50 · JAX · 8 gpu NVIDIA H100 · 1 run against 10`."""
     gated = verdict.gated
     runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
@@ -32,26 +32,26 @@ def subject(verdict: Verdict) -> str:
     return " · ".join(one_line(part) for part in parts if part)
 
 
-def could_have_seen(verdict: Verdict) -> str:
+def could_have_seen(verdict: GateResult) -> str:
     """The smallest changes that could have been seen, noisiest metric first; empty without a baseline."""
     known = [check for check in verdict.checks if check.detectable is not None and check.base is not None]
     known.sort(key=lambda check: -_relative(check))
     return ", ".join(f"{check.name} {_change(check)}" for check in known)
 
 
-def why(verdict: Verdict) -> str:
+def why(verdict: GateResult) -> str:
     """One sentence about what changed, for a message without a table; empty without a baseline."""
     return verdict_words(verdict.comparison) if verdict.comparison else ""
 
 
-def location(verdict: Verdict, check: Check) -> tuple[str, int]:
+def location(verdict: GateResult, check: Check) -> tuple[str, int]:
     """The line of the program that a check is about, else the line of the configuration that asks for it."""
     if check.file:
         return one_line(check.file), check.file_line or 1
     return verdict.config, max(check.line, 1)
 
 
-def blocks(verdict: Verdict, check: Check) -> bool:
+def blocks(verdict: GateResult, check: Check) -> bool:
     """Whether the check is what makes the exit code what it is."""
     if check.outcome is Outcome.FAIL or check.outcome is Outcome.BROKEN:
         return True

@@ -67,8 +67,8 @@ def _speed(typical: Snapshot, run: Snapshot) -> Speed | None:
     if median_op is None:
         return None
     unchanged = [pair for pair in pairs if pair.base and pair.new and pair.base.kind == "compute" and same_work(pair)]
-    before = _unchanged_ms(typical, [pair.base.ms for pair in unchanged if pair.base])
-    after = _unchanged_ms(run, [pair.new.ms for pair in unchanged if pair.new])
+    before = _unchanged_ms(typical, [pair.base.ms_per_step for pair in unchanged if pair.base])
+    after = _unchanged_ms(run, [pair.new.ms_per_step for pair in unchanged if pair.new])
     if before is None or after is None:
         return None
     return Speed(log(median_op.factor), log(after / before))
@@ -77,7 +77,7 @@ def _speed(typical: Snapshot, run: Snapshot) -> Speed | None:
 def _unchanged_ms(run: Snapshot, unchanged: Sequence[float]) -> float | None:
     """The part of a step's compute time that the unchanged ops take; None when they are not most of it."""
     side = run.side
-    everything = sum(op.ms for op in side.ops if op.kind == "compute") + side.rest_ms.get("compute", 0.0)
+    everything = sum(op.ms_per_step for op in side.ops if op.kind == "compute") + side.rest_ms.get("compute", 0.0)
     if everything <= 0 or sum(unchanged) < _LEAST_SHARE * everything or side.class_ms["compute"] <= 0:
         return None
     return side.class_ms["compute"] * sum(unchanged) / everything

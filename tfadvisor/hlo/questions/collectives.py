@@ -29,7 +29,7 @@ _OPCODES = frozenset(KINDS) | frozenset(f"{kind}-start" for kind in KINDS)
 _RESULT_IS_SECOND = frozenset(("all-gather-start", "collective-permute-start"))
 
 
-class Collective(msgspec.Struct, frozen=True):
+class CollectiveOp(msgspec.Struct, frozen=True):
     """name: what trace events call it; that of the async-start or fusion around it where there is one.
 
     operand_bytes, result_bytes: a device's own. done: the instruction that waits for it, "" when it is synchronous.
@@ -65,7 +65,7 @@ class Collective(msgspec.Struct, frozen=True):
         return rounds * self.bytes * (self.group_size - 1) // self.group_size
 
 
-def collectives(module: Module) -> tuple[Collective, ...]:
+def collectives(module: Module) -> tuple[CollectiveOp, ...]:
     """Those that the entry reaches, in the file's order. Raises TraceError for damaged bytes."""
     everything = (one for computation in module.computations for one in computation.instructions)
     mine = [one for one in everything if one.opcode in _OPCODES]
@@ -80,9 +80,9 @@ def collectives(module: Module) -> tuple[Collective, ...]:
     return tuple(found)
 
 
-def _collective(one: Instruction, outer: Instruction, done: str, runs: Executions) -> Collective:
+def _collective(one: Instruction, outer: Instruction, done: str, runs: Executions) -> CollectiveOp:
     operands = [leaf for operand in one.operands for leaf in operand.shape.leaves()]
-    return Collective(
+    return CollectiveOp(
         outer.name,
         one.opcode.removesuffix("-start"),
         _dtype(operands),

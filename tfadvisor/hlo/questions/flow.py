@@ -11,6 +11,7 @@ from tfadvisor.hlo.questions.executions import called_before
 
 _MOST = 20_000
 """A computation with more instructions than this is not looked through: it would take longer than the rest of the trace."""
+_DOUBLE = ("f64", "c128")
 _RUNNING = ("while", "conditional", "call")
 PASSING = frozenset("bitcast copy copy-done copy-start get-tuple-element reshape tuple".split())
 """Opcodes that hand on what they got."""
@@ -87,3 +88,16 @@ class Users:
             else:
                 found.append(user)
         return found
+
+
+def scatters(one: Instruction) -> bool:
+    """Whether an instruction puts elements where an index says.
+
+    A scatter that became a loop is one dynamic-update-slice after the other, which keep its name.
+    """
+    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
+
+
+def gives_double(one: Instruction) -> bool:
+    """Whether an instruction's result holds 64-bit floats."""
+    return any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves())

@@ -8,17 +8,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfadvisor.arrays import median
+from tfadvisor.metrics.collectives.ring import ring_bytes
 from tfadvisor.metrics.kernels.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S, PS_PER_US, Unit
+from tfadvisor.vocabulary import TimeClass
 
 _FLOAT32_BYTES = 4
 _GB = 1e9
@@ -340,7 +341,7 @@ def _ring_bytes_per_step(question: Question) -> float:
         if (calls.bytes[mine] < 0).any() or (calls.group[mine] < 1).any():
             raise MetricAbsent("the trace does not say how large the messages are and how many devices exchange them")
         group = calls.group[mine]
-        total += float((calls.bytes[mine] * 2 * (group - 1) / group).sum())
+        total += float(ring_bytes(CollectiveKind.ALL_REDUCE, calls.bytes[mine], group).sum())
     return total / max(device_steps(question.run), 1)
 
 

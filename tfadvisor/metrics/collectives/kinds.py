@@ -16,10 +16,10 @@ from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_steps, share
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 _MOST_FACTOR = 64
 _IN_A_LOOP = 2

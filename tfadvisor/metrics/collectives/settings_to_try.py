@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import share
 from tfadvisor.metrics.time.idle_between_steps import turnaround_fraction
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 _SMALL_REST = 0.05
 _MOST_STEPS = 1024
@@ -46,9 +46,9 @@ def _until_small(lost: float) -> str:
 )
 def tiny_op_place(question: Question) -> str:
     """`loop_multiply_fusion (train.py:42)`."""
-    found = [host.hot_ops for host in question.run.hosts if host.hot_ops is not None]
+    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
     tiny = [one for ops in found[:1] for one in ops.ops if one.total_ps < one.count * _TINY_US * 1_000_000]
     for one in sorted(tiny, key=lambda one: -one.count):
-        if one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+        if one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")

@@ -10,11 +10,11 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
 from tfadvisor.metrics.trace.devices import device_skew_fraction
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit, percent
+from tfadvisor.vocabulary import TimeClass
 
 _SAME_ONE = 0.6
 """From this share of the waiting on, waiting for one and the same is no coincidence."""
@@ -102,8 +102,8 @@ def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
     """
     hosts, offsets = question.run.hosts, [offset or 0 for offset in meetings.clocks.offset_ps]
     members = sorted(set(meetings.host.tolist()))
-    lo = max(hosts[one].window[0] - offsets[one] for one in members)
-    hi = min(hosts[one].window[1] - offsets[one] for one in members)
+    lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
+    hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
     steps = hosts[index].steps
     middle = (steps.starts + steps.ends) // 2 - offsets[index]
     shared = steps.steady() & (middle >= lo) & (middle <= hi)
@@ -237,7 +237,7 @@ def late_host_frame(question: Question) -> str:
     """`load_batch (train.py:25)`."""
     top = _excess(question)[2]
     late, hosts = host_lateness(question)
-    frames = hosts[late.latest].frames
+    frames = hosts[late.latest].evidence.frames
     if top is TimeClass.INPUT:
         frames = tuple(one for one in frames if one.input_ps > one.host_ps)
     if top not in (TimeClass.INPUT, TimeClass.HOST) or not frames:

@@ -14,10 +14,11 @@ from tfadvisor.metrics.steady import (
     of_counted_time,
     share,
 )
-from tfadvisor.timeline.model import TimeClass
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import CopyTotals
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 def _milliseconds(question: Question, kind: DeviceClass) -> float:
@@ -250,5 +251,5 @@ def unhideable_copy_fraction(question: Question) -> float:
 def array_handing_fraction(question: Question) -> float:
     """0 for a step that gets arrays of the device only."""
     needs_device(question.run)
-    handed = of_counted_time(counted_hosts(question.run), lambda host: host.handing_ps)
+    handed = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.HANDING])
     return min(handed, share(question, TimeClass.LAUNCH))

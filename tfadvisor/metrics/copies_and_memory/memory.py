@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import accelerators, gpus, needs_steps, of_counted_time
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.units import Unit
 
@@ -13,7 +14,7 @@ _LEAST_FACTOR, _MOST_FACTOR = 1.5, 16
 
 
 def _allocators(question: Question) -> list[DeviceMemory]:
-    found = [one for host in question.run.hosts for one in host.memory]
+    found = [one for host in question.run.hosts for one in host.evidence.memory]
     if not found:
         raise MetricAbsent("no device allocator left events in this trace")
     return found
@@ -61,9 +62,9 @@ def allocations_per_step(question: Question) -> float:
     """A mean over the counted steps of the hosts with allocator events."""
     needs_steps(question.run)
     _allocators(question)
-    hosts = [host for host in question.run.hosts if host.memory]
+    hosts = [host for host in question.run.hosts if host.evidence.memory]
     steps = sum(int(host.steps.steady().sum()) for host in hosts)
-    return sum(one.allocations for host in hosts for one in host.memory) / max(steps, 1)
+    return sum(one.allocations for host in hosts for one in host.evidence.memory) / max(steps, 1)
 
 
 @metric(
@@ -76,7 +77,7 @@ def memory_calls_per_step(question: Question) -> float:
     needs_steps(question.run)
     accelerators(question.run)
     steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
-    return sum(host.memory_calls for host in question.run.hosts) / max(steps, 1)
+    return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(steps, 1)
 
 
 @metric(
@@ -88,7 +89,7 @@ def memory_call_fraction(question: Question) -> float:
     """0 when the framework's own allocator serves the steps."""
     needs_steps(question.run)
     hosts = {id(host): host for host, _ in accelerators(question.run)}.values()
-    return min(of_counted_time(hosts, lambda host: host.allocating_ps), 1.0)
+    return min(of_counted_time(hosts, lambda host: host.costs[HostCost.ALLOCATING]), 1.0)
 
 
 @metric(

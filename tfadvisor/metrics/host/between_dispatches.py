@@ -15,15 +15,16 @@ from tfadvisor.metrics.steady import (
     of_counted_time,
     share,
 )
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_MS, Unit, percent
+from tfadvisor.vocabulary import TimeClass
 
 
 def host_frames(question: Question) -> list[FrameShare]:
     """Calls of the training loop that neither load nor dispatch, the costliest first."""
-    frames = [frame for host in question.run.hosts for frame in host.frames if frame.host_ps >= frame.input_ps]
+    frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.host_ps >= frame.input_ps]
     return sorted(frames, key=lambda frame: -frame.host_ps)
 
 
@@ -57,7 +58,7 @@ def host_op_share(question: Question) -> float:
     on_device = 0
     for _, device in accelerators(question.run):
         on_device += int(device.ops.total_ps[device.ops.of_class(DeviceClass.COMPUTE)].sum())
-    on_host = sum(host.host_ops.total_ps for host in question.run.hosts)
+    on_host = sum(host.evidence.host_ops.total_ps for host in question.run.hosts)
     if not on_host + on_device:
         raise MetricAbsent("no op begins in a counted step")
     return on_host / (on_host + on_device)
@@ -69,7 +70,7 @@ def host_op_types(question: Question) -> str:
     accelerators(question.run)
     time: dict[str, int] = {}
     for host in question.run.hosts:
-        for kind, ps in host.host_ops.by_type:
+        for kind, ps in host.evidence.host_ops.by_type:
             time[kind] = time.get(kind, 0) + ps
     if not time:
         raise MetricAbsent("no op runs on the host")
@@ -90,13 +91,17 @@ def python_in_step_fraction(question: Question) -> float:
 
 
 def _python_in_step(question: Question) -> float:
-    return of_counted_time(counted_hosts(question.run), lambda host: host.step_python_ps)
+    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.STEP_PYTHON])
 
 
 @fact("python_in_step_op", about="The op by which the compiled step calls Python.")
 def python_in_step_op(question: Question) -> str:
     """`EagerPyFunc`, `pure_callback`."""
-    found = [host.calls.python_op for host in question.run.hosts if host.calls.python_op and host.step_python_ps]
+    found = [
+        host.evidence.calls.python_op
+        for host in question.run.hosts
+        if host.evidence.calls.python_op and host.costs[HostCost.STEP_PYTHON]
+    ]
     if not found:
         raise MetricAbsent("the compiled step calls no Python")
     return found[0]
@@ -120,7 +125,7 @@ def loop_python_fraction(question: Question) -> float:
 )
 def batch_python_fraction(question: Question) -> float:
     """0 for a loop that takes its batches from tf.data, and where Python frames name what the loop calls."""
-    made = of_counted_time(counted_hosts(question.run), lambda host: host.batch_python_ps)
+    made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BATCH_PYTHON])
     return min(made, share(question, TimeClass.INPUT))
 
 
@@ -132,7 +137,7 @@ def batch_python_fraction(question: Question) -> float:
 )
 def perhaps_batch_python_fraction(question: Question) -> float:
     """Never more than loop_python_fraction."""
-    made = of_counted_time(counted_hosts(question.run), lambda host: host.perhaps_batch_python_ps)
+    made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.PERHAPS_BATCH_PYTHON])
     return min(made, loop_python_fraction(question))
 
 
@@ -153,7 +158,7 @@ def loop_python_ms_per_step(question: Question) -> float:
 )
 def interpreted_function(question: Question) -> str:
     """`train_step`."""
-    found = [host.calls.interpreted for host in question.run.hosts if host.calls.interpreted]
+    found = [host.evidence.calls.interpreted for host in question.run.hosts if host.evidence.calls.interpreted]
     if not found:
         raise MetricAbsent("Python runs no jitted function op by op")
     return found[0]
@@ -168,7 +173,7 @@ def interpreted_function(question: Question) -> str:
 )
 def eager_dispatch_fraction(question: Question) -> float:
     """0 where a step has fewer than eight dispatches."""
-    eager = of_counted_time(counted_hosts(question.run), lambda host: host.eager_ps)
+    eager = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.EAGER])
     return min(eager, share(question, TimeClass.LAUNCH))
 
 
@@ -180,7 +185,7 @@ def eager_dispatch_fraction(question: Question) -> float:
 )
 def file_writing_fraction(question: Question) -> float:
     """0 for steps without such an op."""
-    return of_counted_time(counted_hosts(question.run), lambda host: host.writing_ps)
+    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.WRITING])
 
 
 @metric(
@@ -190,7 +195,7 @@ def file_writing_fraction(question: Question) -> float:
 )
 def file_writes_per_step(question: Question) -> float:
     """A mean; below 1 where files are written now and then, as they should."""
-    return sum(host.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
+    return sum(host.evidence.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
 @metric(
@@ -201,7 +206,7 @@ def file_writes_per_step(question: Question) -> float:
 )
 def pipeline_building_fraction(question: Question) -> float:
     """0 for a loop that makes its pipeline before its first step."""
-    return of_counted_time(counted_hosts(question.run), lambda host: host.building_ps)
+    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BUILDING])
 
 
 @metric(
@@ -212,7 +217,7 @@ def pipeline_building_fraction(question: Question) -> float:
 def pipeline_building_step_share(question: Question) -> float:
     """1 for a loop that calls model.predict in every step; small where it does so once an epoch."""
     hosts = counted_hosts(question.run)
-    return sum(len(host.calls.building) for host in hosts) / counted_steps(hosts)
+    return sum(host.evidence.calls.builds for host in hosts) / counted_steps(hosts)
 
 
 @fact(
@@ -221,10 +226,10 @@ def pipeline_building_step_share(question: Question) -> float:
 )
 def pipeline_built(question: Question) -> str:
     """Needs a counted step that makes any."""
-    hosts = [host for host in counted_hosts(question.run) if len(host.calls.building)]
+    hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.builds]
     if not hosts:
         raise MetricAbsent("no step makes a dataset or an iterator")
-    return "dataset" if any(host.calls.makes_datasets for host in hosts) else "iterator"
+    return "dataset" if any(host.evidence.calls.makes_datasets for host in hosts) else "iterator"
 
 
 @metric(
@@ -235,7 +240,7 @@ def pipeline_built(question: Question) -> str:
 )
 def loop_iterations_per_step(question: Question) -> float:
     """A mean. XLA's loops are not seen."""
-    return sum(host.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
+    return sum(host.evidence.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
 @metric(
@@ -250,7 +255,9 @@ def synchronising_fraction(question: Question) -> float:
     blocked = total = 0
     for host in question.run.hosts:
         counted = host.takes_part & host.steps.steady()[None, :]
-        blocked += int(np.minimum(host.synchronising_ps, host.breakdown[:, :, TimeClass.IDLE])[counted].sum())
+        blocked += int(
+            np.minimum(host.device_time.synchronising_ps, host.breakdown[:, :, TimeClass.IDLE])[counted].sum()
+        )
         total += int(host.breakdown[counted].sum())
     if not total:
         raise MetricAbsent("the trace holds no step")
@@ -267,7 +274,7 @@ def wait_fraction(question: Question) -> float:
     waited = total = 0
     for host in question.run.hosts:
         if host.steps.thread >= 0:
-            waited += host.waited_ps
+            waited += host.costs[HostCost.WAITING]
             total += counted_ps(host)
     if not total:
         raise MetricAbsent("no host thread drives the steps")

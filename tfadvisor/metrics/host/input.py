@@ -5,8 +5,8 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import periods_ms, share
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
+from tfadvisor.vocabulary import TimeClass
 
 _SOURCES = (
     "TFRecord",
@@ -30,7 +30,7 @@ _NO_PIPELINE = "the trace shows no tf.data pipeline"
 
 
 def _pipeline(question: Question) -> InputPipeline:
-    found = [host.pipeline for host in question.run.hosts if host.pipeline is not None]
+    found = [host.evidence.pipeline for host in question.run.hosts if host.evidence.pipeline is not None]
     if not found:
         raise MetricAbsent(_NO_PIPELINE)
     return max(found, key=lambda pipeline: pipeline.slowest().wall_ps)

@@ -12,12 +12,12 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, needs_steps, share
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
+from tfadvisor.vocabulary import TimeClass
 
 _NUMBERED = re.compile(r"[._]\d+$")
 _HUNDREDS = 200
@@ -101,7 +101,7 @@ def launch_between_kernels_fraction(question: Question) -> float:
     if not total:
         raise MetricAbsent("the trace holds no step")
     counted = ((host, host.takes_part & host.steps.steady()[None, :]) for host in counted_hosts(question.run))
-    return sum(int(host.short_launch_ps[steps].sum()) for host, steps in counted) / total
+    return sum(int(host.device_time.short_launch_ps[steps].sum()) for host, steps in counted) / total
 
 
 @metric(
@@ -201,9 +201,9 @@ def dispatches_per_step(question: Question) -> float:
     needs_steps(question.run)
     steps = dispatched = 0
     for host in counted_hosts(question.run):
-        if host.dispatched >= 0:
+        if host.evidence.calls.dispatches >= 0:
             steps += int(host.steps.steady().sum())
-            dispatched += host.dispatched
+            dispatched += host.evidence.calls.dispatches
     if not steps:
         raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
     return dispatched / steps

@@ -9,7 +9,7 @@ from tfadvisor.units import Unit
 
 def _frames(question: Question) -> list[FrameShare]:
     """Calls of the training loop that load data, the costliest first."""
-    frames = [frame for host in question.run.hosts for frame in host.frames if frame.input_ps > frame.host_ps]
+    frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.input_ps > frame.host_ps]
     return sorted(frames, key=lambda frame: -frame.input_ps)
 
 

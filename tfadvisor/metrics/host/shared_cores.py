@@ -6,6 +6,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import DeviceKind
 
 
 @metric(
@@ -18,8 +19,8 @@ def input_core_share(question: Question) -> float:
     """Over the counted steps of all hosts."""
     taken = available = 0
     for host in _hosts_that_share(question):
-        taken += host.cores.preparing_ps
-        available += max(host.cores.computing, host.cores.preparing) * counted_ps(host)
+        taken += host.evidence.cores.preparing_ps
+        available += max(host.evidence.cores.computing, host.evidence.cores.preparing) * counted_ps(host)
     return taken / available
 
 
@@ -31,13 +32,13 @@ def input_core_share(question: Question) -> float:
 def input_busy_threads(question: Question) -> float:
     """Over the counted steps of all hosts."""
     hosts = _hosts_that_share(question)
-    return sum(host.cores.preparing_ps for host in hosts) / sum(map(counted_ps, hosts))
+    return sum(host.evidence.cores.preparing_ps for host in hosts) / sum(map(counted_ps, hosts))
 
 
 def _hosts_that_share(question: Question) -> list[HostSummary]:
-    if any(device.kind != "cpu" for host in question.run.hosts for device in host.devices):
+    if any(device.kind is not DeviceKind.CPU for host in question.run.hosts for device in host.devices):
         raise MetricAbsent("this run computes on an accelerator, not on the cores that prepare its batches")
-    found = [host for host in counted_hosts(question.run) if host.cores.preparing and counted_ps(host)]
+    found = [host for host in counted_hosts(question.run) if host.evidence.cores.preparing and counted_ps(host)]
     if not found:
         raise MetricAbsent("no op of a tf.data pipeline runs in a counted step")
     return found

@@ -7,13 +7,14 @@ from tfadvisor.metrics.kernels.kinds import name_of, of_step_time
 from tfadvisor.metrics.kernels.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import Question, fact, metric
 from tfadvisor.metrics.steady import share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 def _double(question: Question) -> list[HotOp]:
-    return known_where(question, lambda known: known.is_double)
+    return known_where(question, lambda known: OpTrait.DOUBLE in known.traits)
 
 
 @metric(

@@ -15,10 +15,10 @@ from tfadvisor.timeline.summary.op_in_program import InProgram
 def first_device_ops(question: Question) -> HotOps:
     """Raises MetricAbsent when nothing computes."""
     needs_device(question.run)
-    found = next(host.hot_ops for host in question.run.hosts if host.devices)
-    if found is None or not found.compute_ps:
+    program = next(host.program for host in question.run.hosts if host.devices)
+    if program is None or not program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")
-    return found
+    return program.hot_ops
 
 
 @once

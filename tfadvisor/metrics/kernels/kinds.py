@@ -10,14 +10,14 @@ from tfadvisor.metrics.kernels.precision import narrow_matrix_share_without_tens
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import gpus, share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind, short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 
-class Kind(Enum):
+class OpKind(Enum):
     """What an op does, by its HLO where the trace has it, else by its kernel's name. Each op is of one kind."""
 
     MATRIX = "matrix product, convolution or attention"
@@ -32,22 +32,22 @@ class Kind(Enum):
 
 _CUMULATIVE_OPS = ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
 _BY_EFFECT = {
-    **dict.fromkeys(("reduce-window",), Kind.CUMULATIVE),
-    **dict.fromkeys(("transpose", "copy"), Kind.LAYOUT),
-    "gather": Kind.GATHER,
-    **dict.fromkeys(("dynamic-update-slice", "dynamic-slice"), Kind.UPDATE),
-    "concatenate": Kind.CONCATENATE,
+    **dict.fromkeys(("reduce-window",), OpKind.CUMULATIVE),
+    **dict.fromkeys(("transpose", "copy"), OpKind.LAYOUT),
+    "gather": OpKind.GATHER,
+    **dict.fromkeys(("dynamic-update-slice", "dynamic-slice"), OpKind.UPDATE),
+    "concatenate": OpKind.CONCATENATE,
 }
 _BY_NAME = (
-    (Kind.CUMULATIVE, ("devicescan", "scan_kernel", "scankernel", "cumsum", "cumprod", "cumulative")),
-    (Kind.CUMULATIVE, ("reduce_window", "reduce-window")),
+    (OpKind.CUMULATIVE, ("devicescan", "scan_kernel", "scankernel", "cumsum", "cumprod", "cumulative")),
+    (OpKind.CUMULATIVE, ("reduce_window", "reduce-window")),
     (
-        Kind.LAYOUT,
+        OpKind.LAYOUT,
         ("nchwtonhwc", "nhwctonchw", "swapdimension", "transpose", "permute", "batchtospace", "tensorreorder"),
     ),
-    (Kind.GATHER, ("gather",)),
-    (Kind.UPDATE, ("dynamic_update_slice", "dynamic-update-slice", "dynamic_slice", "dynamic-slice")),
-    (Kind.CONCATENATE, ("concat", "splitopkernel", "split_v_kernel", "splitvkernel", "unpack", "pack_kernel")),
+    (OpKind.GATHER, ("gather",)),
+    (OpKind.UPDATE, ("dynamic_update_slice", "dynamic-update-slice", "dynamic_slice", "dynamic-slice")),
+    (OpKind.CONCATENATE, ("concat", "splitopkernel", "split_v_kernel", "splitvkernel", "unpack", "pack_kernel")),
 )
 _COPY_STEMS = ("copy", "copy_fusion", "loop_copy_fusion", "wrapped_copy", "input_copy_fusion")
 _ELEMENTWISE = ("_gpu_dt_", "eigenmetakernel", "elementwise", "biasnhwc", "biasnchw", "unary_", "binary_")
@@ -72,41 +72,41 @@ _TRANSPOSES = frozenset(("Transpose", "_MklTranspose", "ConjugateTranspose"))
 _POOLING = ("pool",)
 
 
-def kind_of(one: HotOp) -> Kind:
+def kind_of(one: HotOp) -> OpKind:
     """The kind of one op. Pooling is a reduce-window too; its path in the framework's program says so."""
     known = one.known
     path = known.op_name.lower() if known is not None else ""
     kernel = one.kernel.lower()
     if any(word in path for word in _CUMULATIVE_OPS):
-        return Kind.CUMULATIVE
+        return OpKind.CUMULATIVE
     if (known is not None and known.products) or kernel_kind(one.kernel).is_matrix:
-        return Kind.MATRIX
+        return OpKind.MATRIX
     if known is not None and known.effect in _BY_EFFECT:
         kind = _BY_EFFECT[known.effect]
-        return Kind.OTHER if kind is Kind.CUMULATIVE and any(word in path for word in _POOLING) else kind
+        return OpKind.OTHER if kind is OpKind.CUMULATIVE and any(word in path for word in _POOLING) else kind
     if known is None:
         found = next((kind for kind, words in _BY_NAME if any(word in kernel for word in words)), None)
         if found is not None:
             return found
         if kernel.removesuffix(".kd").rstrip("0123456789_.") in _COPY_STEMS:
-            return Kind.LAYOUT
+            return OpKind.LAYOUT
     generated = kernel.startswith(_GENERATED) or any(word in kernel for word in _ELEMENTWISE)
-    return Kind.ELEMENTWISE if generated and not any(word in kernel for word in _NOT_ELEMENTWISE) else Kind.OTHER
+    return OpKind.ELEMENTWISE if generated and not any(word in kernel for word in _NOT_ELEMENTWISE) else OpKind.OTHER
 
 
 @once
 def hottest_ops(question: Question) -> HotOps:
     """Of the first GPU. Raises MetricAbsent when nothing computes on one."""
     host, _ = gpus(question.run)[0]
-    if host.hot_ops is None or not host.hot_ops.compute_ps:
+    if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no kernel begins in a counted step")
-    return host.hot_ops
+    return host.program.hot_ops
 
 
 @once
-def _by_kind(question: Question) -> Mapping[Kind, list[HotOp]]:
+def _by_kind(question: Question) -> Mapping[OpKind, list[HotOp]]:
     """The hottest ops, by kind, the hottest first."""
-    found: dict[Kind, list[HotOp]] = {kind: [] for kind in Kind}
+    found: dict[OpKind, list[HotOp]] = {kind: [] for kind in OpKind}
     for one in hottest_ops(question).ops:
         found[kind_of(one)].append(one)
     return found
@@ -124,8 +124,8 @@ def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None =
 def place_of(chosen: list[HotOp]) -> str:
     """`fusion.3 (train.py:42)` of the hottest whose line is known. Raises MetricAbsent when none is."""
     for one in chosen:
-        if one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+        if one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO that says where these kernels come from")
 
 
@@ -136,7 +136,7 @@ def name_of(chosen: list[HotOp]) -> str:
     return short_name(chosen[0].name())
 
 
-def _register(kind: Kind, word: str, about: str) -> None:
+def _register(kind: OpKind, word: str, about: str) -> None:
     """Three names of a kind: its share of step time, its hottest op, and that one's place."""
 
     def fraction(question: Question) -> float:
@@ -153,9 +153,9 @@ def _register(kind: Kind, word: str, about: str) -> None:
     fact(f"{word}_place", about=f"{word}_op with its place in the user's program.")(place)
 
 
-def _of_kind(question: Question, kind: Kind) -> tuple[list[HotOp], HotOps]:
+def _of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
     """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are told."""
-    on_cpu = _tensorflow_ops_on_cpu(question) if kind is Kind.LAYOUT else None
+    on_cpu = _tensorflow_ops_on_cpu(question) if kind is OpKind.LAYOUT else None
     if on_cpu is None:
         return _by_kind(question)[kind], hottest_ops(question)
     return [one for one in on_cpu.ops if op_type(one.name()) in _TRANSPOSES], on_cpu
@@ -164,13 +164,18 @@ def _of_kind(question: Question, kind: Kind) -> tuple[list[HotOp], HotOps]:
 def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
     """The hottest ops of a run of TensorFlow without an accelerator; None of another run."""
     host = next((host for host in question.run.hosts if host.devices), None)
-    if host is None or host.devices[0].kind != "cpu" or host.hot_ops is None or not host.hot_ops.compute_ps:
+    if (
+        host is None
+        or host.devices[0].kind is not DeviceKind.CPU
+        or host.program is None
+        or not host.program.hot_ops.compute_ps
+    ):
         return None
-    return host.hot_ops if any(op_type(one.name()) for one in host.hot_ops.ops) else None
+    return host.program.hot_ops if any(op_type(one.name()) for one in host.program.hot_ops.ops) else None
 
 
 _register(
-    Kind.LAYOUT,
+    OpKind.LAYOUT,
     "layout_conversion",
     "kernels that only bring data into another layout: transposes, copies, nchwToNhwc and back; on a CPU TensorFlow's transposes",
 )
@@ -183,31 +188,31 @@ _register(
 )
 def layout_conversions_per_step(question: Question) -> float:
     """A mean over the counted steps of the first device."""
-    found, _ = _of_kind(question, Kind.LAYOUT)
+    found, _ = _of_kind(question, OpKind.LAYOUT)
     return count_per_step(question, found)
 
 
-_register(Kind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxima, by the ops' names and HLO")
-_register(Kind.GATHER, "gather", "gathers: rows picked out of a tensor by index")
-_register(Kind.UPDATE, "slice_copy", "kernels that copy a slice into or out of a larger buffer (dynamic slices)")
-_register(Kind.CONCATENATE, "concatenation", "kernels that concatenate or split tensors")
+_register(OpKind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxima, by the ops' names and HLO")
+_register(OpKind.GATHER, "gather", "gathers: rows picked out of a tensor by index")
+_register(OpKind.UPDATE, "slice_copy", "kernels that copy a slice into or out of a larger buffer (dynamic slices)")
+_register(OpKind.CONCATENATE, "concatenation", "kernels that concatenate or split tensors")
 
 
 @once
 def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO tells, or TensorFlow's op types."""
     host = next((host for host in question.run.hosts if host.devices), None)
-    if host is None or host.devices[0].kind != "cpu":
-        return _by_kind(question)[Kind.ELEMENTWISE], hottest_ops(question)
-    if host.hot_ops is None:
+    if host is None or host.devices[0].kind is not DeviceKind.CPU:
+        return _by_kind(question)[OpKind.ELEMENTWISE], hottest_ops(question)
+    if host.program is None:
         raise MetricAbsent("no op begins in a counted step")
     on_cpu = _tensorflow_ops_on_cpu(question)
     if on_cpu is not None:
         return [one for one in on_cpu.ops if op_type(one.name()) in _ELEMENTWISE_OPS], on_cpu
-    if not any(one.known is not None for one in host.hot_ops.ops):
+    if not any(one.known is not None for one in host.program.hot_ops.ops):
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
-    known = [one for one in host.hot_ops.ops if one.known is not None and not one.known.products]
-    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.hot_ops
+    known = [one for one in host.program.hot_ops.ops if one.known is not None and not one.known.products]
+    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
 
 
 @metric(
@@ -241,7 +246,7 @@ def elementwise_place(question: Question) -> str:
 def matrix_free_share(question: Question) -> float:
     """1 for a program without products."""
     ops = hottest_ops(question).ops
-    return 1 - sum(one.total_ps for one in _by_kind(question)[Kind.MATRIX]) / sum(one.total_ps for one in ops)
+    return 1 - sum(one.total_ps for one in _by_kind(question)[OpKind.MATRIX]) / sum(one.total_ps for one in ops)
 
 
 @metric(
@@ -256,7 +261,7 @@ def fallback_kernel_fraction(question: Question) -> float:
 
 def _is_generic(one: HotOp) -> bool:
     """Whether XLA's own loop emitter multiplies, instead of a library or Triton."""
-    return one.kernel.lower().startswith(_GENERATED) and kind_of(one) is Kind.MATRIX
+    return one.kernel.lower().startswith(_GENERATED) and kind_of(one) is OpKind.MATRIX
 
 
 def _untuned(one: HotOp) -> bool:

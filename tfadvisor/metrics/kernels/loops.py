@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.kernels.first_device import count_per_step, known_ops, known_where
-from tfadvisor.metrics.kernels.kinds import Kind, hottest_ops, kind_of, of_step_time, place_of
+from tfadvisor.metrics.kernels.kinds import OpKind, hottest_ops, kind_of, of_step_time, place_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 def _looped(question: Question) -> list[HotOp]:
-    return known_where(question, lambda known: known.in_loop)
+    return known_where(question, lambda known: OpTrait.IN_LOOP in known.traits)
 
 
 def _scattering(ops: list[HotOp]) -> list[HotOp]:
-    return [one for one in ops if one.known is not None and one.known.scatters]
+    return [one for one in ops if one.known is not None and OpTrait.SCATTERS in one.known.traits]
 
 
 @metric(
@@ -39,9 +40,9 @@ def looped_slice_copy_fraction(question: Question) -> float:
     """By the trace's HLO; as in a scan over layers."""
     hottest_ops(question)
     looped = _looped(question)
-    if not any(kind_of(one) is Kind.MATRIX for one in looped):
+    if not any(kind_of(one) is OpKind.MATRIX for one in looped):
         return 0.0
-    return of_step_time(question, [one for one in looped if kind_of(one) is Kind.UPDATE])
+    return of_step_time(question, [one for one in looped if kind_of(one) is OpKind.UPDATE])
 
 
 @metric(
@@ -72,7 +73,7 @@ def looped_matrix_free_share(question: Question) -> float:
     total = sum(one.total_ps for one in looped)
     if not total:
         raise MetricAbsent("no while loop runs any of the hottest ops")
-    return 1 - sum(one.total_ps for one in looped if kind_of(one) is Kind.MATRIX) / total
+    return 1 - sum(one.total_ps for one in looped if kind_of(one) is OpKind.MATRIX) / total
 
 
 @metric(

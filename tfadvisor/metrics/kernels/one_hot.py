@@ -8,6 +8,7 @@ from tfadvisor.metrics.registry import Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
 
 _MAKES_ONE_HOT = "OneHot"
@@ -38,7 +39,7 @@ def _multiplies_in(one: HotOp, scopes: tuple[str, ...]) -> bool:
 
 
 def _multiplies_by_hlo(one: HotOp) -> bool:
-    return one.known is not None and one.known.one_hot
+    return one.known is not None and OpTrait.ONE_HOT in one.known.traits
 
 
 @metric(

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def patterns_of(question: Question) -> ProgramPatterns:
     """Of the first accelerator's hottest program. Raises MetricAbsent where the trace lacks its HLO."""
     host, _ = accelerators(question.run)[0]
-    if host.patterns is None:
+    if host.program is None or host.program.patterns is None:
         raise MetricAbsent("the trace carries no HLO of the step's program")
-    return host.patterns
+    return host.program.patterns
 
 
 def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:

@@ -13,10 +13,10 @@ import msgspec
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import KernelKind, Precision, kernel_kind, short_name
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 _MOSTLY = 0.5
 _VOLTA = 7
@@ -307,9 +307,9 @@ def slowest_fp32_place(question: Question) -> str:
 
 
 def _place_of_kernel(question: Question, kernel: str) -> str:
-    for one in (one for host in question.run.hosts if host.hot_ops is not None for one in host.hot_ops.ops):
-        if one.kernel == kernel and one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+    for one in (one for host in question.run.hosts if host.program is not None for one in host.program.hot_ops.ops):
+        if one.kernel == kernel and one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO that says where this kernel comes from")
 
 

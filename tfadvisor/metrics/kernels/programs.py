@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import needs_device
-from tfadvisor.timeline.devices.peaks import Peaks, peaks_of
+from tfadvisor.timeline.devices.peaks import Peaks
+from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
@@ -17,9 +18,9 @@ def _hottest(question: Question) -> tuple[HotOps, Peaks]:
     """Of the first host's first device. Raises MetricAbsent when nothing computes."""
     needs_device(question.run)
     host = next(host for host in question.run.hosts if host.devices)
-    if host.hot_ops is None or not host.hot_ops.compute_ps:
+    if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")
-    return host.hot_ops, peaks_of(host.devices[0].properties)
+    return host.program.hot_ops, peaks_of(host.devices[0].kind, host.devices[0].properties)
 
 
 @fact("hottest_op", about="The op that takes most compute time, with its share of it.")
@@ -36,8 +37,8 @@ def hottest_op_place(question: Question) -> str:
     """`fusion.3 (train.py:42)`."""
     found, _ = _hottest(question)
     for one in found.ops:
-        if one.known is not None and one.known.file:
-            return f"{one.name()} ({one.known.file}:{one.known.line})"
+        if one.place():
+            return one.place()
     raise MetricAbsent("the trace holds no HLO with source lines")
 
 
@@ -69,7 +70,7 @@ def memory_bandwidth_utilization(question: Question) -> float:
     if peaks.bytes_per_s is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
     known = _counted(found, [one for one in found.ops if one.known is not None])
-    moved = sum(one.known.bytes * one.count for one in known if one.known is not None)
+    moved = sum(one.known.cost.bytes * one.count for one in known if one.known is not None)
     return moved / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.bytes_per_s
 
 
@@ -89,7 +90,7 @@ def model_parameters(question: Question) -> float:
     """One device's part where they are sharded."""
     if question.settings.parameters is not None:
         return float(question.settings.parameters)
-    found = [host.hot_ops for host in question.run.hosts if host.hot_ops is not None]
+    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
     if not found:
         raise MetricAbsent("no device computes anything in this trace, and --params was not given")
     if found[0].parameters is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 _BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
 
@@ -28,6 +28,6 @@ def taking_turns_fraction(question: Question) -> float:
 def _turns(host: HostSummary) -> float:
     """(when any device works - each one's even part of the work) / step time."""
     works = int(host.breakdown[:, host.steps.steady()][:, :, _BUSY].sum())
-    if not works or not host.concurrency:
+    if not works or not host.device_time.concurrency:
         return 0.0
-    return max(works / host.concurrency - works / len(host.devices), 0.0) / counted_ps(host)
+    return max(works / host.device_time.concurrency - works / len(host.devices), 0.0) / counted_ps(host)

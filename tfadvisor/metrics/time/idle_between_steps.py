@@ -5,9 +5,9 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import accelerators, counted_hosts, needs_steps, share
 from tfadvisor.metrics.time.steps import inter_step_gap_fraction
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 def _steps(hosts: list[HostSummary]) -> int:
@@ -29,7 +29,7 @@ def _driven(question: Question) -> list[HostSummary]:
 def waits_per_step(question: Question) -> float:
     """block_until_ready, reading a value, and a full queue of dispatches; waits without a break between count as one."""
     hosts = _driven(question)
-    return sum(host.calls.waits for host in hosts) / _steps(hosts)
+    return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
 
 
 @metric(
@@ -53,7 +53,9 @@ def turnaround_fraction(question: Question) -> float:
 )
 def synchronise_calls_per_step(question: Question) -> float:
     """A mean; only where an accelerator works."""
-    return sum(host.calls.synchronises for host in _with_accelerators(question)) / _steps(_with_accelerators(question))
+    return sum(host.evidence.calls.synchronises for host in _with_accelerators(question)) / _steps(
+        _with_accelerators(question)
+    )
 
 
 @metric(
@@ -64,7 +66,7 @@ def synchronise_calls_per_step(question: Question) -> float:
 def synchronise_ms_per_step(question: Question) -> float:
     """Threads of the runtime wait there as well, and hold nothing up."""
     hosts = _with_accelerators(question)
-    return sum(host.calls.synchronise_ps for host in hosts) / _steps(hosts) / PS_PER_MS
+    return sum(host.evidence.calls.synchronise_ps for host in hosts) / _steps(hosts) / PS_PER_MS
 
 
 @metric(
@@ -75,7 +77,7 @@ def synchronise_ms_per_step(question: Question) -> float:
 def loss_scaling_ops_per_step(question: Question) -> float:
     """By the ops' names; 0 without loss scaling."""
     hosts = _with_accelerators(question)
-    return sum(host.calls.loss_scaling for host in hosts) / _steps(hosts)
+    return sum(host.evidence.calls.loss_scaling for host in hosts) / _steps(hosts)
 
 
 def _with_accelerators(question: Question) -> list[HostSummary]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import Question, metric
 from tfadvisor.metrics.steady import share
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 @metric(

@@ -69,7 +69,7 @@ def inter_step_gap_fraction(question: Question) -> float:
 
 def _gaps(question: Question) -> Int64Array:
     needs_steps(question.run)
-    found = np.concatenate([host.gaps for host in question.run.hosts])
+    found = np.concatenate([host.device_time.gaps for host in question.run.hosts])
     if not len(found):
         raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.model import StepKind, StepSource
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import DeviceKind
 
 
 @metric("dropped_events", unit=Unit.COUNT, about="Events that the profiler reports as lost; 0 when it reports none.")
@@ -87,11 +88,12 @@ def python_tracer(question: Question) -> str:
 
 @fact("device_kind", about="What the run computed on.")
 def device_kind(question: Question) -> str:
-    """gpu, tpu or cpu."""
+    """gpu, tpu or cpu. Of several kinds the first in the order of DeviceKind; the CPU comes after every other one."""
     kinds = {device.kind for host in question.run.hosts for device in host.devices}
     if not kinds:
         raise MetricAbsent("no device computes anything in this trace")
-    return next(kind for kind in ("gpu", "tpu", "cpu") if kind in kinds)
+    place = {kind: number for number, kind in enumerate(DeviceKind)}
+    return min(kinds, key=lambda kind: (kind is DeviceKind.CPU, place.get(kind, len(place)))).value
 
 
 @fact("profiler_message", about="The first error or warning that the profiler wrote into the trace.")

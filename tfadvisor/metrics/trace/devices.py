@@ -6,9 +6,9 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, needs_steps
-from tfadvisor.timeline.model import TimeClass
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import TimeClass
 
 
 @metric(
@@ -87,7 +87,7 @@ def device_concurrency_fraction(question: Question) -> float:
     several = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
     if not several:
         raise MetricAbsent("no host of this run has several active devices")
-    found = [host.concurrency / len(host.devices) for host in several if host.concurrency]
+    found = [host.device_time.concurrency / len(host.devices) for host in several if host.device_time.concurrency]
     if not found:
         raise MetricAbsent("no device works in a counted step")
     return min(found)

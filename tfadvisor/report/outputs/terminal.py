@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TextIO
 
-from tfadvisor.report.model import Finding, Fix, Report, Severity
+from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import one_line, printable
 from tfadvisor.report.wording import (
     advice,
@@ -19,6 +19,7 @@ from tfadvisor.report.wording import (
     verdict_name,
 )
 from tfadvisor.units import Unit, duration, in_words, percent
+from tfadvisor.vocabulary import Severity
 
 _SHOWN = 3
 _WIDEST = 110

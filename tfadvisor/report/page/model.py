@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from tfadvisor.report.model import OpInfo, Report
+from tfadvisor.report.model import Op, Report
 
 Column = npt.NDArray[np.int64]
 
@@ -52,43 +52,57 @@ class DrawnStep(msgspec.Struct, frozen=True):
 
 
 class CollectiveRow(msgspec.Struct, frozen=True):
-    """One collective of the program over all devices and counted steps.
-
-    bytes: of the whole message, group: devices that exchange it, wait_ms: mean time a device waits in a call for the last
-    to arrive, bus_gb_s: of the median call without waiting, by the bytes that a ring sends; None where not known.
-    exposed: share of its time that no computation hides.
-    """
+    """One collective of the program over all devices and counted steps. None where not known."""
 
     name: str
+    """Its HLO name, else its kernel's."""
     kind: str
+    """What is exchanged: all-reduce, all-gather, …"""
     bytes: int | None
+    """Of the whole message."""
     group: int | None
+    """How many devices exchange it."""
     devices: int
+    """How many devices of the run were seen in it."""
     count_per_step: float
+    """Calls a step and device."""
     median_ms: float
+    """Median length of a call, waiting included, ms."""
     fastest_ms: float
+    """Length of the shortest call, ms."""
     ms_per_step: float
+    """Summed length a step and device, ms."""
     exposed: float
+    """Share of its time that no computation hides, 0..1."""
     wait_ms: float | None
+    """Mean time that a device waits in a call for the last to arrive, the median over the calls, ms."""
     bus_gb_s: float | None
+    """Bytes that a ring sends over the median call without waiting, GB/s."""
 
 
 class DeviceRow(msgspec.Struct, frozen=True):
-    """One active device. class_ms: mean of a counted step by class. step, compute_ms: of each counted step, or of every
-    n-th where there are many. wait_ms: a step's mean in collectives before the last device arrives, None where not known.
-    last_share: of the collectives in which it arrives last.
-    """
+    """One active device over the counted steps in which it takes part."""
 
     host: str
+    """The host's name."""
     name: str
+    """`GPU:0`."""
     kind: str
+    """gpu, tpu or cpu."""
     model: str
+    """What the trace calls it, "" when it does not."""
     steps: int
+    """How many counted steps it takes part in."""
     class_ms: Mapping[str, float]
+    """Mean time a step by class, ms."""
     step: tuple[int, ...]
+    """Of each counted step its index, or of every n-th where there are many."""
     compute_ms: tuple[float, ...]
+    """The same steps' compute time, ms."""
     wait_ms: float | None
+    """Mean time a step that it waits in collectives for the last device to arrive, ms; None where not known."""
     last_share: float | None
+    """Share of the counted steps' collectives in which it arrives last; None where not known."""
 
 
 class StageRow(msgspec.Struct, frozen=True):
@@ -129,7 +143,7 @@ class PageData(msgspec.Struct, frozen=True):
     """One run. ops: as the report's, but more of them. hosts_left_out: of the drawn steps."""
 
     report: Report
-    ops: tuple[OpInfo, ...]
+    ops: tuple[Op, ...]
     collectives: tuple[CollectiveRow, ...]
     devices: tuple[DeviceRow, ...]
     pipelines: tuple[PipelineInfo, ...]

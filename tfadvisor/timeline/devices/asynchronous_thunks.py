@@ -12,9 +12,10 @@ import numpy as np
 from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.host import is_end_mark
 from tfadvisor.xplane.columns import HostTrace
 
-_END_MARK = "end: "
 _PAUSE_PS = 250_000_000
 """Between one thunk and the next of a chain, and between the last of it and the mark. Recorded: up to 190 µs where four
 devices share two cores, some 10 µs otherwise."""
@@ -48,11 +49,11 @@ def thunk_ends(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64A
 
 def _marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(index of a thunk, position of its end mark) of those that have one, tied by producer id."""
-    marks, consumed = threads.integers(trace.stat("_c"))
-    is_mark = np.array([name.startswith(_END_MARK) for name in threads.names], np.bool_)
+    marks, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
+    is_mark = np.array([is_end_mark(name) for name in threads.names], np.bool_)
     chosen = is_mark[threads.row[marks]]
     marks, consumed = marks[chosen], consumed[chosen]
-    producers, produced = threads.integers(trace.stat("_p"))
+    producers, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
     if not len(marks) or not len(producers) or not len(thunks):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     order = np.argsort(producers, kind="stable")  # by event so far, and events may lie out of order in the file

@@ -12,22 +12,12 @@ from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of
-from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.names.collectives import HLO_OPCODES, CollectiveKind, collective_of
+from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
 from tfadvisor.timeline.summary.program_collectives import collectives_by_name
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-_OPCODES = {
-    "all-reduce": CollectiveKind.ALL_REDUCE,
-    "all-gather": CollectiveKind.ALL_GATHER,
-    "reduce-scatter": CollectiveKind.REDUCE_SCATTER,
-    "all-to-all": CollectiveKind.ALL_TO_ALL,
-    "ragged-all-to-all": CollectiveKind.ALL_TO_ALL,
-    "collective-permute": CollectiveKind.SEND_RECV,
-    "collective-broadcast": CollectiveKind.BROADCAST,
-}
 
 
 class CollectiveCalls(msgspec.Struct, frozen=True):
@@ -67,7 +57,7 @@ def collective_calls(device: Device, step: Int64Array, programs: Modules) -> Col
     """step: of every event of the device. The `-done` half of an asynchronous pair is part of the call, not another."""
     ops = device.ops
     everything = np.flatnonzero(ops.kind == DeviceClass.COLLECTIVE)
-    done = [row for row in distinct(ops.name[everything]).tolist() if _is_done(ops.names[row])]
+    done = [row for row in distinct(ops.name[everything]).tolist() if is_done_half(ops.names[row])]
     is_done = is_in(ops.name[everything], done)
     mine = everything[~is_done]
     label_row = np.where(ops.op[mine] >= 0, ops.op[mine], ops.name[mine])
@@ -113,7 +103,7 @@ def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
     end = ops.end[calls].copy()
     starting: dict[str, list[int]] = {}
     for row in distinct(ops.name[calls]).tolist() if len(dones) else []:
-        starting.setdefault(instruction_name(ops.names[row]).replace("-start", "-done", 1), []).append(row)
+        starting.setdefault(done_half(ops.names[row]), []).append(row)
     finishing: dict[str, list[int]] = {}
     for row in distinct(ops.name[dones]).tolist():
         finishing.setdefault(instruction_name(ops.names[row]), []).append(row)
@@ -159,10 +149,6 @@ def _sizes(
             if one is not None:
                 chosen = (module == index) & (label == used)
                 size[chosen], group[chosen] = one.bytes, one.group_size or 0
-                kinds[used] = _OPCODES.get(one.kind, kinds[used])
+                kinds[used] = HLO_OPCODES.get(one.kind, kinds[used])
                 dtypes[used] = one.dtype or dtypes[used]
     return size, group
-
-
-def _is_done(name: str) -> bool:
-    return "-done" in instruction_name(name)

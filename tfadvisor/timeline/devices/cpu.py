@@ -9,15 +9,20 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
+from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
+from tfadvisor.timeline.devices.protocol import Properties, Recorded
 from tfadvisor.timeline.host.dispatches import calls_of_module
+from tfadvisor.timeline.host.eager_ops import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collectives import tensorflow_collective
 from tfadvisor.timeline.names.devices import hlo_class, is_control_flow
-from tfadvisor.timeline.names.host import op_type, runs_python
+from tfadvisor.timeline.names.host import runs_python
 from tfadvisor.timeline.summary.program_collectives import collectives_by_name
+from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
@@ -27,24 +32,40 @@ _ORDINALS_PER_PROCESS = 2048
 """XLA numbers the CPU devices of process n from 2,048 n on."""
 
 
-def cpu_devices(
-    trace: HostTrace, threads: Threads, host: str, pipeline_work: BoolArray, programs: Modules
-) -> tuple[Device, ...]:
-    """One device a device ordinal, the first holding TensorFlow's ops too; none when nothing computes.
+class Cpu:
+    """The cores: XLA's thunks by device ordinal, TensorFlow's executor as one device."""
 
-    pipeline_work: for every host event, whether it is work of the input pipeline, which is no device work. programs: the
-    HLO in the trace; runs of several devices ask it which ops communicate, whatever they are called.
-    """
-    thunks, ordinals = _thunks(trace, threads)
-    ops = _ops(threads, pipeline_work)
-    devices = []
-    several = len(distinct(ordinals)) > 1 or bool((ordinals >= _ORDINALS_PER_PROCESS).any())
-    communicate = _communicating_ops(trace, programs) if several else frozenset()
-    for index, ordinal in enumerate(sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])})):
-        mine = thunks[ordinals == ordinal]
-        name = f"CPU:{ordinal % _ORDINALS_PER_PROCESS}"
-        devices.append(_device(trace, threads, name, host, mine, ops if index == 0 else ops[:0], communicate))
-    return tuple(devices)
+    kind = DeviceKind.CPU
+    on_host_threads = True
+
+    def devices(self, recorded: Recorded) -> tuple[Device, ...]:
+        """One device a device ordinal, the first holding TensorFlow's ops too; none when nothing computes.
+
+        Runs of several devices ask the HLO which ops communicate, whatever they are called.
+        """
+        trace, threads = recorded.trace, recorded.threads
+        thunks, ordinals = _thunks(trace, threads)
+        ops = _ops(threads, recorded.pipeline_work)
+        devices = []
+        several = len(distinct(ordinals)) > 1 or bool((ordinals >= _ORDINALS_PER_PROCESS).any())
+        communicate = _communicating_ops(trace, recorded.programs) if several else frozenset()
+        for index, ordinal in enumerate(sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])})):
+            mine = thunks[ordinals == ordinal]
+            name = f"{self.kind.label}:{ordinal % _ORDINALS_PER_PROCESS}"
+            devices.append(_device(recorded, name, mine, ops if index == 0 else ops[:0], communicate))
+        return tuple(devices)
+
+    def on_own_clock(self, trace: HostTrace) -> HostTrace:
+        """The host's threads have the host's clock."""
+        return trace
+
+    def holds_programs(self, plane: str, line: str) -> bool:
+        """Threads hold ops, no programs."""
+        return False
+
+    def peaks(self, properties: Properties) -> Peaks:
+        """The trace does not describe the host's cores."""
+        return UNKNOWN
 
 
 def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArray) -> Int64Array:
@@ -52,73 +73,14 @@ def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArra
     return np.concatenate([_thunks(trace, threads)[0], _ops(threads, pipeline_work)])
 
 
-def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
-    """Whether each host event is work of a tf.data pipeline.
-
-    It is when its thread works for tf.data alone, or when it lies inside an executor run whose step id is that of a
-    captured function, which tf.data may run on the common thread pool.
-    """
-    work = np.zeros(len(threads), np.bool_)
-    for thread in threads.threads:
-        if thread.is_pipeline:
-            work[thread.lo : thread.hi] = True
-    position, step_id = threads.integers(trace.stat("id"))
-    kind = threads.kind[position]
-    captured_ids = distinct(step_id[kind == HostClass.CAPTURED])
-    if not len(captured_ids):
-        return work
-    runs = position[(kind == HostClass.PROCESS) & is_in(step_id, captured_ids)]
-    for thread in threads.threads:
-        lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
-        if lo < hi and not thread.is_pipeline:
-            mine = runs[lo:hi]
-            inside = union(threads.start[mine], threads.end[mine])
-            work[thread.lo : thread.hi] = inside.contains(threads.start[thread.lo : thread.hi])
-    return work
-
-
-def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
-    """Positions of (kernels that the eager runtime runs itself, runs of functions that it waits for).
-
-    The op is named by the `EagerLocalExecute: Op` around the run. A run inside a GET_NEXT event is neither.
-    """
-    kernels, waits = [], []
-    for thread in threads.threads:
-        runs = threads.of(thread, HostClass.RUN_EAGER)
-        if not len(runs):
-            continue
-        around = threads.of(thread, HostClass.EAGER_OP, HostClass.GET_NEXT)
-        if not len(around):
-            waits.append(runs)
-            continue
-        place = np.searchsorted(threads.start[around], threads.start[runs], side="right") - 1
-        owner = around[np.maximum(place, 0)]
-        enclosed = (place >= 0) & (threads.end[owner] >= threads.end[runs])
-        plain_rows = [row for row in distinct(threads.row[owner]).tolist() if _is_plain_op(threads.names[row])]
-        plain = is_in(threads.row[owner], plain_rows)
-        get_next = enclosed & (threads.kind[owner] == HostClass.GET_NEXT)
-        kernels.append(runs[enclosed & plain & ~get_next])
-        waits.append(runs[~(enclosed & plain) & ~get_next])
-    return _joined(kernels), _joined(waits)
-
-
-def _is_plain_op(name: str) -> bool:
-    op = name.removeprefix("EagerLocalExecute: ")
-    return not op.startswith("__") and op_type(f"x:{op}") is not None and "PartitionedCall" not in op
-
-
-def _joined(parts: list[Int64Array]) -> Int64Array:
-    return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
-
-
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
     """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
-    position = threads.positions(trace.stat("hlo_op").event)
+    position = threads.positions(trace.stat(stats.HLO_OP).event)
     position = distinct(position[position >= 0])
     python = [row for row in distinct(threads.row[position]).tolist() if runs_python(threads.names[row])]
     position = position[~is_in(threads.row[position], python)]
     ordinal = np.zeros(len(threads), np.int64)
-    where, value = threads.integers(trace.stat("device_ordinal"))
+    where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
     ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
     return position, ordinal[position]
 
@@ -135,44 +97,46 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
 
 def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
     """Names of all ops that are collectives by the HLO of the programs that run."""
-    modules = trace.stat("hlo_module").texts
+    modules = trace.stat(stats.HLO_MODULE).texts
     return frozenset(name for module in modules for name in collectives_by_name(programs, module))
 
 
-def _device(
-    trace: HostTrace,
-    threads: Threads,
-    name: str,
-    host: str,
-    thunks: Int64Array,
-    ops: Int64Array,
-    communicate: frozenset[str],
-) -> Device:
+def _device(recorded: Recorded, name: str, thunks: Int64Array, ops: Int64Array, communicate: frozenset[str]) -> Device:
+    """thunks, ops: positions of what runs on it. communicate: names of ops that are collectives by the HLO."""
+    table = _table(recorded.trace, recorded.threads, thunks, ops, communicate)
+    return Device(
+        name=name,
+        kind=DeviceKind.CPU,
+        model="",
+        host=recorded.host,
+        properties={},
+        ops=table,
+        compute=table.covered(DeviceClass.COMPUTE),
+        collective=table.covered(DeviceClass.COLLECTIVE),
+        transfer=table.covered(DeviceClass.OTHER_COPY),
+        infeed=table.covered(DeviceClass.INFEED),
+    )
+
+
+def _table(
+    trace: HostTrace, threads: Threads, thunks: Int64Array, ops: Int64Array, communicate: frozenset[str]
+) -> DeviceOps:
     thunk_end = thunk_ends(trace, threads, thunks)
     positions = np.concatenate([thunks, ops])
     end = np.concatenate([thunk_end, threads.end[ops]])
     is_thunk = np.arange(len(positions)) < len(thunks)
     control = _control_flow(threads, thunks)
-    keep = ~np.concatenate([control, np.zeros(len(ops), np.bool_)])
+    keep = np.flatnonzero(~np.concatenate([control, np.zeros(len(ops), np.bool_)]))
+    keep = keep[np.argsort(threads.start[positions[keep]], kind="stable")]
     positions, end, is_thunk = positions[keep], end[keep], is_thunk[keep]
-    order = np.argsort(threads.start[positions], kind="stable")
-    positions, end, is_thunk = positions[order], end[order], is_thunk[order]
     row = threads.row[positions]
-    row_class = np.zeros(len(threads.names), np.int8)
-    for used in distinct(row[is_thunk]).tolist():
-        op = threads.names[used]
-        row_class[used] = DeviceClass.COLLECTIVE if op in communicate else hlo_class(op)
-    for used in distinct(row[~is_thunk]).tolist():
-        if tensorflow_collective(threads.names[used]) is not None:
-            row_class[used] = DeviceClass.COLLECTIVE
-    kind = row_class[row]
     module, names = _modules(trace, threads, positions)
     program, program_ids = _programs(trace, threads, positions)
     launch_start, launch_end = _calls_of_runs(trace, threads, positions, module, names)
-    table = DeviceOps(
+    return DeviceOps(
         start=threads.start[positions],
         end=end,
-        kind=kind,
+        kind=_classes(threads, row, is_thunk, communicate),
         stream=threads.thread_of(positions),
         name=row.astype(np.int32),
         op=np.where(is_thunk, row, -1).astype(np.int32),
@@ -187,24 +151,26 @@ def _device(
         names=names,
         program_ids=program_ids,
     )
-    return Device(
-        name=name,
-        kind="cpu",
-        model="",
-        host=host,
-        properties={},
-        ops=table,
-        compute=table.covered(DeviceClass.COMPUTE),
-        collective=table.covered(DeviceClass.COLLECTIVE),
-        transfer=table.covered(DeviceClass.OTHER_COPY),
-        infeed=table.covered(DeviceClass.INFEED),
-    )
+
+
+def _classes(
+    threads: Threads, row: npt.NDArray[np.int32], is_thunk: BoolArray, communicate: frozenset[str]
+) -> npt.NDArray[np.int8]:
+    """A DeviceClass for each event: of thunks by the HLO's word and the op's name, of TensorFlow's ops by their type."""
+    by_row = np.zeros(len(threads.names), np.int8)
+    for used in distinct(row[is_thunk]).tolist():
+        op = threads.names[used]
+        by_row[used] = DeviceClass.COLLECTIVE if op in communicate else hlo_class(op)
+    for used in distinct(row[~is_thunk]).tolist():
+        if tensorflow_collective(threads.names[used]) is not None:
+            by_row[used] = DeviceClass.COLLECTIVE
+    return by_row[row]
 
 
 def _meeting_keys(trace: HostTrace, threads: Threads, positions: Int64Array) -> Int64Array:
     """What the events of one collective share on all devices: the program's run, or TensorFlow's collective instance."""
     key = np.full(len(threads), -1, np.int64)
-    for stat in ("run_id", "instance_key"):
+    for stat in (stats.RUN_ID, stats.INSTANCE_KEY):
         where, value = threads.integers(trace.stat(stat))
         key[where] = value & ((1 << 63) - 1)
     return key[positions]
@@ -231,7 +197,7 @@ def _calls_of_runs(
     called before the trace began come first, calls whose run came after its end last; and no run starts before its call.
     """
     run_of = np.full(len(threads), -1, np.int64)
-    where, value = threads.integers(trace.stat("run_id"))
+    where, value = threads.integers(trace.stat(stats.RUN_ID))
     _, run_of[where] = np.unique(value, return_inverse=True)
     run, start = run_of[positions], threads.start[positions]
     launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
@@ -255,7 +221,7 @@ def _programs(
     trace: HostTrace, threads: Threads, positions: Int64Array
 ) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
     """(index of each event's program, -1 without one, the programs' ids)."""
-    where, value = threads.integers(trace.stat("program_id"))
+    where, value = threads.integers(trace.stat(stats.PROGRAM_ID))
     every = distinct(value)
     program_of = np.full(len(threads), -1, np.int32)
     program_of[where] = np.searchsorted(every, value)
@@ -266,8 +232,8 @@ def _modules(
     trace: HostTrace, threads: Threads, positions: Int64Array
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's XLA module in the names, the names with the modules appended)."""
-    event, code = trace.stat("hlo_module").codes()
+    event, code = trace.stat(stats.HLO_MODULE).codes()
     module_of = np.full(len(threads), -1, np.int32)
     where = threads.positions(event)
     module_of[where[where >= 0]] = code[where >= 0] + len(threads.names)
-    return module_of[positions], threads.names + trace.stat("hlo_module").texts
+    return module_of[positions], threads.names + trace.stat(stats.HLO_MODULE).texts

@@ -8,9 +8,9 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
-from tfadvisor.timeline.summary.order_statistics import kept
+from tfadvisor.timeline.names.drivers import launches_graph
 
-_GRAPH_LAUNCHES = ("graphlaunch",)  # cuGraphLaunch, cudaGraphLaunch, hipGraphLaunch
+_MOST_KEPT = 100_000
 
 
 class Launches(msgspec.Struct, frozen=True):
@@ -46,9 +46,17 @@ def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
     )
 
 
+def kept(values: Int64Array) -> Int64Array:
+    """A distribution kept small: ascending; of more than 100,000 values as many at even ranks, both extremes included."""
+    ordered = np.sort(values)
+    if len(ordered) <= _MOST_KEPT:
+        return ordered
+    return np.asarray(ordered[np.linspace(0, len(ordered) - 1, _MOST_KEPT).round().astype(np.int64)])
+
+
 def _graph_rows(ops: DeviceOps) -> list[int]:
     rows = distinct(ops.launch_name[ops.launch_name >= 0]).tolist()
-    return [row for row in rows if any(word in ops.names[row].lower() for word in _GRAPH_LAUNCHES)]
+    return [row for row in rows if launches_graph(ops.names[row])]
 
 
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:

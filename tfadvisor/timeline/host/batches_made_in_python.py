@@ -14,8 +14,9 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Intervals, union
 from tfadvisor.timeline.model import Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import is_frame
+from tfadvisor.timeline.names.programs import makes_tensor
 
-_CONVERSIONS = ("tf.constant", "convert_to_tensor")
 _MOST_DISPATCHES = 8
 """A step with as many dispatches runs op by op, and most of them have a conversion before them."""
 _MOST_STEPS = 0.5
@@ -36,10 +37,10 @@ def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
     thread = threads.threads[steps.thread]
     mine = slice(thread.lo, thread.hi)
     rows = set(threads.row[mine].tolist())
-    if any(threads.names[row].startswith("$") for row in rows):
+    if any(is_frame(threads.names[row]) for row in rows):
         return MadeBatches()
     known = threads.of(thread, HostClass.LAUNCH)
-    converting = [row for row in rows if threads.names[row].startswith(_CONVERSIONS)]
+    converting = [row for row in rows if makes_tensor(threads.names[row])]
     conversions = outermost(threads, known[is_in(threads.row[known], converting)])
     batches = threads.everywhere(HostClass.GET_NEXT)  # also where a compiled function takes them, as in Keras' fit
     calls = dispatches(threads, thread)

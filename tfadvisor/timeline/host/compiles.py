@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -11,10 +9,10 @@ from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.programs import jitted_function
 from tfadvisor.xplane.columns import HostTrace
-
-_JAX_CALL = re.compile(r"^PjitFunction\((.*)\)$")
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -32,9 +30,9 @@ def compiled_in_steps(trace: HostTrace, threads: Threads, steps: Steps, compilin
         return ()
     thread = threads.threads[steps.thread]
     calls = threads.of(thread, HostClass.LAUNCH, HostClass.COMPILE)
-    position = threads.positions(trace.stat("tf_function_call").event)
+    position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = position[(position >= thread.lo) & (position < thread.hi)]
-    named = np.array([bool(_JAX_CALL.match(name)) for name in threads.names], np.bool_)
+    named = np.array([jitted_function(name) is not None for name in threads.names], np.bool_)
     calls = distinct(np.concatenate([calls[named[threads.row[calls]]], position]))
     lo, hi = threads.start[calls], threads.end[calls]
     spent = compiling.within(lo, hi)
@@ -47,7 +45,7 @@ def compiled_in_steps(trace: HostTrace, threads: Threads, steps: Steps, compilin
     found = []
     for row in distinct(threads.row[calls]).tolist():
         mine = threads.row[calls] == row
-        match = _JAX_CALL.match(threads.names[row])
-        function = match.group(1) if match else threads.names[row]
+        function = jitted_function(threads.names[row])
+        function = threads.names[row] if function is None else function
         found.append(Compiled(function, int(mine.sum()), int(spent[mine].sum())))
     return tuple(sorted(found, key=lambda one: -one.compile_ps))

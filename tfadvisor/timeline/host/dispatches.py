@@ -1,8 +1,7 @@
-"""Calls on host threads that start programs and ops."""
+"""Calls on host threads that start programs and ops, and the thread that makes most of them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -11,26 +10,24 @@ from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.programs import (
+    executes,
+    is_jitted,
+    jitted_function,
+    module_of_call,
+    names_what_it_dispatches,
+)
 
-_PJIT = re.compile(r"^PjitFunction\((.*)\)$")
-_EXECUTES = "Executable::Execute"
 _INTERPRETED = 8
 """Jitted functions and executions inside a call from which on Python runs what should be compiled."""
-_NAMED = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExecutable")
 
 
 def calls_of_module(threads: Threads, module: str) -> Int64Array:
     """Positions of the outermost calls of the jitted function that XLA compiled to this module, in order of time."""
-    calls = threads.named(lambda name: _module_of_call(name) == module)
+    calls = threads.named(lambda name: module_of_call(name) == module)
     found = [outermost(threads, calls[threads.thread_of(calls) == one]) for one in distinct(threads.thread_of(calls))]
     joined = np.concatenate(found) if found else calls
     return joined[np.argsort(threads.start[joined], kind="stable")]
-
-
-def _module_of_call(name: str) -> str | None:
-    """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after it."""
-    match = _PJIT.match(name)
-    return f"jit_{re.sub(r'[^A-Za-z0-9_]', '_', match.group(1))}" if match else None
 
 
 def dispatches(threads: Threads, thread: Thread) -> Int64Array:
@@ -39,23 +36,34 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
     A jitted function that Python runs, as under jax_disable_jit, dispatches nothing itself: what it calls does.
     """
     candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
-    named = _bear(threads, candidates, _is_named)
+    named = _bear(threads, candidates, names_what_it_dispatches)
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
+
+
+def driving_thread(threads: Threads) -> int:
+    """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
+    best, most = -1, 0
+    for thread in threads.threads:
+        if not thread.is_pipeline:
+            calls = dispatches(threads, thread)
+            total = int((threads.end[calls] - threads.start[calls]).sum())
+            if total > most:
+                best, most = thread.index, total
+    return best
 
 
 def interpreted_function(threads: Threads, thread: Thread) -> str:
     """The jitted function that Python runs on a thread, "" when there is none."""
     candidates = threads.of(thread, HostClass.LAUNCH)
     found = candidates[_interpreted(threads, candidates)]
-    match = _PJIT.match(threads.names[threads.row[found[0]]]) if len(found) else None
-    return match.group(1) if match else ""
+    return (jitted_function(threads.names[threads.row[found[0]]]) or "") if len(found) else ""
 
 
 def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
     """Which of a thread's launches are jitted functions inside which many others execute programs of their own."""
-    jitted = _bear(threads, candidates, _is_jitted)
+    jitted = _bear(threads, candidates, is_jitted)
     calls = _number_inside(threads, candidates, jitted) - jitted
-    executions = _number_inside(threads, candidates, _bear(threads, candidates, _executes))
+    executions = _number_inside(threads, candidates, _bear(threads, candidates, executes))
     return jitted & (calls >= _INTERPRETED) & (executions >= _INTERPRETED)
 
 
@@ -63,18 +71,6 @@ def _bear(threads: Threads, positions: Int64Array, wanted: Callable[[str], bool]
     """Which positions bear a wanted name."""
     rows = threads.row[positions]
     return is_in(rows, [row for row in distinct(rows).tolist() if wanted(threads.names[row])])
-
-
-def _is_named(name: str) -> bool:
-    return name.startswith(_NAMED)
-
-
-def _is_jitted(name: str) -> bool:
-    return name.startswith("PjitFunction")
-
-
-def _executes(name: str) -> bool:
-    return _EXECUTES in name
 
 
 def _number_inside(threads: Threads, positions: Int64Array, chosen: BoolArray) -> Int64Array:

@@ -8,6 +8,7 @@ import numpy as np
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.xplane.columns import HostTrace
@@ -27,7 +28,7 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
     """
     ops = threads.everywhere(HostClass.OP)
     ops = ops[~pipeline[ops]]
-    launches, _ = threads.integers(trace.stat("correlation_id"))
+    launches, _ = threads.integers(trace.stat(stats.CORRELATION_ID))
     launches = np.sort(launches)
     first = np.searchsorted(launches, ops)
     following = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -12,19 +10,22 @@ from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import PYTHON_OPS, op_type
+from tfadvisor.timeline.names.input_pipeline import (
+    asking_stage,
+    fills_buffer,
+    produced_kind,
+    stage_depth,
+    stage_kind,
+    stage_path,
+    works_ahead,
+)
 from tfadvisor.xplane.columns import HostTrace, Value
 
 _MOST_EVENTS = 2_000_000
-_ELEMENT_INDEX = re.compile(r"\[\d+\]")
-_OP_VERSION = re.compile(r"V\d+$")
-_WAITING_KINDS = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
-_FILLS = ("Shuffle",)
 _MANY = 16
-_HIDDEN = frozenset(
-    {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
-)
 
 
 class InputStage(msgspec.Struct, frozen=True):
@@ -63,7 +64,7 @@ class InputPipeline(msgspec.Struct, frozen=True):
     @property
     def root_works_ahead(self) -> bool:
         """Whether the last stage prepares elements in the background, as a prefetch or a parallel map does."""
-        return self.stages[0].kind.startswith(_WAITING_KINDS)
+        return works_ahead(self.stages[0].kind)
 
     def slowest(self) -> InputStage:
         """The stage with most work per unit of its parallelism."""
@@ -97,17 +98,6 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
             _add_fills(threads, mine, parent, path_of, filled)
     shown = _shown_stages(trace, path_of, busy, calls, python, filled)
     return InputPipeline(shown, hi - lo, count) if shown else None
-
-
-def stage_path(name: str) -> str | None:
-    """`Iterator::Root::Prefetch::ForeverRepeat[0]::ParallelMapV2` -> `Prefetch::ForeverRepeat::ParallelMap`.
-
-    None for other names and for parts that are no stage of the user's.
-    """
-    if not name.startswith("Iterator::"):
-        return None
-    parts = [part for part in _ELEMENT_INDEX.sub("", name).split("::")[1:] if part not in _HIDDEN]
-    return "::".join(_OP_VERSION.sub("", part) for part in parts) or None
 
 
 def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, int, int]:
@@ -149,7 +139,7 @@ def _add_thread(
     for used in distinct(row[is_stage]).tolist():
         mine = row == used
         calls[path_of[used]] += int(mine.sum())
-        if not path_of[used].split("::")[-1].startswith(_WAITING_KINDS):
+        if not works_ahead(stage_kind(path_of[used])):
             busy[path_of[used]] += int(own[mine].sum())
     extra, is_python = functions.beyond(events[captured])
     extra = extra + np.where(in_background[captured], (end - start)[captured], 0)
@@ -171,7 +161,7 @@ def _add_fills(
 ) -> None:
     """Adds one thread's calls that fill a buffer: those around very many calls of the stage before."""
     row = threads.row[events]
-    rows = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_FILLS)]
+    rows = [used for used, path in path_of.items() if fills_buffer(stage_kind(path))]
     if not is_in(row, rows).any():
         return
     length = threads.end[events] - threads.start[events]
@@ -191,19 +181,19 @@ def _owning_stage(
     That is the nearest stage around it, or the one that a Produce event around it names.
     """
     by_path = {path: used for used, path in path_of.items()}
-    by_kind = {path.split("::")[-1]: used for used, path in path_of.items()}
+    by_kind = {stage_kind(path): used for used, path in path_of.items()}
     named = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that a Produce event of this name works for
     consumer = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that asks the stage of this name
     for used in distinct(row).tolist():
         if used in path_of:
-            consumer[used] = by_path.get(path_of[used].rpartition("::")[0], -1)
-        elif threads.names[used].endswith("Produce"):
-            named[used] = by_kind.get(threads.names[used].removesuffix("Produce"), -1)
+            consumer[used] = by_path.get(asking_stage(path_of[used]), -1)
+        elif (kind := produced_kind(threads.names[used])) is not None:
+            named[used] = by_kind.get(kind, -1)
     direct = np.where(is_stage, row, named[row]).astype(np.int64)
     asked = np.flatnonzero(is_stage & (parent >= 0))
     asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
     direct[parent[asked]] = consumer[row[asked]]  # what a Produce event asks tells which stage of that kind it is
-    waiting = [used for used, path in path_of.items() if path.split("::")[-1].startswith(_WAITING_KINDS)]
+    waiting = [used for used, path in path_of.items() if works_ahead(stage_kind(path))]
     owner = np.full(len(parent), -1, np.int64)
     background = np.zeros(len(parent), np.bool_)
     current = parent.copy()
@@ -222,7 +212,7 @@ class _Functions:
     """User functions that tf.data runs: from the call to the end of the executor work with the same step id."""
 
     def __init__(self, trace: HostTrace, threads: Threads) -> None:
-        position, step_id = threads.integers(trace.stat("id"))
+        position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
         self._threads = threads
         self._call_position, self._call_id = self._of(position, step_id, HostClass.CAPTURED)
         work_position, work_id = self._of(position, step_id, HostClass.PROCESS)
@@ -273,21 +263,21 @@ def _shown_stages(
     filled: dict[str, tuple[int, int]],
 ) -> tuple[InputStage, ...]:
     stages = []
-    for path in sorted(busy, key=lambda path: (path.count("::"), path)):
+    for path in sorted(busy, key=lambda path: (stage_depth(path), path)):
         settings: dict[str, Value] = {}
         for row, row_path in path_of.items():
             if row_path == path:
                 settings.update(trace.details.exemplar_stats(row))
-        parallelism = settings.get("parallelism")
+        parallelism = settings.get(stats.PARALLELISM)
         stages.append(
             InputStage(
                 path=path,
-                kind=path.split("::")[-1],
-                name=str(settings.get("name") or ""),
+                kind=stage_kind(path),
+                name=str(settings.get(stats.STAGE_NAME) or ""),
                 calls=calls[path],
                 busy_ps=busy[path],
                 parallelism=int(parallelism) if isinstance(parallelism, int) and parallelism > 0 else 1,
-                settings={k: v for k, v in settings.items() if k not in ("id", "parent_id", "shapes", "types")},
+                settings={k: v for k, v in settings.items() if k not in stats.STAGE_BOOKKEEPING},
                 python=path in python,
                 filling_ps=filled.get(path, (0, 0))[0],
                 fills=filled.get(path, (0, 0))[1],

@@ -12,15 +12,20 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frames import frame_place, waits_for_others
+from tfadvisor.timeline.names.frames import (
+    annotates,
+    asks_iterator,
+    bare_frame,
+    frame_place,
+    is_frame,
+    waits_for_others,
+)
 
 _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01
 _MOST_STEPS = 0.5
 _LAST_ASK = 0.1
 """A generator is asked once more than it has batches. That call is shorter than this share of the others."""
-_NEXT = "$builtins next"
-_ANNOTATING = ("$profiler.py", "$profiler_v2.py")
 
 
 class FrameShare(msgspec.Struct, frozen=True):
@@ -66,7 +71,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
         mine = called[row[called] == used]
         if int(cost[row[called] == used].sum()) < _WORTH_NAMING * total:
             continue
-        file, line, function = frame_place(threads.names[used]) or ("", 0, threads.names[used].removeprefix("$"))
+        file, line, function = frame_place(threads.names[used]) or ("", 0, bare_frame(threads.names[used]))
         inner = _inner(parent, start, end, row, mine, threads.names)
         shares.append(
             FrameShare(
@@ -87,7 +92,7 @@ def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tup
     """(positions of the driving thread's frames around and inside those steps, the parent of each among them, which of
     them the frame calls that encloses these steps). before: ps before the first step that are looked at too."""
     thread = threads.threads[steps.thread]
-    frame_rows = np.array([name.startswith("$") for name in threads.names], np.bool_)
+    frame_rows = np.array([is_frame(name) for name in threads.names], np.bool_)
     frames = np.flatnonzero(frame_rows[threads.row[thread.lo : thread.hi]]) + thread.lo
     lo, hi = int(steps.starts[of].min()), int(steps.ends[of].max())
     last = min(hi, int(steps.span_ends[of].max()))
@@ -129,8 +134,8 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
         first, last = int(start[0]), int(_without_last_ask(start, end)[-1])
         ahead = first < first_of_steps and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
-        ahead &= not threads.names[used].startswith(_ANNOTATING)
-        if not busy.any() and (ahead or threads.names[used] == _NEXT):
+        ahead &= not annotates(threads.names[used])
+        if not busy.any() and (ahead or asks_iterator(threads.names[used])):
             found.append(mine)
     if not found:
         return np.empty(0, np.int64)
@@ -176,4 +181,4 @@ def _inner(
     top = int(np.argmax(time))
     if time[top] < 0.5 * float((end - start)[calls].sum()):
         return ""
-    return names[int(rows[top])].removeprefix("$")
+    return bare_frame(names[int(rows[top])])

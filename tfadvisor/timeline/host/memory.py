@@ -9,11 +9,11 @@ from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.drivers import blocks_on_memory
+from tfadvisor.timeline.names.memory import is_allocation, is_host_allocator
 from tfadvisor.timeline.steps.windows import in_counted_steps
 from tfadvisor.xplane.columns import HostTrace
-
-_HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
-_BLOCKING_CALLS = ("cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "hipMalloc", "hipFree")
 
 
 class DeviceMemory(msgspec.Struct, frozen=True):
@@ -35,21 +35,23 @@ class DeviceMemory(msgspec.Struct, frozen=True):
 
 def device_memory(trace: HostTrace, threads: Threads, steps: Steps) -> tuple[DeviceMemory, ...]:
     """By allocator, host memory left out; empty when no device allocator left events."""
-    column = trace.stat("allocator_name")
+    column = trace.stat(stats.ALLOCATOR_NAME)
     event, code = column.codes()
     position = threads.positions(event)
     found = []
     for index, name in enumerate(column.texts):
-        if any(word in name.lower() for word in _HOST_ALLOCATORS):
+        if is_host_allocator(name):
             continue
         mine = distinct(position[(code == index) & (position >= 0)])
         if len(mine):
-            peak = _values(trace, threads, "peak_bytes_in_use", mine)
-            held = _values(trace, threads, "bytes_allocated", mine) + _values(trace, threads, "bytes_reserved", mine)
-            capacity = int((held + _values(trace, threads, "bytes_available", mine)).max())
+            peak = _values(trace, threads, stats.PEAK_BYTES_IN_USE, mine)
+            held = _values(trace, threads, stats.BYTES_ALLOCATED, mine) + _values(
+                trace, threads, stats.BYTES_RESERVED, mine
+            )
+            capacity = int((held + _values(trace, threads, stats.BYTES_AVAILABLE, mine)).max())
             if capacity > 0:
                 taken = mine[_allocates(threads, mine) & in_counted_steps(threads.start[mine], steps)]
-                size = _values(trace, threads, "allocation_bytes", taken)
+                size = _values(trace, threads, stats.ALLOCATION_BYTES, taken)
                 found.append(
                     DeviceMemory(
                         allocator=name,
@@ -64,11 +66,6 @@ def device_memory(trace: HostTrace, threads: Threads, steps: Steps) -> tuple[Dev
     return tuple(found)
 
 
-def blocks_on_memory(name: str) -> bool:
-    """Whether a call takes memory from the driver or gives it back, and waits for the device meanwhile."""
-    return name.startswith(_BLOCKING_CALLS) and "Async" not in name
-
-
 def device_memory_calls(threads: Threads, steps: Steps) -> int:
     """Calls of cudaMalloc, cudaFree and their kin in the counted steps: each waits for all work on the device."""
     rows = [row for row, name in enumerate(threads.names) if blocks_on_memory(name)]
@@ -78,12 +75,12 @@ def device_memory_calls(threads: Threads, steps: Steps) -> int:
 
 
 def _allocates(threads: Threads, positions: Int64Array) -> BoolArray:
-    rows = [row for row, name in enumerate(threads.names) if name == "MemoryAllocation"]
+    rows = [row for row, name in enumerate(threads.names) if is_allocation(name)]
     return is_in(threads.row[positions], rows)
 
 
 def _fragmentation(trace: HostTrace, threads: Threads, positions: Int64Array) -> float | None:
-    event, value = trace.stat("fragmentation").numbers()
+    event, value = trace.stat(stats.FRAGMENTATION).numbers()
     where = threads.positions(event)
     mine = value[is_in(where, positions)]
     return float(mine.max()) if len(mine) else None

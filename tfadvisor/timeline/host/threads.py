@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,13 +13,12 @@ from tfadvisor.arrays import is_in
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import host_classes
+from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
+from tfadvisor.timeline.names.planes import is_host_plane
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-_HOST_PLANES = re.compile(r"^/host:(?:CPU|CUPTI|ROCTRACER|python-tracer|TPU-runtime)")
-_PIPELINE_THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -105,7 +103,7 @@ def host_threads(trace: HostTrace) -> Threads:
     Events that are only counted (num_occurrences) have no place in time and are left out of every class.
     """
     lines = trace.lines
-    host = np.array([bool(_HOST_PLANES.match(plane.name)) for plane in trace.planes], np.bool_)
+    host = np.array([is_host_plane(plane.name) for plane in trace.planes], np.bool_)
     groups: dict[tuple[str, int], list[int]] = {}
     for line in range(len(lines)):
         if host[lines.plane[line]] and lines.first[line + 1] > lines.first[line]:
@@ -120,7 +118,7 @@ def host_threads(trace: HostTrace) -> Threads:
     for index, group in enumerate(groups.values()):
         count = sum(int(lines.first[line + 1] - lines.first[line]) for line in group)
         name = lines.name[group[0]] or lines.display_name[group[0]]
-        threads.append(Thread(index, name, at, at + count, bool(_PIPELINE_THREAD.match(name))))
+        threads.append(Thread(index, name, at, at + count, is_pipeline_thread(name)))
         at += count
 
     event: Int64Array | None

@@ -121,6 +121,16 @@ _OPS = {
 """XLA's opcodes, and JAX's primitives where ops are named after them. Compiler passes (`all-reduce-promotion`,
 `all-gather-combiner`) have further words and so are none."""
 
+HLO_OPCODES = {
+    "all-reduce": CollectiveKind.ALL_REDUCE,
+    "all-gather": CollectiveKind.ALL_GATHER,
+    "reduce-scatter": CollectiveKind.REDUCE_SCATTER,
+    "all-to-all": CollectiveKind.ALL_TO_ALL,
+    "ragged-all-to-all": CollectiveKind.ALL_TO_ALL,
+    "collective-permute": CollectiveKind.SEND_RECV,
+    "collective-broadcast": CollectiveKind.BROADCAST,
+}
+"""What an HLO instruction of this opcode exchanges."""
 
 _TENSORFLOW = (
     ("CollectiveReduceScatter", CollectiveKind.REDUCE_SCATTER),

@@ -13,14 +13,35 @@ _COPY_STARTS = (
     (DeviceClass.OTHER_COPY, ("MEMCPY", "COPYBUFFER", "__AMD_ROCCLR_COPYBUFFER")),
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )
+"""Copies and fills on a GPU's stream, CUDA's and AMD's, in capitals."""
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
+"""HLO opcodes whose event covers those of their body."""
 _COPY_HLO = ("copy-start", "copy-done")
+"""HLO opcodes of copies that run beside other ops."""
+_START, _DONE = "-start", "-done"
 _HOST_MEMORY = "S(5)"
+"""XLA's memory space of the host, in a layout."""
 
 
 def instruction_name(name: str) -> str:
     """`%all-reduce.7 = f32[8] …`, as TPUs write it, -> `all-reduce.7`."""
     return name.partition(" = ")[0].removeprefix("%")
+
+
+def possible_instructions(event: str) -> tuple[str, str]:
+    """The names that an event's instruction may have in its program: `call.1::fusion.3` is `fusion.3` where ops nest."""
+    whole = event.partition(" = ")[0].strip().removeprefix("%")
+    return whole, whole.rpartition("::")[2]
+
+
+def is_done_half(name: str) -> bool:
+    """Whether an op waits for another one that was started before, as `all-reduce-done.1` does."""
+    return _DONE in instruction_name(name)
+
+
+def done_half(name: str) -> str:
+    """`all-reduce-start.1` -> `all-reduce-done.1`, the op that waits for it."""
+    return instruction_name(name).replace(_START, _DONE, 1)
 
 
 def device_class(name: str) -> DeviceClass:

@@ -6,6 +6,9 @@ import re
 
 from tfadvisor.timeline.names.classes import HostClass
 
+_FRAME = "$"
+_NEXT = "$builtins next"
+_ANNOTATING = ("$profiler.py", "$profiler_v2.py")
 _LOADING = re.compile(
     r"(?:^|_)(?:load|fetch|read|next|get|make|prepare|sample|collate|augment|preprocess|decode|tokeni[sz]e|shuffle|stack|pad)"
     r"_(?:next_|train_|training_|host_|input_)?(?:batch|batches|data|examples?|samples?|images?|records?|inputs?|tokens?|files?)"
@@ -52,6 +55,26 @@ _WAITING = frozenset({"wait", "join", "acquire", "get", "poll", "recv", "select"
 _JAX_OP_FILES = frozenset(
     "array_methods.py indexing.py lax_numpy.py ufuncs.py reductions.py slicing.py array_creation.py pjit.py pxla.py".split()
 )
+
+
+def is_frame(name: str) -> bool:
+    """Whether an event is a frame of Python's."""
+    return name.startswith(_FRAME)
+
+
+def bare_frame(name: str) -> str:
+    """`$train.py:42 step` -> `train.py:42 step`."""
+    return name.removeprefix(_FRAME)
+
+
+def asks_iterator(name: str) -> bool:
+    """Whether a frame is Python's own `next()`."""
+    return name == _NEXT
+
+
+def annotates(name: str) -> bool:
+    """Whether a frame is the profiler's own, around what the program wants to see in the trace."""
+    return name.startswith(_ANNOTATING)
 
 
 def frame_place(name: str) -> tuple[str, int, str] | None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import frame_class, sounds_like_loading
+from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,13 +30,18 @@ _PYTHON_THUNK = re.compile(
 )
 """XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
+"""TensorFlow's eager runtime handling one op or function, which the rest of the name gives."""
+_FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
+"""What tells copies of one tf.function apart."""
 _WRITING_OPS = frozenset(
     """
     SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
     WriteAudioSummary WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
     """.split()
 )
+"""TensorFlow ops that write a checkpoint, a summary or another file."""
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
+"""A TensorFlow op's kernel: `layer/name:Type`."""
 # Ops that run other ops; their events cover their children's time or nothing at all.
 _CONTROL_OP_TYPES = frozenset(
     """
@@ -45,15 +52,26 @@ _CONTROL_OP_TYPES = frozenset(
 )
 
 _GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
+"""The consumer's end of a tf.data pipeline."""
+_END_MARK = "end: "
+"""XLA's CPU runtime, where an asynchronous thunk ends."""
+_LOSS_SCALING = ("lossscal", "loss_scal")
+"""Parts of the names of TensorFlow's variables and ops of a loss scale."""
 _NOTHING_STARTS = (
     "ThreadpoolListener::",
-    "MemoryAllocation",
-    "MemoryDeallocation",
+    *ALLOCATOR_EVENTS,
     "ExecutorPropagateOutputs",
-    "end: ",
+    _END_MARK,
 )
+"""Bookkeeping that says nothing of what a thread does."""
+SCHEDULING = ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun")
+"""TensorFlow's executor at work: very many events, whose stats of producers and consumers say nothing of use."""
+RUNS_OF_FUNCTIONS = ("ExecutorState::Process", "InstantiatedCapturedFunction::")
+"""Events that bear the step id of a function's run."""
 _PROCESS_STARTS = ("ExecutorState::Process", "ExecutorDoneCallback", "RemoteCallOp")
+"""TensorFlow's executor picking ops."""
 _PROFILER_STARTS = ("ProfilerSession", "CollectData", "ProfilerStart", "ProfilerStop")
+"""The profiler starting or stopping."""
 _COMPILE_STARTS = (
     "tf.function-graph_building",
     "XlaCompil",
@@ -83,21 +101,21 @@ _COMPILE_STARTS = (
     "DeserializeExecutable",
     "LoadSerialized",
 )
+"""Tracing, lowering, compiling and autotuning, in TensorFlow, JAX and XLA."""
 _COMPILE_PARTS = ("Compiler::", "Client::Compile", "AlgorithmPicker")
+"""The same in the middle of a C++ name."""
 _WAIT_STARTS = ("Rendezvous", "Wait:", "Wait ", "np.asarray(jax.Array)", "device_get", "jax.device_get")
+"""Blocking until a value or an event of another thread or device is there."""
 _WAIT_PARTS = (
     "BlockUntilReady",
     "block_until_ready",
     "BlockHostUntilDone",
-    "StreamSynchronize",
-    "EventSynchronize",
-    "CtxSynchronize",
-    "DeviceSynchronize",
     "(wait for completion)",
     "::Await",
     "AwaitReady",
     "TensorHandleResolve",
 )
+"""The same in the middle of a C++ name."""
 _LAUNCH_STARTS = (
     "PjitFunction",
     "TFE_",
@@ -119,30 +137,14 @@ _LAUNCH_STARTS = (
     "CopyToDevice",
     "TransferTo",
     "Enqueue",
-    "cuLaunch",
-    "cudaLaunch",
-    "cuGraphLaunch",
-    "cudaGraphLaunch",
-    "cuGraphInstantiate",
-    "cudaGraphInstantiate",
-    "cuMemcpy",
-    "cudaMemcpy",
-    "cuMemset",
-    "cudaMemset",
-    "cuModule",
-    "hipLaunch",
-    "hipModuleLaunch",
-    "hipExtLaunch",
-    "hipExtModuleLaunch",
-    "hipGraph",
-    "hipMemcpy",
-    "hipMemset",
     "MemcpyH",
     "MemcpyD",
     "MemcpyP",
     "Memset",
 )
+"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it stands in drivers.py."""
 _LAUNCH_PARTS = ("Executable::",)
+"""The same in the middle of a C++ name."""
 
 
 def host_classes(names: Sequence[str]) -> npt.NDArray[np.int8]:
@@ -174,14 +176,14 @@ def writes_file(name: str) -> bool:
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
 
 
-def builds_pipeline(name: str) -> bool:
-    """Whether Python makes a tf.data dataset or its iterator here, which reads nothing yet."""
-    return makes_dataset(name) or (name.startswith(_EAGER_OP) and _unversioned(name).endswith("Iterator"))
-
-
 def makes_dataset(name: str) -> bool:
     """Whether Python makes a tf.data dataset here."""
     return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Dataset")
+
+
+def makes_iterator(name: str) -> bool:
+    """Whether Python makes an iterator of a tf.data dataset here."""
+    return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Iterator")
 
 
 def _unversioned(name: str) -> str:
@@ -191,6 +193,32 @@ def _unversioned(name: str) -> str:
 def is_single_op(name: str) -> bool:
     """Whether TensorFlow's eager runtime runs one op here, no compiled function."""
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
+
+
+def is_end_mark(name: str) -> bool:
+    """Whether an event marks where an asynchronous thunk ends, `end: all-reduce.1`."""
+    return name.startswith(_END_MARK)
+
+
+def scales_loss(name: str) -> bool:
+    """Whether an event is about TensorFlow's dynamic loss scale."""
+    return "cal" in name and any(word in name.lower() for word in _LOSS_SCALING)
+
+
+def is_eager_function(name: str) -> bool:
+    """Whether TensorFlow's eager runtime runs a tf.function here."""
+    return name.startswith(f"{_EAGER_OP}__")
+
+
+def function_name(name: str) -> str:
+    """The tf.function that an event is a call of, without the number of its copy: `__inference_step_42` -> `__inference_step`."""
+    return _FUNCTION_NUMBER.sub("", name).removeprefix(_EAGER_OP)
+
+
+def is_kernel_of_one_op(name: str) -> bool:
+    """Whether the run inside this event of the eager runtime is the kernel of the op that it names, no function."""
+    op = name.removeprefix(_EAGER_OP)
+    return not op.startswith("__") and op_type(f"x:{op}") is not None and "PartitionedCall" not in op
 
 
 def _pipeline_class(name: str) -> HostClass | None:
@@ -216,6 +244,10 @@ def _runtime_class(name: str) -> HostClass | None:
     ):
         if name.startswith(starts) or any(part in name for part in parts):
             return found
+        if found is HostClass.WAIT and waits_somewhere(name):
+            return found
+    if is_launch(name):
+        return HostClass.LAUNCH
     if name.startswith("KernelAndDevice") and name.endswith("::Run"):
         return HostClass.RUN_EAGER
     if "PjRt" in name and "::Execute" in name:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
-from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.breakdown import classes_of_time
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -81,21 +81,21 @@ def step_pictures(
     threads: Threads,
     pipeline: BoolArray,
     devices: Sequence[Device],
-    activity: HostActivity,
+    host: Mapping[TimeClass, Intervals],
     steps: Steps,
     most_events: int,
 ) -> tuple[StepPicture, ...]:
     """The counted step of median length and the longest one, one picture where they are the same; none without steps.
 
-    pipeline: for every host event, whether it is work of the input pipeline. devices: the active ones. most_events: of a
-    picture; smaller ones are merged.
+    pipeline: for every host event, whether it is work of the input pipeline. devices: the active ones. host: of
+    host_classes_of_time. most_events: of a picture; smaller ones are merged.
     """
     counted = np.flatnonzero(steps.steady())
     if not len(counted):
         return ()
     by_length = counted[np.argsort((steps.ends - steps.starts)[counted], kind="stable")]
     median, worst = int(by_length[(len(by_length) - 1) // 2]), int(by_length[-1])
-    drawn = _Drawn(threads, pipeline, devices, activity)
+    drawn = _Drawn(threads, pipeline, devices, host)
     return tuple(
         drawn.picture(which, index, int(steps.starts[index]), int(steps.ends[index]), steps.thread, most_events)
         for which, index in (("median", median), ("worst", worst))[: 1 if median == worst else 2]
@@ -106,13 +106,12 @@ class _Drawn:
     """What the pictures of one host share."""
 
     def __init__(
-        self, threads: Threads, pipeline: BoolArray, devices: Sequence[Device], activity: HostActivity
+        self, threads: Threads, pipeline: BoolArray, devices: Sequence[Device], host: Mapping[TimeClass, Intervals]
     ) -> None:
         self._threads, self._pipeline = threads, pipeline
-        host = host_classes_of_time(activity)
         every: Sequence[Device | None] = devices or (None,)
         self._classes = [(one, classes_of_time(one, host)) for one in every]
-        on_cpu = any(device.kind == "cpu" for device in devices)
+        on_cpu = any(device.kind is DeviceKind.CPU for device in devices)
         self._kinds = np.full(128, TimeClass.HOST, np.int8)
         self._kinds[list(_OF_HOST)] = list(_OF_HOST.values())
         self._kinds[HostClass.OP] = TimeClass.COMPUTE if on_cpu else TimeClass.LAUNCH
@@ -128,7 +127,7 @@ class _Drawn:
             parts.append(_class_rows(classes, lo, hi))
             for stream, rows, around, deeper in () if device is None else _device_rows(device, lo, hi):
                 assert device is not None
-                name = self._threads.threads[stream].name if device.kind == "cpu" else str(stream)
+                name = self._threads.threads[stream].name if device.kind is DeviceKind.CPU else str(stream)
                 lanes.append(Lane("stream", device.name, name, around, deeper))
                 parts.append(rows)
         shown, left_out = self._busy_threads(lo, hi, driver)

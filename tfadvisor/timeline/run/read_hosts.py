@@ -6,12 +6,16 @@ Only summaries are kept, so memory does not grow with the number of hosts, and a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.devices.registry import on_own_clocks
+from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
@@ -27,24 +31,36 @@ _MEMORY_PER_BYTE = 8
 """Peak memory of an analysis over the file's size; packed files hold ten times as much."""
 
 
-def read_hosts(
+class Watch(msgspec.Struct, frozen=True):
+    """Someone who sees every event of each host before it is summarised."""
+
+    selection: Selection
+    """What must be decoded for it, at least what a timeline is built from."""
+    see: Callable[[HostTrace, HostTimeline], None]
+    """Takes one host. TPU events are on the chip's clock in both."""
+
+
+def run_hosts(
     files: Sequence[Path],
     steps: tuple[int, int] | None,
     processes: int,
     progress: Progress | None,
     *,
     detail: bool = False,
-) -> tuple[HostSummary, ...]:
-    """In the files' order. processes: how many may work at once. detail: with pictures of steps.
+    watch: Watch | None = None,
+) -> Iterator[HostSummary]:
+    """In the files' order. processes: how many may work at once, one where a watch sees the hosts.
 
-    Raises the first host's TraceError, or one that says that a process was killed.
+    detail: with pictures of steps. Raises the first host's TraceError, or one that says that a process was killed.
     """
     events = min(max(_PICTURED_EVENTS // len(files), 500), 4_000) if detail and files else None
     sizes = [_unpacked(file) for file in files]
     fitting = max(_free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
-    if working < 2 or sum(sizes) < _WORTH_PROCESSES:
-        return tuple(read_host(file, steps, progress, events) for file in files)
+    if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
+        for file in files:
+            yield read_host(file, steps, progress, events, watch)
+        return
 
     from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  (20 ms)
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
@@ -60,7 +76,7 @@ def read_hosts(
                         later.cancel()  # an earlier host's error would come first
                 elif progress is not None and not done.cancelled():
                     progress(waiting[done], 1, 1)
-            return tuple(one.result() for one in in_order)
+            yield from [one.result() for one in in_order]
         except BrokenProcessPool as error:
             raise TraceError(
                 str(files[0].parent),
@@ -73,7 +89,11 @@ def read_hosts(
 
 
 def read_host(
-    file: Path, steps: tuple[int, int] | None, progress: Progress | None, pictured_events: int | None = None
+    file: Path,
+    steps: tuple[int, int] | None,
+    progress: Progress | None,
+    pictured_events: int | None = None,
+    watch: Watch | None = None,
 ) -> HostSummary:
     """One host. pictured_events: as for build_host. Raises TraceError when its file cannot be read or holds no event."""
 
@@ -81,14 +101,16 @@ def read_host(
         if progress is not None:
             progress(file, done, total)
 
-    trace = decode_host(file, SELECTION, on_progress)
-    summary = summarize(build_host(trace, steps, pictured_events))
+    trace = _decode(file, SELECTION if watch is None else watch.selection, on_progress)
+    timeline = build_host(trace, steps, pictured_events)
+    if watch is not None:
+        watch.see(on_own_clocks(trace), timeline)
+    summary = summarize(timeline)
     on_progress(1, 1)
     return summary
 
 
-def decode_host(file: Path, selection: Selection, progress: Callable[[int, int], None] | None = None) -> HostTrace:
-    """The selected parts of a host's trace. Raises TraceError when its file cannot be read or holds no event."""
+def _decode(file: Path, selection: Selection, progress: Callable[[int, int], None]) -> HostTrace:
     trace = decode_file(file, selection, progress)
     if not len(trace.events):
         raise TraceError(

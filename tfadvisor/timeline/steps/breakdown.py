@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.timeline.host.driver import host_classes_of_time
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
-from tfadvisor.timeline.model import Device, HostActivity, Steps, TimeClass
+from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def break_down(devices: Sequence[Device], activity: HostActivity, steps: Steps) -> npt.NDArray[np.int64]:
+def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
     """ps, shape (devices, steps, TimeClass); the classes of a step add up to its period.
 
-    Without any device the host's own classes are all there is: one row, as for a device that never runs.
+    host: of host_classes_of_time. Without any device the host's own classes are all there is: one row, as for a device
+    that never runs.
     """
-    host = host_classes_of_time(activity)
     rows = [_one(device, host, steps) for device in devices] or [_one(None, host, steps)]
     return np.stack(rows)
 
@@ -31,7 +31,7 @@ def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     return np.asarray(busy | ~busy.any(axis=0), np.bool_)
 
 
-def classes_of_time(device: Device | None, host: dict[str, Intervals]) -> dict[TimeClass, Intervals]:
+def classes_of_time(device: Device | None, host: Mapping[TimeClass, Intervals]) -> dict[TimeClass, Intervals]:
     """The instants of each class on one device, or of the host alone; they do not overlap. What is left is idle.
 
     host: of host_classes_of_time.
@@ -42,19 +42,19 @@ def classes_of_time(device: Device | None, host: dict[str, Intervals]) -> dict[T
         transfer = difference(device.transfer, union_of(device.compute, device.collective))
         busy = union_of(device.compute, device.collective, device.transfer)
         queued, infeed = _launched_not_started(device), difference(device.infeed, busy)
-    queued = difference(queued, union_of(host["compile"], host["input"], infeed))
+    queued = difference(queued, union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], infeed))
     return {
         TimeClass.COMPUTE: EMPTY if device is None else device.compute,
         TimeClass.COLLECTIVE: collective,
         TimeClass.TRANSFER: transfer,
-        TimeClass.COMPILE: difference(difference(host["compile"], infeed), busy),
-        TimeClass.INPUT: difference(union_of(host["input"], infeed), busy),
-        TimeClass.LAUNCH: difference(difference(union_of(host["launch"], queued), infeed), busy),
-        TimeClass.HOST: difference(difference(host["host"], union_of(queued, infeed)), busy),
+        TimeClass.COMPILE: difference(difference(host[TimeClass.COMPILE], infeed), busy),
+        TimeClass.INPUT: difference(union_of(host[TimeClass.INPUT], infeed), busy),
+        TimeClass.LAUNCH: difference(difference(union_of(host[TimeClass.LAUNCH], queued), infeed), busy),
+        TimeClass.HOST: difference(difference(host[TimeClass.HOST], union_of(queued, infeed)), busy),
     }
 
 
-def _one(device: Device | None, host: dict[str, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
+def _one(device: Device | None, host: Mapping[TimeClass, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
     lo, hi = steps.starts, steps.ends
     out = np.zeros((len(steps), len(TimeClass)), np.int64)
     for index, instants in classes_of_time(device, host).items():

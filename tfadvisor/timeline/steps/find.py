@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import median
 from tfadvisor.errors import UsageError
-from tfadvisor.timeline.host.driver import driving_thread
+from tfadvisor.timeline.host.dispatches import driving_thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource, TimeClass
+from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.steps.inference import inferred_steps
 from tfadvisor.timeline.steps.markers import marked_steps
+from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:

@@ -6,13 +6,14 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.timeline.devices.accelerators import is_derived
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, union
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.planes import DEVICE_PLANES, STEPS_LINE, drawn_by_viewer
 from tfadvisor.xplane.columns import HostTrace
 
 
-class Marked(msgspec.Struct, frozen=True):
+class MarkedSteps(msgspec.Struct, frozen=True):
     """Start and end of each marked step, the thread that marked them (-1 for a device line), and the marker's name.
 
     next_starts: where the following step begins; for a last step, its own end.
@@ -26,13 +27,13 @@ class Marked(msgspec.Struct, frozen=True):
     name: str
 
 
-def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
+def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
     """The program's own steps on one thread, else a device's `Steps` line; None when there is neither.
 
     Of several markers the one that covers most time is taken; one that others nest in (an epoch around its steps) gives
     way to them.
     """
-    position, number = threads.integers(trace.stat("step_num"))
+    position, number = threads.integers(trace.stat(stats.STEP_NUM))
     if not len(position):
         return _device_steps(trace)
     order = np.argsort(position, kind="stable")
@@ -44,18 +45,18 @@ def marked_steps(trace: HostTrace, threads: Threads) -> Marked | None:
         mine = np.flatnonzero(key == one)
         starts, ends = threads.start[position[mine]], threads.end[position[mine]]
         name = threads.names[threads.row[position[mine[0]]]]
-        groups.append(Marked(starts, ends, _following(starts, ends), number[mine], int(thread[mine[0]]), name))
+        groups.append(MarkedSteps(starts, ends, _following(starts, ends), number[mine], int(thread[mine[0]]), name))
     chosen = max(groups, key=_covered)
     while inner := [group for group in groups if _is_inside(group, chosen)]:
         chosen = max(inner, key=_covered)
     return chosen
 
 
-def _covered(steps: Marked) -> int:
+def _covered(steps: MarkedSteps) -> int:
     return int((steps.ends - steps.starts).sum())
 
 
-def _is_inside(inner: Marked, outer: Marked) -> bool:
+def _is_inside(inner: MarkedSteps, outer: MarkedSteps) -> bool:
     """Whether a marker divides another: more of them, most lie within, and they fill it."""
     if inner.thread != outer.thread or len(inner.starts) <= len(outer.starts):
         return False
@@ -64,7 +65,7 @@ def _is_inside(inner: Marked, outer: Marked) -> bool:
     return float(np.mean(within)) >= 0.8 and _covered(inner) >= 0.5 * _covered(outer)
 
 
-def _device_steps(trace: HostTrace) -> Marked | None:
+def _device_steps(trace: HostTrace) -> MarkedSteps | None:
     """The device `Steps` line with most steps, and those of other devices that lie between them.
 
     A step of the same name on another device is the same step, even where that device ran it at another time.
@@ -75,7 +76,7 @@ def _device_steps(trace: HostTrace) -> Marked | None:
     name = "Steps line of the device"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
-        if lines.name[line] != "Steps" or not plane.startswith("/device:"):
+        if lines.name[line] != STEPS_LINE or not plane.startswith(DEVICE_PLANES):
             continue
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         starts = trace.events.start_ps[lo:hi]
@@ -85,7 +86,7 @@ def _device_steps(trace: HostTrace) -> Marked | None:
         if len(order):
             called = [trace.names.name[row] for row in trace.events.row[lo:hi][order].tolist()]
             found.append((starts[order], ends[order], called))
-        if is_derived("", int(lines.id[line])):
+        if drawn_by_viewer(int(lines.id[line])):
             name = "Steps line saved by the profiler's viewer"
     if not found:
         return None
@@ -101,7 +102,7 @@ def _device_steps(trace: HostTrace) -> Marked | None:
     order = np.argsort(starts, kind="stable")
     starts, ends, following = starts[order], ends[order], following[order]
     following[:-1] = np.minimum(following[:-1], starts[1:])  # another device's step ends the pause after one's own
-    return Marked(starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name)
+    return MarkedSteps(starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name)
 
 
 def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:

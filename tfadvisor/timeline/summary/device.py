@@ -11,12 +11,12 @@ import numpy as np
 from tfadvisor.arrays import ranks
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
-from tfadvisor.timeline.devices.launches import Launches, launches_of
+from tfadvisor.timeline.devices.launches import Launches, kept, launches_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.steps.windows import step_of
-from tfadvisor.timeline.summary.order_statistics import kept
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -69,12 +69,12 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     """One active device.
 
     covered_ps: time in which an event of a class runs, shape (steps, DeviceClass). lengths: of the compute events in
-    the counted steps, ps (see order_statistics). first_start: where work in a step begins,
+    the counted steps, ps (see devices.launches.kept). first_start: where work in a step begins,
     -1 where none does.
     """
 
     name: str
-    kind: str
+    kind: DeviceKind
     model: str
     host: str
     properties: Mapping[str, float | int | str]

@@ -23,34 +23,43 @@ _ENOUGH = 0.95
 
 
 class HotOp(msgspec.Struct, frozen=True):
-    """One op with all its kernels. op: its HLO name, "" without one. kernel: the one that takes most of its time.
-
-    total_ps, count: of its executions in the counted steps of one device. known: None when the trace lacks its HLO.
-    """
+    """One op with all its kernels, on one device."""
 
     op: str
+    """Its HLO name, "" without one."""
     kernel: str
+    """The one that takes most of its time."""
     module: str
+    """The compiled program's name, "" without one."""
     total_ps: int
+    """Summed time of its executions in the counted steps, ps."""
     count: int
+    """How often it runs in them."""
     known: InProgram | None
+    """What the HLO says of it, None when the trace lacks that."""
+    rows: tuple[int, ...] = ()
+    """Its rows of the device's OpTable, those of its copies and memsets too; empty where nothing is known."""
 
     def name(self) -> str:
         """The op's, else the kernel's."""
         return self.op or self.kernel
 
+    def place(self) -> str:
+        """`fusion.3 (train.py:42)`, "" where the HLO does not tell the line."""
+        return f"{self.name()} ({self.known.file}:{self.known.line})" if self.known and self.known.file else ""
+
 
 class HotOps(msgspec.Struct, frozen=True):
-    """The hottest first, until 95 % of compute_ps or a hundred are named. compute_ps: summed time of all compute ops.
-
-    parameters: elements of what the program that takes most time updates, None when its arguments have no telling names;
-    why: the reason then.
-    """
+    """The ops that take most of one device's time."""
 
     ops: tuple[HotOp, ...]
+    """The hottest first, until 95 % of compute_ps or a hundred are named."""
     compute_ps: int
+    """Summed time of all compute ops in the counted steps, ps."""
     parameters: int | None
+    """Elements of what the program that takes most time updates, None when its arguments have no telling names."""
     why: str
+    """The reason then, else ""."""
 
 
 def hot_ops(table: OpTable, programs: Modules) -> HotOps:
@@ -92,7 +101,17 @@ def _hot_op(
         name, known = asked.setdefault(id(program), OpsOfProgram(program)).find(op or kernel)
     except TraceError:
         return nothing
-    return nothing if known is None else HotOp(name, kernel, module or program.name, total_ps, count, known)
+    if known is None:
+        return nothing
+    return HotOp(name, kernel, module or program.name, total_ps, count, known, _rows_like(table, row))
+
+
+def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
+    """The rows of the same op of the same program, whatever their class; of a kernel without an op, its own."""
+    if table.op[row] < 0:
+        return (row,)
+    same = (table.op == table.op[row]) & (table.program == table.program[row])
+    return tuple(np.flatnonzero(same).tolist())
 
 
 def _program(table: OpTable, row: int, programs: Modules) -> Module | None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.find_instruction import find_instruction
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
-from tfadvisor.hlo.questions.convolutions import filter_length
+from tfadvisor.hlo.questions.convolutions import filter_length, is_tuned
 from tfadvisor.hlo.questions.cost import Costs
-from tfadvisor.hlo.questions.flow import effect, inside, running_computations
+from tfadvisor.hlo.questions.flow import effect, gives_double, inside, running_computations, scatters
 from tfadvisor.hlo.questions.products import multiplies_one_hot, products
 from tfadvisor.hlo.questions.source_location import location_of
 from tfadvisor.hlo.questions.unrolled import unrolled
-from tfadvisor.timeline.summary.op_in_program import InProgram
-
-_DOUBLE = ("f64", "c128")
+from tfadvisor.timeline.names.devices import possible_instructions
+from tfadvisor.timeline.summary.op_in_program import InProgram, OpTrait
 
 
 class OpsOfProgram:
@@ -37,38 +35,31 @@ class OpsOfProgram:
             return "", None
         if self._costs is None:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
-        cost, place, parts = self._costs.of(one), location_of(one), inside(one)
-        copied = self._copied.copied_by(one)
+        parts, copied = inside(one), self._copied.copied_by(one)
+        holds = {
+            OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
+            OpTrait.SCATTERS: any(scatters(part) for part in parts),
+            OpTrait.ONE_HOT: multiplies_one_hot(one),
+            OpTrait.DOUBLE: gives_double(one),
+        }
         return one.name, InProgram(
             opcode=one.opcode,
-            flops=None if cost.unknown else cost.flops,
-            matrix_flops=None if cost.unknown else cost.matrix_flops,
-            bytes=cost.bytes,
-            file=place.file.rpartition("/")[2] if place else "",
-            line=place.line if place else 0,
-            op_name=place.op_name if place else "",
             effect=effect(one),
+            cost=self._costs.of(one),
+            location=location_of(one),
             products=products(one),
-            in_loop=self._running.get(one.computation.id, False),
-            scatters=any(_scatters(part) for part in parts),
-            tuned=_tuned(one),
+            filter_length=filter_length(one),
+            tuned=is_tuned(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
-            filter_length=filter_length(one),
-            one_hot=multiplies_one_hot(one),
-            is_double=any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves()),
+            traits=frozenset(trait for trait, true in holds.items() if true),
         )
 
 
-def _scatters(one: Instruction) -> bool:
-    """A scatter that became a loop is one dynamic-update-slice after the other, which keep its name."""
-    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
+def find_instruction(module: Module, event_name: str) -> Instruction | None:
+    """By a stat `hlo_op` (`fusion.3`, or `call.1::fusion.3` where ops nest) or a TPU event (`%fusion.3 = f32[8] fusion(…)`).
 
-
-def _tuned(one: Instruction) -> bool | None:
-    """XLA's algorithm picker notes what it chose in the convolution's config."""
-    if not one.custom_call_target.startswith("__cudnn$conv"):
-        return None
-    config = one.config()
-    inner = config.get("cudnn_conv_backend_config", config)
-    return isinstance(inner, dict) and "algorithm" in inner
+    None when the module has none of this name. Raises TraceError for damaged bytes.
+    """
+    whole, inner = possible_instructions(event_name)
+    return module.instruction(whole) or module.instruction(inner)

@@ -9,10 +9,10 @@ from tfadvisor.errors import TraceError
 
 if TYPE_CHECKING:
     from tfadvisor.hlo.format.find_modules import Modules
-    from tfadvisor.hlo.questions.collectives import Collective
+    from tfadvisor.hlo.questions.collectives import CollectiveOp
 
 
-def collectives_by_name(programs: Modules, module: str) -> Mapping[str, Collective]:
+def collectives_by_name(programs: Modules, module: str) -> Mapping[str, CollectiveOp]:
     """Of all programs of one name; empty where the trace does not hold their HLO, or holds it damaged."""
     if not programs.keys:
         return {}

@@ -17,17 +17,18 @@ from tfadvisor.timeline.summary.hot_ops import hottest_program
 
 
 class ProgramPatterns(msgspec.Struct, frozen=True):
-    """Names of instructions of one program, as events bear them, sorted. module: its name.
-
-    attention: parts of attention that is not one kernel. between_products: collectives that a product waits for.
-    gathered_copies: copies of gathered parts. one_operand: products of one and the same matrix.
-    """
+    """Names of instructions of one program, as events bear them, sorted."""
 
     module: str
+    """The program's name."""
     attention: tuple[str, ...]
+    """Parts of attention that is not one kernel."""
     between_products: tuple[str, ...]
+    """Collectives that a product waits for."""
     gathered_copies: tuple[str, ...]
+    """Copies of gathered parts."""
     one_operand: tuple[str, ...]
+    """Products of one and the same matrix."""
 
 
 def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.timeline.devices.accelerators import copy_bytes, is_derived
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.copies import copy_bytes
+from tfadvisor.timeline.names.planes import is_derived
 
 PS = 1_000_000
 

@@ -1,21 +1,19 @@
-"""Which host thread drives the steps, and what it does at each instant."""
+"""What the thread that drives the steps does at each instant, and what other threads do that it may wait for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.devices.cpu import eager_kernels
 from tfadvisor.timeline.host.batches_made_in_python import made_batches
-from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, eager_kernels, eager_pauses
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.nesting import innermost
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
-    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -24,23 +22,16 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import HostActivity, Steps
+from tfadvisor.timeline.model import HostActivity, Pending, Steps
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import PYTHON_OPS, is_single_op, op_type, runs_python
+from tfadvisor.timeline.names.host import PYTHON_OPS, op_type, runs_python
+from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_EAGER_PAUSE_PS = 1_000_000_000
-"""Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what
-`tf.function` or `jax.jit` removes. Longer pauses are the program's own work."""
-_EAGER_PAUSE_BESIDE_A_FUNCTION_PS = 200_000_000
-"""Where one compiled function holds most of a step's dispatch, the step is compiled. Ops that run beside it one by one leave
-pauses of tens of µs; what takes longer (200 µs) is work of a callback between reads of weights."""
-_MOST_OF_DISPATCH = 0.5
-_EAGER_DISPATCHES = 8
-"""A step with fewer dispatches than this is not run eagerly."""
 _COMPILING_SHARE = 0.2
 """A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
 
@@ -60,46 +51,34 @@ _STATE = {
 }
 
 
-def driving_thread(threads: Threads) -> int:
-    """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
-    best, most = -1, 0
-    for thread in threads.threads:
-        if not thread.is_pipeline:
-            calls = dispatches(threads, thread)
-            total = int((threads.end[calls] - threads.start[calls]).sum())
-            if total > most:
-                best, most = thread.index, total
-    return best
-
-
 def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostActivity:
     """What the driving thread does; where it waits, what other threads do that it may be waiting for."""
     pending = _pending(threads, steps.thread, pipeline)
     step_python = _step_python(threads, pipeline)
     if steps.thread < 0:
-        return HostActivity(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, *pending, step_python)
+        return HostActivity(pending=pending, step_python=step_python)
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
     lo, hi, who = innermost(starts, ends)
     held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in (_INPUT, _COMPILE, _LAUNCH, _WAIT)}
     known = union(starts, ends)
-    pauses, between_ops = _eager_pauses(threads, thread, steps)
+    pauses, between_ops = eager_pauses(threads, thread, steps)
     launch = union_of(held[_LAUNCH], difference(pauses, known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
     batch_python = difference(made.surely, union_of(known, launch))
     return HostActivity(
-        held[_COMPILE],
-        union_of(held[_INPUT], batch_python),
-        launch,
-        held[_WAIT],
-        present,
-        *pending,
-        step_python,
-        batch_python,
-        made.perhaps,
-        _eager_dispatch(threads, thread, between_ops),
-        _eager_elsewhere(threads, steps),
+        compile=held[_COMPILE],
+        input=union_of(held[_INPUT], batch_python),
+        launch=launch,
+        wait=held[_WAIT],
+        present=present,
+        pending=pending,
+        step_python=step_python,
+        batch_python=batch_python,
+        perhaps_batch_python=made.perhaps,
+        eager=eager_dispatch(threads, thread, between_ops),
+        eager_elsewhere=eager_elsewhere(threads, steps),
     )
 
 
@@ -140,18 +119,18 @@ def _states(
 
 def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
     """A call of a tf.function is dispatch, or compilation when its `tf_function_call` says that it was traced."""
-    column = trace.stat("tf_function_call")
+    column = trace.stat(stats.TF_FUNCTION_CALL)
     event, code = column.codes()
     position = threads.positions(event)
     mine = (position >= thread.lo) & (position < thread.hi)
-    traced = np.array([text.startswith("traced") for text in column.texts] or [False], np.bool_)
+    traced = np.array([text.startswith(stats.TRACED) for text in column.texts] or [False], np.bool_)
     state[position[mine] - thread.lo] = np.where(traced[code[mine]], _COMPILE, _LAUNCH)
 
 
 def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
     """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
-    produced_at, produced = threads.integers(trace.stat("_p"))
-    consumed_at, consumed = threads.integers(trace.stat("_c"))
+    produced_at, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
+    consumed_at, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
     is_wait = threads.kind == HostClass.WAIT
     mine = (produced_at >= thread.lo) & (produced_at < thread.hi) & is_wait[produced_at]
     produced_at, produced = produced_at[mine], produced[mine]
@@ -163,59 +142,8 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
     return begin[keep], finish[keep]
 
 
-def _eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Intervals:
-    """Where TensorFlow dispatches ops by themselves, and the short pauses between two of them."""
-    if not len(pauses):
-        return EMPTY
-    calls = threads.of(thread, HostClass.EAGER_OP)
-    calls = calls[_are_single_ops(threads, calls)]
-    return union_of(pauses, union(threads.start[calls], threads.end[calls]))
-
-
-def _are_single_ops(threads: Threads, calls: Int64Array) -> BoolArray:
-    """Which calls are ops that TensorFlow dispatches by themselves."""
-    rows = threads.row[calls]
-    return is_in(rows, [row for row in distinct(rows).tolist() if is_single_op(threads.names[row])])
-
-
-def _eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
-    """Where other threads of Python run a step op by op, as one for each replica does: the driving thread waits for them."""
-    found = EMPTY
-    for thread in threads.threads:
-        if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
-            _, between_ops = _eager_pauses(threads, thread, steps)
-            found = union_of(found, _eager_dispatch(threads, thread, between_ops))
-    return found
-
-
-def _eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Intervals, Intervals]:
-    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
-
-    All of them, and those between two ops that TensorFlow dispatches by themselves.
-    """
-    calls = dispatches(threads, thread)
-    if len(calls) < _EAGER_DISPATCHES:
-        return EMPTY, EMPTY
-    starts, ends = threads.start[calls], threads.end[calls]
-    step = np.searchsorted(steps.starts, starts, side="right") - 1
-    count = np.bincount(step[step >= 0], minlength=len(steps))
-    eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
-    length = np.where(step >= 0, ends - starts, 0)
-    longest = np.zeros(len(steps), np.int64)
-    np.maximum.at(longest, np.maximum(step, 0), length)
-    compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
-    limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
-    short = (starts[1:] - ends[:-1] <= limit) & (step[1:] == step[:-1]) & eager[1:]
-    single = _are_single_ops(threads, calls)
-    between_ops = short & single[:-1] & single[1:]
-    return union(ends[:-1][short], starts[1:][short]), union(ends[:-1][between_ops], starts[1:][between_ops])
-
-
-def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Intervals, Intervals, Intervals, Intervals]:
-    """(compile, input, launch, Python of the pipeline) on the threads other than the driving one.
-
-    The first three leave the input pipeline's own work out.
-    """
+def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
+    """What the threads other than the driving one do."""
     lo, hi = (threads.threads[driver].lo, threads.threads[driver].hi) if driver >= 0 else (0, 0)
 
     def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
@@ -230,7 +158,12 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> tuple[Interv
     rows = [row for row in distinct(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
     python = python[is_in(threads.row[python], rows) & pipeline[python]]
     running_python = union(threads.start[python], threads.end[python])
-    return compiling, waiting, difference(launching, union_of(compiling, waiting)), running_python
+    return Pending(
+        compile=compiling,
+        input=waiting,
+        launch=difference(launching, union_of(compiling, waiting)),
+        pipeline_python=running_python,
+    )
 
 
 def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
@@ -240,18 +173,19 @@ def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
     return union(threads.start[python], threads.end[python])
 
 
-def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
-    """Disjoint sets of instants for compile, input, launch and host, waits already handed to what they wait for.
+def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:
+    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already handed to what they wait for.
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
     Host time during which another thread runs the step op by op is dispatch.
     """
+    pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
     host = difference(activity.present, own)
     called = difference(activity.step_python, union_of(activity.compile, activity.input))
     launch, host = difference(activity.launch, called), union_of(host, called)
-    locked_out = intersection(union_of(launch, host), activity.pipeline_python)
+    locked_out = intersection(union_of(launch, host), pending.pipeline_python)
     own_input = union_of(activity.input, locked_out)
     own_launch, host = difference(launch, locked_out), difference(host, locked_out)
     own_launch, host = (
@@ -260,8 +194,8 @@ def host_classes_of_time(activity: HostActivity) -> dict[str, Intervals]:
     )
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
-        "compile": union_of(activity.compile, difference(activity.pending_compile, busy_elsewhere)),
-        "input": union_of(own_input, difference(activity.pending_input, busy_elsewhere)),
-        "launch": union_of(own_launch, difference(activity.pending_launch, busy_elsewhere)),
-        "host": host,
+        TimeClass.COMPILE: union_of(activity.compile, difference(pending.compile, busy_elsewhere)),
+        TimeClass.INPUT: union_of(own_input, difference(pending.input, busy_elsewhere)),
+        TimeClass.LAUNCH: union_of(own_launch, difference(pending.launch, busy_elsewhere)),
+        TimeClass.HOST: host,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.devices.tpu_clock import on_chip_clock
+from tfadvisor.timeline.devices.tpu import on_chip_clock
 
 PS = 1_000_000
 

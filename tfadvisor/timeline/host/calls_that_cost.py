@@ -9,68 +9,80 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.dispatches import dispatches, interpreted_function
-from tfadvisor.timeline.host.memory import blocks_on_memory
+from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import builds_pipeline, makes_dataset, op_type, runs_python, writes_file
+from tfadvisor.timeline.names.drivers import blocks_on_memory, synchronises
+from tfadvisor.timeline.names.host import makes_dataset, op_type, runs_python, scales_loss, writes_file
+from tfadvisor.timeline.names.input_pipeline import builds_pipeline
+from tfadvisor.timeline.names.programs import puts_on_device
 from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
 
-_SYNCHRONISING = ("StreamSynchronize", "CtxSynchronize", "DeviceSynchronize", "EventSynchronize")
-_LOSS_SCALING = ("lossscal", "loss_scal")
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 
 
 class HostCalls(msgspec.Struct, frozen=True):
-    """Of the counted steps. waits: how often the driving thread blocks. synchronises: calls of the driver that wait for a
-    stream, an event or the device, over all threads; synchronise_ps: their summed length. loss_scaling: TensorFlow's ops
-    of a loss scale. python_op: the op by which the compiled step calls Python, "" when it calls none. interpreted: the
-    jitted function that Python runs op by op, "" without one. writes: ops of TensorFlow that write files, writing: see
-    writing_time. building: one stretch for each counted step in which Python builds a tf.data pipeline, see building_time;
-    makes_datasets: whether any op there makes a dataset, not only an iterator of one. loop_iterations: of the longest while
-    loop inside each step's compiled functions.
-    """
+    """Counts over the counted steps of calls that hold a step up, over all threads where nothing else is said."""
 
+    dispatches: int = -1
+    """Programs and ops that the driving thread dispatches, -1 when no thread dispatches any by name."""
     waits: int = 0
+    """How often the driving thread blocks."""
     synchronises: int = 0
+    """Calls of the driver that wait for a stream, an event or the device."""
     synchronise_ps: int = 0
+    """Their summed length, ps."""
+    memory_calls: int = 0
+    """Calls of cudaMalloc, cudaFree and their kin: each waits for all work on the device."""
     loss_scaling: int = 0
+    """TensorFlow's ops of a loss scale."""
     python_op: str = ""
+    """The op by which the compiled step calls Python, "" when it calls none."""
     interpreted: str = ""
+    """The jitted function that Python runs op by op, "" without one."""
     writes: int = 0
-    writing: Intervals = EMPTY
-    building: Intervals = EMPTY
+    """TensorFlow's ops that write files."""
+    builds: int = 0
+    """Counted steps in which the driving thread builds a tf.data pipeline."""
     makes_datasets: bool = False
+    """Whether any op there makes a dataset, not only an iterator of one."""
     loop_iterations: int = 0
+    """Iterations of the longest while loop inside each step's compiled functions, added up."""
 
 
 def host_calls(
-    threads: Threads, steps: Steps, waits: Intervals, iterations: tuple[Int64Array, Int64Array]
+    threads: Threads, steps: Steps, waits: Intervals, builds: int, iterations: tuple[Int64Array, Int64Array]
 ) -> HostCalls:
-    """By name, each distinct one looked at once. waits: of the driving thread. iterations: see counted_iterations."""
+    """By name, each distinct one looked at once.
+
+    waits: of the driving thread. builds: how often it builds a pipeline. iterations: see counted_iterations.
+    """
     python = next((name for name in threads.names if runs_python(name)), "")
-    writes, synchronises, scales = (
-        _in_counted_steps(threads, steps, wanted) for wanted in (writes_file, _synchronises, _scales_a_loss)
-    )
+    driver = threads.threads[steps.thread] if steps.thread >= 0 else None
+    dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
+    synchronising, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (synchronises, scales_loss))
     return HostCalls(
+        dispatches=int(in_counted_steps(threads.start[dispatched], steps).sum()) if len(dispatched) else -1,
         waits=int(in_counted_steps(waits.starts, steps).sum()),
-        synchronises=len(synchronises),
-        synchronise_ps=int((threads.end - threads.start)[synchronises].sum()),
+        synchronises=len(synchronising),
+        synchronise_ps=int((threads.end - threads.start)[synchronising].sum()),
+        memory_calls=device_memory_calls(threads, steps),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
-        interpreted=interpreted_function(threads, threads.threads[steps.thread]) if steps.thread >= 0 else "",
-        writes=len(writes),
-        writing=writing_time(threads, steps, writes),
-        building=building_time(threads, steps),
+        interpreted=interpreted_function(threads, driver) if driver is not None else "",
+        writes=len(_in_counted_steps(threads, steps, writes_file)),
+        builds=builds,
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         loop_iterations=counted_iterations(steps, *iterations),
     )
 
 
-def writing_time(threads: Threads, steps: Steps, writes: Int64Array) -> Intervals:
+def writing_time(threads: Threads, steps: Steps) -> Intervals:
     """What the driving thread does for the sake of files: from the end of a step's longest dispatch to its last write, or
     from the step's start where the files are written before that dispatch."""
+    writes = _in_counted_steps(threads, steps, writes_file)
     if steps.thread < 0 or not len(writes):
         return EMPTY
     thread = threads.threads[steps.thread]
@@ -129,12 +141,17 @@ def allocating_time(threads: Threads) -> Intervals:
     return union(threads.start[calls], threads.end[calls])
 
 
-def _synchronises(name: str) -> bool:
-    return name.endswith(_SYNCHRONISING)
+def handing_time(threads: Threads, driver: int) -> Intervals:
+    """When the driving thread makes arrays of a device out of arrays of the host: JAX converts and copies each NumPy argument.
 
-
-def _scales_a_loss(name: str) -> bool:
-    return "cal" in name and any(word in name.lower() for word in _LOSS_SCALING)
+    A loader's thread may do it without holding the step up.
+    """
+    if driver < 0:
+        return EMPTY
+    thread = threads.threads[driver]
+    calls = threads.named(puts_on_device)
+    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
+    return union(threads.start[calls], threads.end[calls])
 
 
 def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bool]) -> Int64Array:

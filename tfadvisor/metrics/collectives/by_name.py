@@ -1,0 +1,82 @@
+"""The collectives of a run one by one: how often, how long, how much of it is exposed or waiting, and how fast."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, median
+from tfadvisor.metrics.collectives.cost import counted_meetings
+from tfadvisor.metrics.collectives.ring import ring_bytes
+from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.report.page.model import CollectiveRow
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.units import PS_PER_MS, PS_PER_S
+
+_Key = tuple[str, CollectiveKind, int, int]
+"""(name, kind, bytes or -1, group or 0)."""
+
+
+def collectives_by_name(run: RunTimeline) -> tuple[CollectiveRow, ...]:
+    """One row a name, size and group, of the calls in the counted steps; those that take most time first."""
+    lengths: dict[_Key, list[Int64Array]] = {}
+    exposed: dict[_Key, int] = {}
+    devices: dict[_Key, int] = {}
+    steps = 0
+    for host in counted_hosts(run):
+        steady = host.steps.steady()
+        steps = max(steps, int(steady.sum()))
+        for device in host.devices:
+            calls = device.collectives
+            counted = (calls.step >= 0) & steady[np.maximum(calls.step, 0)] if len(calls) else np.empty(0, np.bool_)
+            rows = np.stack([calls.label[counted], calls.bytes[counted], calls.group[counted]])
+            for label, size, group in np.unique(rows, axis=1).T.tolist():
+                mine = counted & (calls.label == label) & (calls.bytes == size) & (calls.group == group)
+                key = calls.labels[label], calls.kinds[label], size, group
+                lengths.setdefault(key, []).append((calls.end - calls.start)[mine])
+                exposed[key] = exposed.get(key, 0) + int(calls.exposed_ps[mine].sum())
+                devices[key] = devices.get(key, 0) + 1
+    waits = _waits_by_label(run)
+    rows_found = [
+        _collective(key, np.concatenate(lengths[key]), exposed[key], devices[key], steps, waits.get(key[0]))
+        for key in lengths
+    ]
+    return tuple(sorted(rows_found, key=lambda row: -row.ms_per_step))
+
+
+def _collective(
+    key: _Key, length: Int64Array, exposed: int, devices: int, steps: int, wait: float | None
+) -> CollectiveRow:
+    name, kind, size, group = key
+    usual = median(length)
+    exchange = usual - (wait or 0.0)
+    sent = float(ring_bytes(kind, np.array(size), np.array(group))) if size >= 0 and group > 1 else None
+    executed = max(steps * devices, 1)
+    return CollectiveRow(
+        name=name,
+        kind=kind.value,
+        bytes=size if size >= 0 else None,
+        group=group or None,
+        devices=devices,
+        count_per_step=len(length) / executed,
+        median_ms=usual / PS_PER_MS,
+        fastest_ms=int(length.min()) / PS_PER_MS,
+        ms_per_step=int(length.sum()) / executed / PS_PER_MS,
+        exposed=min(exposed / max(int(length.sum()), 1), 1.0),
+        wait_ms=None if wait is None else wait / PS_PER_MS,
+        bus_gb_s=sent / (exchange / PS_PER_S) / 1e9 if sent and exchange > 0 else None,
+    )
+
+
+def _waits_by_label(run: RunTimeline) -> dict[str, float]:
+    """Median over a collective's meetings in counted steps of the devices' mean waiting, ps."""
+    meetings = run.meetings
+    if not len(meetings):
+        return {}
+    counted = counted_meetings(run.hosts[int(meetings.host[0])], meetings, member=0)
+    each = meetings.wait.mean(axis=1)
+    return {
+        meetings.labels[label]: float(median(each[counted & (meetings.label == label)]))
+        for label in distinct(meetings.label[counted]).tolist()
+    }

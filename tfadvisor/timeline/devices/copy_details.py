@@ -1,0 +1,53 @@
+"""Direction, bytes and host memory of copies on a GPU, by the stat `memcpy_details` and the call that launched them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import distinct
+from tfadvisor.timeline.devices.protocol import Copies
+from tfadvisor.timeline.devices.stats_of_events import texts_of
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import HostMemory
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.copies import ON_DEVICE, PAGEABLE, PINNED, copy_bytes, direction_of, memory_kinds
+from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def copies_by_details(
+    trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
+) -> Copies:
+    """kind: a DeviceClass by the event's name. launch_row: of the launching call's name, -1 where none is known."""
+    column = trace.stat(stats.MEMCPY_DETAILS)
+    text = texts_of(column, events, 0)
+    said = text >= 0
+    size, memory = np.full(len(events), -1, np.int64), np.zeros(len(events), np.int8)
+    if said.any():
+        size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[text[said]]
+        memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[text[said]]
+    kind = kind.copy()
+    undirected = (kind == DeviceClass.OTHER_COPY) & (launch_row >= 0)
+    for used in distinct(launch_row[undirected]).tolist():
+        kind[undirected & (launch_row == used)] = direction_of(trace.names.name[used])
+    return Copies(kind, size, memory)
+
+
+def no_details(kind: npt.NDArray[np.int8]) -> Copies:
+    """Of a device whose trace says nothing of its copies but their class."""
+    return Copies(kind, np.full(len(kind), -1, np.int64), np.zeros(len(kind), np.int8))
+
+
+def host_memory(details: str) -> HostMemory:
+    """The host side of a copy; pageable memory is copied twice."""
+    ends = memory_kinds(details)
+    if PAGEABLE in ends:
+        return HostMemory.PAGEABLE
+    if PINNED in ends:
+        return HostMemory.PINNED
+    return HostMemory.NONE if ends and set(ends) <= ON_DEVICE else HostMemory.UNKNOWN

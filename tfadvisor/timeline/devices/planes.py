@@ -1,0 +1,148 @@
+"""Devices from planes of their own: their events in order, classed, and linked to the host calls that launched them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.timeline.devices.launch_links import LaunchLinks
+from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
+from tfadvisor.timeline.devices.stats_of_events import numbers_of, texts_of
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_POSITIVE = (1 << 63) - 1
+
+
+def devices_of_planes(questions: PlaneQuestions, recorded: Recorded) -> tuple[Device, ...]:
+    """The devices of one kind, by number; planes of the same number are one device."""
+    planes: dict[int, list[int]] = {}
+    for index, plane in enumerate(recorded.trace.planes):
+        number = questions.number(plane.name)
+        if number is not None:
+            planes.setdefault(number, []).append(index)
+    if not planes:
+        return ()
+    links = LaunchLinks(recorded.trace, recorded.threads)
+    return tuple(_device(questions, recorded, number, planes[number], links) for number in sorted(planes))
+
+
+def _device(
+    questions: PlaneQuestions, recorded: Recorded, number: int, planes: list[int], links: LaunchLinks
+) -> Device:
+    trace = recorded.trace
+    events, stream = _events_in_order(questions, trace, planes)
+    ops = _ops(questions, trace, events, stream, links.of(events, number))
+    row = trace.events.row[events]
+    ops = _rows(ops, ~_covers_its_body(questions, trace, row, ops))
+    return Device(
+        name=f"{questions.label}:{number}",
+        kind=questions.kind,
+        model=questions.model(_properties([trace.planes[planes[0]]])),
+        host=recorded.host,
+        properties=_properties(trace.planes[index] for index in planes),
+        ops=ops,
+        compute=ops.covered(DeviceClass.COMPUTE),
+        collective=ops.covered(DeviceClass.COLLECTIVE),
+        transfer=ops.covered(*COPIES),
+        infeed=ops.covered(DeviceClass.INFEED),
+    )
+
+
+def _ops(
+    questions: PlaneQuestions,
+    trace: HostTrace,
+    events: Int64Array,
+    stream: Int64Array,
+    launch: tuple[Int64Array, Int64Array, Int64Array],
+) -> DeviceOps:
+    """One row an event. launch: (start, end, name row) of the call that launched each, -1 where none is found."""
+    row = trace.events.row[events]
+    launch_start, launch_end, launch_row = launch
+    start = trace.events.start_ps[events]
+    copies = questions.copies(trace, events, _row_classes(questions, trace, row)[row], launch_row)
+    modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
+    ids, known = questions.programs(trace, events, row)
+    every = distinct(ids[known])
+    run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
+    return DeviceOps(
+        start=start,
+        end=start + np.maximum(trace.events.duration_ps[events], 0),
+        kind=copies.kind,
+        stream=stream,
+        name=row.astype(np.int32),
+        op=texts_of(ops, events, len(trace.names) + len(modules.texts)),
+        module=texts_of(modules, events, len(trace.names)),
+        program=np.where(known, np.searchsorted(every, ids), -1).astype(np.int32),
+        bytes=copies.bytes,
+        meeting=np.where(has_run, run & _POSITIVE, -1),
+        memory=copies.memory,
+        launch_start=launch_start,
+        launch_end=launch_end,
+        launch_name=launch_row.astype(np.int32),
+        names=trace.names.name + modules.texts + ops.texts,
+        program_ids=tuple(every.tolist()),
+    )
+
+
+def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
+    if keep.all():
+        return ops
+    columns = {name: getattr(ops, name)[keep] for name in ops.__struct_fields__ if name not in ("names", "program_ids")}
+    return DeviceOps(**columns, names=ops.names, program_ids=ops.program_ids)
+
+
+def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[int]) -> tuple[Int64Array, Int64Array]:
+    """(event indexes, line id of each) of the lines that hold what the device ran, by start, longer ones first."""
+    events, stream = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    lines = trace.lines
+    for line in np.flatnonzero(is_in(lines.plane, planes)).tolist():
+        line_id = int(lines.id[line])
+        lo, hi = int(lines.first[line]), int(lines.first[line + 1])
+        if hi > lo and questions.holds_work(lines.name[line], line_id):
+            events.append(np.arange(lo, hi, dtype=np.int64))
+            stream.append(np.full(hi - lo, line_id, np.int64))
+    found, of_line = np.concatenate(events), np.concatenate(stream)
+    placed = ~is_in(found, trace.stat(NUM_OCCURRENCES).event)
+    found, of_line = found[placed], of_line[placed]
+    start = trace.events.start_ps[found]
+    order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
+    return found[order], of_line[order]
+
+
+def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
+    """By name row; each distinct name is looked at once."""
+    table = np.zeros(len(trace.names), np.int8)
+    for used in distinct(row).tolist():
+        table[used] = questions.class_of(trace.names.name[used], trace.names.display_name[used])
+    return table
+
+
+def _covers_its_body(
+    questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32], ops: DeviceOps
+) -> BoolArray:
+    """Which events are loops, branches or calls around the ops that follow them on their line."""
+    named = [used for used in distinct(row).tolist() if questions.runs_others(trace.names.name[used])]
+    candidate = is_in(row, np.array(named, np.int64))
+    out = np.zeros(len(row), np.bool_)
+    for line in distinct(ops.stream).tolist() if named else []:
+        mine = np.flatnonzero(ops.stream == line)
+        following = np.append(ops.start[mine[1:]], np.iinfo(np.int64).max)
+        out[mine] = candidate[mine] & (following < ops.end[mine])
+    return out
+
+
+def _properties(planes: Iterable[Plane]) -> Properties:
+    merged: dict[str, float | int | str] = {}
+    for plane in planes:
+        merged.update({k: v for k, v in plane.stats.items() if isinstance(v, int | float | str)})
+    return merged

@@ -1,0 +1,119 @@
+"""What a kind of device answers about itself. One file here for each kind; the registry lists them.
+
+Most kinds record their work on planes of their own: they answer `PlaneQuestions`, and `planes.devices_of_planes` turns
+the answers into devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import msgspec
+
+from tfadvisor.hlo.format.find_modules import Modules
+from tfadvisor.timeline.devices.peaks import Peaks
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Properties: TypeAlias = Mapping[str, float | int | str]
+"""A device plane's own stats, those that are a number or a text."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """What one host recorded, as devices are found in it."""
+
+    trace: HostTrace
+    """Every plane, on the devices' own clocks where they have one."""
+    threads: Threads
+    """The host's threads."""
+    host: str
+    """The host's name."""
+    pipeline_work: BoolArray
+    """For every host event, whether it is work of the input pipeline, which is no device work."""
+    programs: Modules
+    """The HLO in the trace."""
+
+
+class DevicePlatform(Protocol):
+    """One kind of device."""
+
+    kind: DeviceKind
+    on_host_threads: bool
+    """Whether its work is recorded on the host's threads. Such a device counts only where no other device works."""
+
+    def devices(self, recorded: Recorded) -> tuple[Device, ...]:
+        """The host's devices of this kind, by number; those without any event included."""
+        ...
+
+    def on_own_clock(self, trace: HostTrace) -> HostTrace:
+        """The trace with this kind's events on the devices' own clock; the same trace where they have none."""
+        ...
+
+    def holds_programs(self, plane: str, line: str) -> bool:
+        """Whether the events of a line are executions of whole programs, by which steps can be found."""
+        ...
+
+    def peaks(self, properties: Properties) -> Peaks:
+        """What a device with these properties could do at most."""
+        ...
+
+
+class PlaneQuestions(Protocol):
+    """What has to be known of a kind whose devices have planes. Names are as the runtime wrote them."""
+
+    kind: DeviceKind
+    label: str
+    """How its devices are called in the report, before their number: `GPU` for `GPU:0`."""
+
+    def number(self, plane: str) -> int | None:
+        """The number of the device whose plane this is, None for planes of others."""
+        ...
+
+    def holds_work(self, line: str, line_id: int) -> bool:
+        """Whether a line holds what the device ran; others repeat it or sum it up."""
+        ...
+
+    def class_of(self, name: str, display_name: str) -> DeviceClass:
+        """What the device does in an event of this name. display_name: "" where there is none."""
+        ...
+
+    def runs_others(self, name: str) -> bool:
+        """Whether an event of this name may be a loop, a branch or a call, which covers the events of its body."""
+        ...
+
+    def programs(
+        self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
+    ) -> tuple[Int64Array, BoolArray]:
+        """(id of the program that each event belongs to, whether it has one). row: of each event's name."""
+        ...
+
+    def copies(
+        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
+    ) -> Copies:
+        """What the trace says of copies. kind: a DeviceClass by name alone. launch_row: of the launching call's name, -1
+        where none is known."""
+        ...
+
+    def model(self, properties: Properties) -> str:
+        """What the device calls itself, "" where the plane does not say."""
+        ...
+
+
+class Copies(msgspec.Struct, frozen=True):
+    """What is known of each event as a copy, shape (events,)."""
+
+    kind: npt.NDArray[np.int8]
+    """A DeviceClass: that of the event's name, or of a copy without a direction what the launching call says."""
+    bytes: Int64Array
+    """-1 where the trace does not say, and for all that is no copy."""
+    memory: npt.NDArray[np.int8]
+    """A HostMemory."""

@@ -1,0 +1,100 @@
+"""TensorFlow's ops that run one by one: their kernels, and the dispatch that a compiled function would not need."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union, union_of
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.host import is_kernel_of_one_op, is_single_op
+
+_EAGER_PAUSE_PS = 1_000_000_000
+"""Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what
+`tf.function` or `jax.jit` removes. Longer pauses are the program's own work."""
+_EAGER_PAUSE_BESIDE_A_FUNCTION_PS = 200_000_000
+"""Where one compiled function holds most of a step's dispatch, the step is compiled. Ops that run beside it one by one leave
+pauses of tens of µs; what takes longer (200 µs) is work of a callback between reads of weights."""
+_MOST_OF_DISPATCH = 0.5
+_EAGER_DISPATCHES = 8
+"""A step with fewer dispatches than this is not run eagerly."""
+
+
+def eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Intervals:
+    """Where TensorFlow dispatches ops by themselves, and the short pauses between two of them."""
+    if not len(pauses):
+        return EMPTY
+    calls = threads.of(thread, HostClass.EAGER_OP)
+    calls = calls[_are_single_ops(threads, calls)]
+    return union_of(pauses, union(threads.start[calls], threads.end[calls]))
+
+
+def _are_single_ops(threads: Threads, calls: Int64Array) -> BoolArray:
+    """Which calls are ops that TensorFlow dispatches by themselves."""
+    rows = threads.row[calls]
+    return is_in(rows, [row for row in distinct(rows).tolist() if is_single_op(threads.names[row])])
+
+
+def eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
+    """Where other threads of Python run a step op by op, as one for each replica does: the driving thread waits for them."""
+    found = EMPTY
+    for thread in threads.threads:
+        if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
+            _, between_ops = eager_pauses(threads, thread, steps)
+            found = union_of(found, eager_dispatch(threads, thread, between_ops))
+    return found
+
+
+def eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Intervals, Intervals]:
+    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
+
+    All of them, and those between two ops that TensorFlow dispatches by themselves.
+    """
+    calls = dispatches(threads, thread)
+    if len(calls) < _EAGER_DISPATCHES:
+        return EMPTY, EMPTY
+    starts, ends = threads.start[calls], threads.end[calls]
+    step = np.searchsorted(steps.starts, starts, side="right") - 1
+    count = np.bincount(step[step >= 0], minlength=len(steps))
+    eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
+    length = np.where(step >= 0, ends - starts, 0)
+    longest = np.zeros(len(steps), np.int64)
+    np.maximum.at(longest, np.maximum(step, 0), length)
+    compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
+    limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
+    short = (starts[1:] - ends[:-1] <= limit) & (step[1:] == step[:-1]) & eager[1:]
+    single = _are_single_ops(threads, calls)
+    between_ops = short & single[:-1] & single[1:]
+    return union(ends[:-1][short], starts[1:][short]), union(ends[:-1][between_ops], starts[1:][between_ops])
+
+
+def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
+    """Positions of (kernels that the eager runtime runs itself, runs of functions that it waits for).
+
+    The op is named by the `EagerLocalExecute: Op` around the run. A run inside a GET_NEXT event is neither.
+    """
+    kernels, waits = [], []
+    for thread in threads.threads:
+        runs = threads.of(thread, HostClass.RUN_EAGER)
+        if not len(runs):
+            continue
+        around = threads.of(thread, HostClass.EAGER_OP, HostClass.GET_NEXT)
+        if not len(around):
+            waits.append(runs)
+            continue
+        place = np.searchsorted(threads.start[around], threads.start[runs], side="right") - 1
+        owner = around[np.maximum(place, 0)]
+        enclosed = (place >= 0) & (threads.end[owner] >= threads.end[runs])
+        plain_rows = [row for row in distinct(threads.row[owner]).tolist() if is_kernel_of_one_op(threads.names[row])]
+        plain = is_in(threads.row[owner], plain_rows)
+        get_next = enclosed & (threads.kind[owner] == HostClass.GET_NEXT)
+        kernels.append(runs[enclosed & plain & ~get_next])
+        waits.append(runs[~(enclosed & plain) & ~get_next])
+    return _joined(kernels), _joined(waits)
+
+
+def _joined(parts: list[Int64Array]) -> Int64Array:
+    return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)

@@ -1,0 +1,96 @@
+"""Calls of the GPUs' drivers and runtimes, as their collectors record them on host threads: one record a driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+import msgspec
+
+
+class DriverCalls(msgspec.Struct, frozen=True):
+    """What a driver calls its functions. A name belongs to a group when it begins with one of the group's texts."""
+
+    host_plane: str
+    """Where its collector records calls, unless on `/host:CPU`."""
+    launches: tuple[str, ...]
+    """Start a kernel, a graph or a copy."""
+    memory: tuple[str, ...]
+    """Take memory from the driver or give it back. Those that say Async do not wait for the device."""
+    waits: tuple[str, ...]
+    """Parts of names, at their end where the call blocks until a stream, an event or the device is done."""
+    graph_launches: tuple[str, ...]
+    """Start many kernels with one call."""
+
+
+_WAITS = ("StreamSynchronize", "CtxSynchronize", "DeviceSynchronize", "EventSynchronize")
+CUDA = DriverCalls(
+    host_plane="/host:CUPTI",
+    launches=(
+        *("cuLaunch", "cudaLaunch", "cuGraphLaunch", "cudaGraphLaunch", "cuGraphInstantiate", "cudaGraphInstantiate"),
+        *("cuMemcpy", "cudaMemcpy", "cuMemset", "cudaMemset", "cuModule"),
+    ),
+    memory=("cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree"),
+    waits=_WAITS,
+    graph_launches=("cuGraphLaunch", "cudaGraphLaunch"),
+)
+HIP = DriverCalls(
+    host_plane="/host:ROCTRACER",
+    launches=(
+        *("hipLaunch", "hipModuleLaunch", "hipExtLaunch", "hipExtModuleLaunch"),
+        *("hipGraph", "hipMemcpy", "hipMemset"),
+    ),
+    memory=("hipMalloc", "hipFree"),
+    waits=_WAITS,
+    graph_launches=("hipGraphLaunch",),
+)
+_DRIVERS = [CUDA, HIP]
+
+
+@contextmanager
+def with_driver(calls: DriverCalls) -> Iterator[None]:
+    """Knows one more driver's calls inside a `with`."""
+    _DRIVERS.append(calls)
+    _joined.cache_clear()
+    try:
+        yield
+    finally:
+        _DRIVERS.remove(calls)
+        _joined.cache_clear()
+
+
+def host_planes() -> tuple[str, ...]:
+    """What the names of planes begin with whose lines hold drivers' calls."""
+    return tuple(driver.host_plane for driver in _DRIVERS)
+
+
+def is_launch(name: str) -> bool:
+    """Whether a call starts work on a device."""
+    return name.startswith(_joined("launches"))
+
+
+def blocks_on_memory(name: str) -> bool:
+    """Whether a call takes memory from the driver or gives it back, and waits for the device meanwhile."""
+    return name.startswith(_joined("memory")) and "Async" not in name
+
+
+def waits_somewhere(name: str) -> bool:
+    """Whether an event bears the name of a waiting call, be it with words around it."""
+    return any(part in name for part in _joined("waits"))
+
+
+def synchronises(name: str) -> bool:
+    """Whether a call waits for a stream, an event or the device."""
+    return name.endswith(_joined("waits"))
+
+
+def launches_graph(name: str) -> bool:
+    """Whether a call starts a whole graph."""
+    return name.startswith(_joined("graph_launches"))
+
+
+@lru_cache(maxsize=8)
+def _joined(group: str) -> tuple[str, ...]:
+    """One group's texts of all drivers."""
+    return tuple(dict.fromkeys(text for driver in _DRIVERS for text in getattr(driver, group)))

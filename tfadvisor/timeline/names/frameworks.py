@@ -1,0 +1,35 @@
+"""By which names a framework is known, and what the profilers write when they lost events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tfadvisor.timeline.names import stats
+
+_DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)
+"""`1,234 events dropped`, and the same the other way round."""
+_TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
+"""PyTorch/XLA's executor and Python files."""
+_TENSORFLOW = re.compile(r"^(?:TFE_|EagerExecute|EagerKernelExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)")
+"""TensorFlow's eager runtime, executor and Python ops."""
+_JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
+"""JAX's dispatch, its Python files and modules."""
+VERSION_STATS = {"jax": stats.JAX_VERSION}
+"""Framework -> the stat of a plane that gives its version."""
+UNKNOWN = "unknown"
+
+
+def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
+    """tensorflow, jax, pytorch-xla or unknown, by the names of events, else by those of XLA modules."""
+    names = tuple(events)
+    for framework, pattern in (("pytorch-xla", _TORCH), ("tensorflow", _TENSORFLOW), ("jax", _JAX)):
+        if any(pattern.search(name) for name in names):
+            return framework
+    return "jax" if any(_JAX.search(name) for name in modules) else UNKNOWN
+
+
+def lost_events(warning: str) -> int:
+    """How many events the profiler says it dropped; 0 for warnings of other things."""
+    match = _DROPPED.search(warning)
+    return int((match.group(1) or match.group(2)).replace(",", "")) if match else 0

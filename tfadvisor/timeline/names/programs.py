@@ -1,0 +1,62 @@
+"""Calls that start compiled programs and ops, by name: JAX's jitted functions, PjRt, TensorFlow's eager runtime."""
+
+from __future__ import annotations
+
+import re
+
+_JITTED = "PjitFunction"
+"""A call of a jitted function, as JAX's C++ dispatch path writes it."""
+_JITTED_CALL = re.compile(r"^PjitFunction\((.*)\)$")
+_EXECUTES = "Executable::Execute"
+"""PjRt and its kin, where a compiled program goes to a device."""
+_DISPATCHES = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExecutable")
+"""Dispatches that say which program or op they start."""
+_DEVICE_PUT = "DevicePut"
+"""JAX making arrays of a device out of NumPy's."""
+_CONVERSIONS = ("tf.constant", "convert_to_tensor")
+"""TensorFlow making a tensor out of Python's values or NumPy's."""
+_FINGERPRINT = re.compile(r"\(\d+\)$")
+"""The number that XLA appends to a program's name on a TPU's line."""
+_NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
+
+
+def jitted_function(name: str) -> str | None:
+    """`PjitFunction(train_step)` -> `train_step`, None for other names."""
+    match = _JITTED_CALL.match(name)
+    return match.group(1) if match else None
+
+
+def module_of_call(name: str) -> str | None:
+    """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after it; None for other names."""
+    function = jitted_function(name)
+    return None if function is None else f"jit_{_NO_IDENTIFIER.sub('_', function)}"
+
+
+def program_name(name: str) -> str:
+    """A program's execution without its fingerprint: `jit_step(123)` -> `jit_step`."""
+    return _FINGERPRINT.sub("", name)
+
+
+def is_jitted(name: str) -> bool:
+    """Whether an event is a call of a jitted function."""
+    return name.startswith(_JITTED)
+
+
+def executes(name: str) -> bool:
+    """Whether an event hands a compiled program to a device."""
+    return _EXECUTES in name
+
+
+def names_what_it_dispatches(name: str) -> bool:
+    """Whether a dispatch says which program or op it starts, so that two of them can be told apart."""
+    return name.startswith(_DISPATCHES)
+
+
+def puts_on_device(name: str) -> bool:
+    """Whether a call makes arrays of a device out of arrays of the host."""
+    return name.startswith(_DEVICE_PUT)
+
+
+def makes_tensor(name: str) -> bool:
+    """Whether TensorFlow makes a tensor out of Python's values or NumPy's here."""
+    return name.startswith(_CONVERSIONS)

@@ -1,0 +1,207 @@
+"""The words that many parts share, each with all that is known about it: one home for each fact.
+
+Rules, outputs, gate, exports and the page read these; docs/generate.py writes the page's copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, IntEnum
+
+import msgspec
+
+
+class TimeClass(IntEnum):
+    """The classes that an instant of a step can belong to, in the order in which the first that holds wins."""
+
+    COMPUTE = 0
+    COLLECTIVE = 1
+    TRANSFER = 2
+    COMPILE = 3
+    INPUT = 4
+    LAUNCH = 5
+    HOST = 6
+    IDLE = 7
+
+    @property
+    def label(self) -> str:
+        """Its name in rules, reports and on screen: `compute`."""
+        return self.name.lower()
+
+    @property
+    def metric(self) -> str:
+        """The metric that is its share of step time."""
+        return _LOOKS[self].metric
+
+    @property
+    def meaning(self) -> str:
+        """What holds at such an instant, as the end of a sentence about the device."""
+        return _LOOKS[self].meaning
+
+    @property
+    def ansi(self) -> str:
+        """Its colour in a terminal: the code of ANSI's "select graphic rendition"."""
+        return _LOOKS[self].ansi
+
+    @property
+    def fill(self) -> str:
+        """The character that fills its part of a bar, so that bars without colours tell classes apart."""
+        return _LOOKS[self].fill
+
+    @property
+    def colours(self) -> tuple[str, str]:
+        """Its colours on a light and on a dark page, `#rrggbb`."""
+        return _LOOKS[self].light, _LOOKS[self].dark
+
+
+class _Look(msgspec.Struct, frozen=True):
+    metric: str
+    ansi: str
+    fill: str
+    light: str
+    dark: str
+    meaning: str
+
+
+_LOOKS: Mapping[TimeClass, _Look] = {
+    TimeClass.COMPUTE: _Look("compute_fraction", "32", "█", "#0f9d73", "#1fb58a", "a kernel or op runs on the device"),
+    TimeClass.COLLECTIVE: _Look(
+        "exposed_collective_fraction", "35", "▚", "#c06fa0", "#d48bb8", "only communication between devices runs"
+    ),
+    TimeClass.TRANSFER: _Look("transfer_fraction", "33", "▞", "#e0c31e", "#efdf55", "only a copy runs"),
+    TimeClass.COMPILE: _Look(
+        "compile_fraction", "36", "▒", "#56b4e9", "#74c5f2", "the device waits for tracing, compiling or autotuning"
+    ),
+    TimeClass.INPUT: _Look(
+        "input_bound_fraction", "31", "▓", "#d55e00", "#ee6f35", "the device waits for the next batch"
+    ),
+    TimeClass.LAUNCH: _Look(
+        "kernel_launch_gap_fraction",
+        *("94", "▤", "#0b72b2", "#3d94d6"),
+        "the device waits for ops or kernels to be dispatched",
+    ),
+    TimeClass.HOST: _Look(
+        "host_fraction",
+        *("91", "▥", "#e69f00", "#f0b13a"),
+        "the device waits for other host work: Python, callbacks, logging",
+    ),
+    TimeClass.IDLE: _Look(
+        "idle_fraction", "90", "░", "#b4bdc7", "#55616e", "the device waits, and the trace does not say for what"
+    ),
+}
+"""The page's colours are those of Okabe and Ito, which people with any colour vision tell apart."""
+
+TIME_CLASSES: tuple[str, ...] = tuple(one.label for one in TimeClass)
+"""The classes' labels, in order."""
+
+_WAITS = (TimeClass.LAUNCH, TimeClass.HOST, TimeClass.IDLE)
+CATEGORIES: Mapping[str, tuple[TimeClass, ...]] = {
+    "input": (TimeClass.INPUT,),
+    "host": (TimeClass.HOST,),
+    "launch": (TimeClass.LAUNCH,),
+    "compile": (TimeClass.COMPILE,),
+    "transfer": (TimeClass.TRANSFER,),
+    "collective": (TimeClass.COLLECTIVE,),
+    # Devices wait for the late one in a collective; without one they stand idle, or seem to wait for their own host.
+    "imbalance": (
+        *(TimeClass.COLLECTIVE, TimeClass.IDLE, TimeClass.LAUNCH),
+        *(TimeClass.HOST, TimeClass.INPUT, TimeClass.COMPUTE),
+    ),
+    # The driver's allocator holds up the thread that launches: while it does, no device works. Full memory by itself
+    # takes no time, so there is no class `memory`.
+    "memory": _WAITS,
+    "compute": (TimeClass.COMPUTE,),
+    "precision": (TimeClass.COMPUTE,),
+    # The device waits while the host runs the misplaced op; only then are its results copied.
+    "placement": (*_WAITS, TimeClass.TRANSFER),
+    "kernel": (TimeClass.COMPUTE,),
+    "capture": tuple(TimeClass),
+    "flags": tuple(TimeClass),
+}
+"""Category of findings -> the classes of time that their saving comes out of, in this order, unless the rule names others."""
+
+
+class Severity(Enum):
+    """How much a finding costs, from the share of step time it could save. The worst first."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for info up to 4 for critical."""
+        return _SEVERITIES_UPWARDS.index(self)
+
+
+_SEVERITIES_UPWARDS = tuple(reversed(Severity))
+
+
+class VerdictWords(msgspec.Struct, frozen=True):
+    """What a run is called whose step time goes most into one thing."""
+
+    name: str
+    """`Input-bound`."""
+    lost: str = ""
+    """What the time goes into, as the end of `38 % of step time is …`; "" where the verdict makes a sentence of its own."""
+
+
+VERDICTS: Mapping[str, VerdictWords] = {
+    "input": VerdictWords("Input-bound", "waiting for or preparing the next batch"),
+    "host": VerdictWords("Host-bound", "Python work on the host between dispatches"),
+    "launch": VerdictWords("Launch-bound", "dispatching ops and kernels"),
+    "compile": VerdictWords("Compiling", "tracing and compiling"),
+    "transfer": VerdictWords("Transfer-bound", "copying data"),
+    "collective": VerdictWords("Communication-bound", "communication that nothing hides"),
+    "imbalance": VerdictWords("Unbalanced"),
+    "memory": VerdictWords("Memory-bound", "taking memory from the driver and giving it back"),
+    "compute": VerdictWords("Compute-bound"),
+    "none": VerdictWords("Healthy"),
+    "unknown": VerdictWords("Unknown"),
+}
+"""Bottleneck of a report's verdict -> its words."""
+
+FRAMEWORKS: Mapping[str, str] = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch-xla": "PyTorch/XLA"}
+"""Framework as reports name it -> as people write it. Reports say `unknown` where the trace does not tell."""
+
+
+class DeviceKind(Enum):
+    """What computes. The most capable first: a run on GPUs is a GPU run although its CPU works too."""
+
+    GPU = "gpu"
+    TPU = "tpu"
+    CPU = "cpu"
+
+    @property
+    def label(self) -> str:
+        """As people write it: `GPU`."""
+        return self.value.upper()
+
+    @property
+    def is_accelerator(self) -> bool:
+        """Whether it has its own memory and a host beside it that drives it."""
+        return self is not DeviceKind.CPU
+
+
+class Better(Enum):
+    """Which way a metric improves."""
+
+    LESS = "less"
+    MORE = "more"
+    NEITHER = "neither"
+    """It describes the run: a change is news, and neither good nor bad."""
+
+
+class Scatter(Enum):
+    """How a metric differs between runs of one unchanged program."""
+
+    EXACT = "exact"
+    """Not at all, but for rounding: counts, bytes, shares that do not depend on how fast the machine is."""
+    COUNTED = "counted"
+    """By whole numbers, with the length of the trace or the state of an allocator."""
+    SHARE = "share"
+    """By differences, like shares of step time."""
+    FACTOR = "factor"
+    """By factors, like times and rates."""
