@@ -64,6 +64,7 @@ def main() -> None:
     for framework, title in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
         own = [cell for cell in cells if cell.release.startswith(framework)]
         print(f"## {title}\n\n{score(own)}\n\n{table(own)}\n")
+    print("What the traces of older releases lack: [fixtures/versions](../fixtures/versions/README.md).")
 
 
 def read(folder: Path) -> Cell:
