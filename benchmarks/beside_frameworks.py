@@ -3,7 +3,7 @@
     python benchmarks/beside_frameworks.py [--environments DIR] [--made] [--wheels DIR] [--only RELEASE …]
 
 Releases are those of `fixtures/versions/environments.yaml`. For each: what pip moved of what was there (must be nothing),
-whether the framework still computes, `tfadvisor analyze` on a fixture, and the tab where TensorBoard is. Exit code 1 when
+whether the framework still computes, `tfadvisor analyze` on a fixture, and the tab in TensorBoard. Exit code 1 when
 any of it is not as it must be. Needs PyYAML, the Pythons named there, and 2 GB of disk at a time.
 """
 
@@ -48,7 +48,7 @@ PATIENCE_S = 120
 
 @dataclass(frozen=True)
 class Outcome:
-    """One row of the table. moved: package -> versions before and after. tab: None where TensorBoard is not installed."""
+    """One row of the table. moved: package -> versions before and after. own_tensorboard: it came with the framework."""
 
     release: str
     python: str
@@ -57,12 +57,13 @@ class Outcome:
     added: list[str]
     computes: bool
     analyzes: bool
-    tab: bool | None
+    own_tensorboard: bool
+    tab: bool
 
     @property
     def good(self) -> bool:
         """All as it must be."""
-        return not self.moved and self.computes and self.analyzes and self.tab is not False
+        return not self.moved and self.computes and self.analyzes and self.tab
 
 
 def main() -> int:
@@ -102,7 +103,8 @@ def tried(release: str, version: str, python: Path, wheel: Path) -> Outcome:
         sorted(set(after) - set(before) - {"tfadvisor"}),
         said(python, "-c", COMPUTE[release.partition("-")[0]]).split()[-1:] == ["4.0"],
         "HOST-BOUND" in said(python, "-m", "tfadvisor", "analyze", str(ROOT / "fixtures" / "jax-logging")),
-        tab_appears(python) if "tensorboard" in after else None,
+        "tensorboard" in before,
+        tab_appears(python),
     )
 
 
@@ -133,7 +135,12 @@ def said(python: Path, *arguments: str) -> str:
 
 
 def tab_appears(python: Path) -> bool:
-    """Starts TensorBoard on a logdir with one run: it lists the tab as active, and the tab lists the run."""
+    """Starts TensorBoard on a logdir with one run: it lists the tab as active, and the tab lists the run.
+
+    Where there is no TensorBoard, the newest is installed first.
+    """
+    if "tensorboard" not in installed_in(python):
+        install(python, "tensorboard")
     with tempfile.TemporaryDirectory() as logdir, socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
         free.close()
@@ -175,7 +182,7 @@ def table(outcomes: list[Outcome]) -> str:
             ", ".join(f"{name} {change}" for name, change in one.moved.items()) or "nothing",
             ", ".join(one.added) or "nothing",
             *("yes" if good else "**no**" for good in (one.computes, one.analyzes)),
-            {None: "no TensorBoard", True: "yes", False: "**no**"}[one.tab],
+            ("yes" if one.own_tensorboard else "yes, in a TensorBoard added after") if one.tab else "**no**",
         )
         for one in outcomes
     ]
