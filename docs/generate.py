@@ -1,4 +1,5 @@
-"""Writes the reference pages from the code: metrics, rules, columns, commands, flags, tables of an export.
+"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an export), the JSON
+Schemas, the types, words and colours of the HTML page, and the picture of the packages.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -6,16 +7,21 @@ python docs/generate.py --check   fail when a page is not what it would write
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import typer.main
+from draw_packages import picture
+from json_schemas import schemas
+from page_types import page_colours, page_types, page_words
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.cli.main import parser
+from tfadvisor.cli.main import app
 from tfadvisor.engine.checking.coverage import Covered, covered
-from tfadvisor.engine.checking.rule_page import rule_page
+from tfadvisor.engine.checking.rule_page import whole_page
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.export.parquet.tables import SCHEMA_VERSION, TABLES
 from tfadvisor.flags.advice import Variable, advice, variables
@@ -23,40 +29,57 @@ from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.xplane import columns
 
-PAGES = Path(__file__).parent / "reference"
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ROOT / "docs" / "reference"
 NOTE = "<!-- written by docs/generate.py; edit the code instead -->\n\n"
 
 
 def main(check: bool) -> int:
     """0 when all pages are written, or with --check already are what they should be."""
-    stale = []
-    for name, text in {
+    written = {
         "metrics.md": metrics(),
         "rules.md": rules(),
+        **{f"rules/{rule.id}.md": f"{NOTE}{whole_page(rule)}" for rule in load_catalogue().rules},
         "columns.md": tables(),
         "command.md": command(),
         "flags.md": flags(),
         "export.md": export(),
         "../coverage.md": coverage(),
-    }.items():
+        "../architecture/packages.svg": picture(),
+        "../../web/src/data/generated.ts": page_types(),
+        "../../web/src/data/generated.css": page_colours(),
+        "../../web/test/generated_words.ts": page_words(),
+        **{f"../../schemas/{name}": text for name, text in schemas().items()},
+    }
+    stale = [page for page in (PAGES / "rules").glob("*.md") if f"rules/{page.name}" not in written]
+    for name, text in written.items():
         page = PAGES / name
         if check and (not page.exists() or page.read_text(encoding="utf-8") != text):
-            stale.append(page.resolve().relative_to(PAGES.parent))
+            stale.append(page)
         elif not check:
+            page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(text, encoding="utf-8")
-    for name in stale:
-        print(f"docs/{name} is not what the code says: run python docs/generate.py", file=sys.stderr)
-    return 1 if stale else 0
+    for page in stale:
+        if check:
+            shown = page.resolve().relative_to(ROOT)
+            print(f"{shown} is not what the code says: run python docs/generate.py", file=sys.stderr)
+        elif page.exists():
+            page.unlink()  # of a rule that is gone
+    return 1 if check and stale else 0
 
 
 def metrics() -> str:
     """Every metric with unit and definition, every fact."""
-    rows = [f"| `{one.name}` | {one.unit.value} | {one.about} |" for one in registered_metrics().values()]
+    rows = [
+        f"| `{one.name}` | {one.unit.value} | {one.better.value} | {one.about} |"
+        for one in registered_metrics().values()
+    ]
     facts = [f"| `{one.name}` | {one.about} |" for one in registered_facts().values()]
     return (
         f"{NOTE}# Metrics\n\nA metric that a trace cannot give is `null` in the report, with the reason. "
-        "Shares are of step time, start of a step to start of the next, over the steps that count.\n\n"
-        "| metric | unit | definition |\n|---|---|---|\n"
+        "Shares are of step time, start of a step to start of the next, over the steps that count. *Better* says which way a "
+        "metric improves; `neither` describes the run.\n\n"
+        "| metric | unit | better | definition |\n|---|---|---|---|\n"
         + "\n".join(rows)
         + "\n\n## Facts\n\nTexts that rules quote and compare.\n\n| fact | meaning |\n|---|---|\n"
         + "\n".join(facts)
@@ -65,13 +88,20 @@ def metrics() -> str:
 
 
 def rules() -> str:
-    """Every rule: why, fixes, sources."""
+    """All rules by category, each linked to its page. An id is an anchor too."""
     catalogue = load_catalogue()
-    parts = [f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor rules show ID` prints one.\n"]
+    parts = [
+        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. Each rule has a page: why it matters, when it fires, "
+        "what to change, and the cases that test it. `tfadvisor rules show ID` prints the same.\n"
+    ]
     for category in sorted({rule.category for rule in catalogue.rules}):
-        parts.append(f"\n## {category}\n")
-        parts += [rule_page(rule) for rule in catalogue.rules if rule.category == category]
-    return "\n".join(parts)
+        parts.append(f"\n## {category}\n\n| rule | what is wrong |\n|---|---|")
+        parts += [
+            f'| <a id="{rule.id}"></a>[{rule.id}](rules/{rule.id}.md) | {rule.title} |'
+            for rule in catalogue.rules
+            if rule.category == category
+        ]
+    return "\n".join(parts) + "\n"
 
 
 def coverage() -> str:
@@ -94,9 +124,9 @@ def coverage() -> str:
 
 
 def rules_of(one: Covered) -> str:
-    """Links into the page of all rules."""
-    links = [f"[{rule}](reference/rules.md#{rule})" for rule in one.cited_by]
-    given = [f"[{rule}](reference/rules.md#{rule})" for rule in one.given_in]
+    """Links to the pages of the rules."""
+    links = [f"[{rule}](reference/rules/{rule}.md)" for rule in one.cited_by]
+    given = [f"[{rule}](reference/rules/{rule}.md)" for rule in one.given_in]
     return ", ".join(links + [f"given in {link}" for link in given])
 
 
@@ -130,21 +160,23 @@ def export() -> str:
 
 
 def command() -> str:
-    """Every command, its arguments and options; argparse lays its help out differently in every Python."""
-    return f"{NOTE}# Command line\n" + "".join(command_part(parser(), "tfadvisor", "##"))
+    """Every command, its arguments and options, from the Typer app."""
+    top = typer.main.get_command(app)
+    return f"{NOTE}# Command line\n" + "".join(command_part(top, typer.Context(top, info_name="tfadvisor"), "##"))
 
 
-def command_part(one: argparse.ArgumentParser, name: str, mark: str) -> Iterator[str]:
+def command_part(one: Any, context: typer.Context, mark: str) -> Iterator[str]:
     """One command's part of the page, then those of the commands below it."""
-    below = [action for action in one._actions if isinstance(action, argparse._SubParsersAction)]
-    rows = [f"| `{called(action)}` | {action.help or ''} |" for action in one._actions if action not in below]
-    yield f"\n{mark} {name}\n\n{(one.description or '').strip()}\n\n| argument | meaning |\n|---|---|\n"
+    rows = ["| `-h, --help` | show this help |"]
+    rows += [f"| `{called(param)}` | {param.help or ''} |" for param in one.params]
+    yield f"\n{mark} {context.command_path}\n\n{one.help}\n\n| argument | meaning |\n|---|---|\n"
     yield "\n".join(rows) + "\n"
-    if one.epilog:
-        yield f"\n```\n{one.epilog.strip()}\n```\n"
-    for action in below:
-        for word, parser_below in action.choices.items():
-            yield from command_part(parser_below, f"{name} {word}", mark if name == "tfadvisor" else mark + "#")
+    if one.examples:
+        yield f"\n```\n{one.examples.strip()}\n```\n"
+    for name in one.list_commands(context) if hasattr(one, "list_commands") else ():
+        below = one.get_command(context, name)
+        deeper = mark if mark == "##" and context.parent is None else mark + "#"
+        yield from command_part(below, typer.Context(below, info_name=name, parent=context), deeper)
 
 
 def flags() -> str:
@@ -210,13 +242,13 @@ def variable_row(one: Variable) -> str:
     return f"| [`{one.name}`]({one.source}) | {one.owner} | {accepts} | {default} | {about} |"
 
 
-def called(action: argparse.Action) -> str:
-    """How an argument is given: `--run NAME`, `--format text|json`, or `PATH`."""
-    options = ", ".join(action.option_strings)
-    if action.nargs == 0:
-        return options
-    value = action.metavar or "|".join(str(one) for one in action.choices or ())
-    return f"{options} {value or action.dest}".replace("|", "\\|").strip()
+def called(param: Any) -> str:
+    """How an argument is given: `-f, --format text|json`, or `PATH`."""
+    if param.param_type_name == "argument":
+        return str(param.metavar).replace("|", "\\|")
+    options = ", ".join(sorted(param.opts, key=len))
+    value = "" if param.is_flag else param.metavar or ""
+    return f"{options} {value}".replace("|", "\\|").strip()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,30 @@
-"""Tests see what is installed, also under `python -m pytest`, which puts the checkout before it."""
+"""Tests see what is installed, also under `python -m pytest`, which puts the checkout before it.
+
+Hypothesis never judges by the clock, and on a CI machine (CI is set) it draws the same examples every time.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+import pytest
+from hypothesis import settings
+from support.places import ROOT
 
 if not any(
     (ROOT / "tfadvisor" / "xplane" / f"_wire{end}").exists() for end in EXTENSION_SUFFIXES
 ):  # not built in place
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != ROOT]
+
+settings.register_profile("tests", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("tests")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of every module that imports subprocess, so that nobody has to remember it."""
+    for item in items:
+        if hasattr(getattr(item, "module", None), "subprocess"):
+            item.add_marker("subprocess")

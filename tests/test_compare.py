@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.made_runs import op, side, snapshot
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
@@ -18,7 +19,6 @@ from tfadvisor.errors import NothingToCompare
 from tfadvisor.gate.baseline.snapshot_json import as_text as snapshot_text
 from tfadvisor.report.outputs.json_text import as_json
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 ALL = sorted(path.name for path in FIXTURES.iterdir() if list(path.glob("*.xplane.pb.gz")))
 REFERENCE = "jax-healthy"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
+from support.places import FIXTURES, ROOT
 
-ROOT = Path(__file__).parents[1]
 BENCHMARK = ROOT / "benchmarks" / "diagnosis"
 PROGRAMS = sorted((BENCHMARK / "programs").glob("*.py"))
 TRUTH: dict[str, Any] = yaml.safe_load((BENCHMARK / "truth.yaml").read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def test_causes_are_of_known_classes_and_cover_known_causes() -> None:
 def test_scenarios_of_a_gpu_exist_with_their_healthy_forms() -> None:
     for name, entry in TRUTH["gpu"].items():
         for scenario in (name, entry["healthy"]):
-            assert (ROOT / "fixtures" / "gpu" / scenario / "program.py").exists()
+            assert (FIXTURES / "gpu" / scenario / "program.py").exists()
         assert {entry["cause"], *entry.get("also", [])} <= set(TRUTH["causes"])
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.places import FIXTURES
 
 import tfadvisor
 from tfadvisor.engine.judging.claims import classes_of
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.vocabulary import Severity
 
-FIXTURES = sorted(path.parent for path in (Path(__file__).parents[1] / "fixtures").glob("*/truth.yaml"))
+FOLDERS = sorted(path.parent for path in FIXTURES.glob("*/truth.yaml"))
 
 
 def truth_of(folder: Path) -> dict[str, object]:
@@ -26,14 +27,14 @@ def truth_of(folder: Path) -> dict[str, object]:
 
 
 def test_there_are_at_least_twelve_and_two_healthy_ones() -> None:
-    healthy = [folder for folder in FIXTURES if truth_of(folder)["healthy"]]
+    healthy = [folder for folder in FOLDERS if truth_of(folder)["healthy"]]
 
-    assert len(FIXTURES) >= 12
+    assert len(FOLDERS) >= 12
     assert len(healthy) >= 2
-    assert {truth_of(folder)["framework"] for folder in FIXTURES} == {"tensorflow", "jax"}
+    assert {truth_of(folder)["framework"] for folder in FOLDERS} == {"tensorflow", "jax"}
 
 
-@pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_planted_bottleneck_is_found(folder: Path) -> None:
     truth = truth_of(folder)
 
@@ -58,7 +59,7 @@ def test_the_planted_bottleneck_is_found(folder: Path) -> None:
         assert f"def {truth['location']}(" in program[location.line - 1]
 
 
-@pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_no_two_findings_claim_the_same_class_of_time_alike(folder: Path) -> None:
     """What findings save of one class of time adds up to no more than the step holds of it; of all, to no more than it."""
     report = tfadvisor.analyze(folder)
@@ -70,7 +71,7 @@ def test_no_two_findings_claim_the_same_class_of_time_alike(folder: Path) -> Non
     assert sum(one.saving.high for one in report.findings) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_recording_is_the_one_described_and_tells_nothing_of_its_machine(folder: Path) -> None:
     recording = json.loads((folder / "recording.json").read_text())
     traces = recording.get("traces") or {"trace.xplane.pb.gz": recording}
@@ -83,7 +84,7 @@ def test_the_recording_is_the_one_described_and_tells_nothing_of_its_machine(fol
         assert not re.search(rb"/(?:root|home|tmp|usr|opt|work)/", gzip.decompress(packed))
 
 
-@pytest.mark.parametrize("folder", [one for one in FIXTURES if "late_host" in truth_of(one)], ids=lambda one: one.name)
+@pytest.mark.parametrize("folder", [one for one in FOLDERS if "late_host" in truth_of(one)], ids=lambda one: one.name)
 def test_the_late_host_is_named_with_its_reason_and_nobody_where_work_is_even(folder: Path) -> None:
     truth = truth_of(folder)
 
@@ -104,9 +105,7 @@ def test_the_late_host_is_named_with_its_reason_and_nobody_where_work_is_even(fo
         assert waiting > 0.25
 
 
-@pytest.mark.parametrize(
-    "folder", [one for one in FIXTURES if "slow_device" in truth_of(one)], ids=lambda one: one.name
-)
+@pytest.mark.parametrize("folder", [one for one in FOLDERS if "slow_device" in truth_of(one)], ids=lambda one: one.name)
 def test_the_slow_device_is_named_and_nobody_where_work_is_even(folder: Path) -> None:
     truth = truth_of(folder)
 
@@ -124,4 +123,4 @@ def test_the_slow_device_is_named_and_nobody_where_work_is_even(folder: Path) ->
 
 
 def test_the_fixtures_stay_small() -> None:
-    assert sum(path.stat().st_size for folder in FIXTURES for path in folder.rglob("*")) < 10_000_000
+    assert sum(path.stat().st_size for folder in FOLDERS for path in folder.rglob("*")) < 10_000_000

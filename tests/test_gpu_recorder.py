@@ -15,12 +15,12 @@ from types import ModuleType
 
 import pytest
 import yaml
+from support.places import FIXTURES, RULES
 
 from tfadvisor.xplane.messages import XSpace
 
-ROOT = Path(__file__).parents[1]
-RECORDER = ROOT / "fixtures" / "record_jax_gpu.py"
-SCENARIOS = sorted(program.parent for program in (ROOT / "fixtures" / "gpu").glob("*/program.py"))
+RECORDER = FIXTURES / "record_jax_gpu.py"
+SCENARIOS = sorted(program.parent for program in (FIXTURES / "gpu").glob("*/program.py"))
 BOTTLENECKS = set("input host launch compile transfer collective imbalance memory compute none unknown".split())
 REQUIRED = {"planted", "framework", "bottleneck", "healthy", "first_finding"}
 each_scenario = pytest.mark.parametrize("folder", SCENARIOS, ids=lambda folder: folder.name)
@@ -84,7 +84,7 @@ def test_the_truth_is_complete_and_one_that_the_contract_allows(folder: Path) ->
     else:
         assert re.match(r"(?:TFG|JXG|JTB|XPS|PTT)-[\w.]+$", str(truth["source"]))
     if truth["first_finding"] is not None:
-        assert list((ROOT / "rules").glob(f"*/{truth['first_finding']}.yaml"))
+        assert list(RULES.glob(f"*/{truth['first_finding']}.yaml"))
 
 
 @each_scenario

@@ -10,14 +10,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support.places import ROOT, RULES
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.engine.loading.compiled_rules import compile_rules, read_compiled
 from tfadvisor.version import VERSION
 from tfadvisor.xplane.decode import is_compiled
-
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def test_the_wheel_holds_every_module(wheel: list[str]) -> None:
 
 
 def test_the_wheel_holds_the_rules_without_their_cases(wheel: list[str]) -> None:
-    rules = {path.relative_to(ROOT / "rules").as_posix() for path in (ROOT / "rules").rglob("*.yaml")}
+    rules = {path.relative_to(RULES).as_posix() for path in RULES.rglob("*.yaml")}
     shipped = {name.removeprefix("tfadvisor/rules/") for name in wheel if name.startswith("tfadvisor/rules/")} - {
         "__init__.py"
     }
@@ -52,7 +51,7 @@ def test_the_wheel_holds_the_rules_without_their_cases(wheel: list[str]) -> None
 
 def test_the_compiled_rules_are_the_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "built").mkdir()
-    compile_rules(ROOT / "rules", tmp_path / "built")
+    compile_rules(RULES, tmp_path / "built")
     monkeypatch.syspath_prepend(tmp_path)
 
     compiled = read_compiled("built")

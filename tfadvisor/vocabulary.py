@@ -39,13 +39,13 @@ class TimeClass(IntEnum):
         return _LOOKS[self].meaning
 
     @property
-    def ansi(self) -> str:
-        """Its colour in a terminal: the code of ANSI's "select graphic rendition"."""
-        return _LOOKS[self].ansi
+    def style(self) -> str:
+        """Its colour in a terminal, as rich names it."""
+        return _LOOKS[self].style
 
     @property
     def fill(self) -> str:
-        """The character that fills its part of a bar, so that bars without colours tell classes apart."""
+        """What fills its part of a bar, so that bars without colours tell classes apart: a character, and one in ASCII."""
         return _LOOKS[self].fill
 
     @property
@@ -56,7 +56,7 @@ class TimeClass(IntEnum):
 
 class _Look(msgspec.Struct, frozen=True):
     metric: str
-    ansi: str
+    style: str
     fill: str
     light: str
     dark: str
@@ -64,35 +64,50 @@ class _Look(msgspec.Struct, frozen=True):
 
 
 _LOOKS: Mapping[TimeClass, _Look] = {
-    TimeClass.COMPUTE: _Look("compute_fraction", "32", "█", "#0f9d73", "#1fb58a", "a kernel or op runs on the device"),
-    TimeClass.COLLECTIVE: _Look(
-        "exposed_collective_fraction", "35", "▚", "#c06fa0", "#d48bb8", "only communication between devices runs"
+    TimeClass.COMPUTE: _Look(
+        "compute_fraction", "green", "█#", "#0f9d73", "#1fb58a", "a kernel or op runs on the device"
     ),
-    TimeClass.TRANSFER: _Look("transfer_fraction", "33", "▞", "#e0c31e", "#efdf55", "only a copy runs"),
+    TimeClass.COLLECTIVE: _Look(
+        "exposed_collective_fraction", "magenta", "▚%", "#c06fa0", "#d48bb8", "only communication between devices runs"
+    ),
+    TimeClass.TRANSFER: _Look("transfer_fraction", "yellow", "▞/", "#e0c31e", "#efdf55", "only a copy runs"),
     TimeClass.COMPILE: _Look(
-        "compile_fraction", "36", "▒", "#56b4e9", "#74c5f2", "the device waits for tracing, compiling or autotuning"
+        "compile_fraction", "cyan", "▒=", "#56b4e9", "#74c5f2", "the device waits for tracing, compiling or autotuning"
     ),
     TimeClass.INPUT: _Look(
-        "input_bound_fraction", "31", "▓", "#d55e00", "#ee6f35", "the device waits for the next batch"
+        "input_bound_fraction", "red", "▓!", "#d55e00", "#ee6f35", "the device waits for the next batch"
     ),
     TimeClass.LAUNCH: _Look(
         "kernel_launch_gap_fraction",
-        *("94", "▤", "#0b72b2", "#3d94d6"),
+        *("bright_blue", "▤+", "#0b72b2", "#3d94d6"),
         "the device waits for ops or kernels to be dispatched",
     ),
     TimeClass.HOST: _Look(
         "host_fraction",
-        *("91", "▥", "#e69f00", "#f0b13a"),
+        *("bright_red", "▥:", "#e69f00", "#f0b13a"),
         "the device waits for other host work: Python, callbacks, logging",
     ),
     TimeClass.IDLE: _Look(
-        "idle_fraction", "90", "░", "#b4bdc7", "#55616e", "the device waits, and the trace does not say for what"
+        "idle_fraction",
+        "bright_black",
+        "░.",
+        "#b4bdc7",
+        "#55616e",
+        "the device waits, and the trace does not say for what",
     ),
 }
 """The page's colours are those of Okabe and Ito, which people with any colour vision tell apart."""
 
 TIME_CLASSES: tuple[str, ...] = tuple(one.label for one in TimeClass)
 """The classes' labels, in order."""
+
+CLASS_OF_WORK: Mapping[str, TimeClass] = {
+    "compute": TimeClass.COMPUTE,
+    "collective": TimeClass.COLLECTIVE,
+    "infeed": TimeClass.INPUT,
+    **dict.fromkeys(("h2d", "d2h", "d2d", "p2p", "other_copy", "memset"), TimeClass.TRANSFER),
+}
+"""Kind of device work, as the report's ops have it -> the class of step time in which it counts where nothing hides it."""
 
 _WAITS = (TimeClass.LAUNCH, TimeClass.HOST, TimeClass.IDLE)
 CATEGORIES: Mapping[str, tuple[TimeClass, ...]] = {

@@ -45,9 +45,9 @@ PICTURE = ROOT / "docs" / "gate-study.svg"
 SETTINGS = config()
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 KINDS = {
-    "slower-5": "Python work, 5 % of the step",
-    "slower-10": "Python work, 10 % of the step",
-    "slower-20": "Python work, 20 % of the step",
+    "slower-5": "Python work, 5% of the step",
+    "slower-10": "Python work, 10% of the step",
+    "slower-20": "Python work, 20% of the step",
     "recompile": "one compilation in every step",
     "copy": "one copy in every step",
 }
@@ -129,7 +129,7 @@ def step_check(checks: Iterable[Check]) -> Check:
 def alarms(runs: Sequence[Run]) -> str:
     """Unchanged against unchanged."""
     rows = [
-        "| pairs | number | gate: fail | gate: cannot tell | gate: pass | plain 5 % | plain 10 % |",
+        "| pairs | number | gate: fail | gate: cannot tell | gate: pass | plain 5% | plain 10% |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     sets = {
@@ -160,7 +160,7 @@ def counts(runs: Sequence[Run]) -> str:
 def power(runs: Sequence[Run]) -> str:
     """Runs with something planted, judged alone against the ten unchanged runs before them."""
     rows = [
-        "| planted | runs | fail | told, but no failure | cannot tell | pass | plain 5 % | plain 10 % |",
+        "| planted | runs | fail | shown, but no failure | cannot tell | pass | plain 5% | plain 10% |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for kind, words in KINDS.items():

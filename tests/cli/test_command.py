@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.places import FIXTURES, RULES
 from support.trace_builder import trace
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 SLOW = FIXTURES / "jax-loader"
 HEALTHY = FIXTURES / "jax-healthy"
 
@@ -204,7 +204,7 @@ def test_the_catalogue() -> None:
 
     assert "input-not-prefetched" in listed
     assert "dataset.prefetch(tf.data.AUTOTUNE)" in shown
-    assert tfadvisor("rules", "check", Path(__file__).parents[2] / "rules").returncode == 0
+    assert tfadvisor("rules", "check", RULES).returncode == 0
 
 
 def test_rules_check_fails_with_5(tmp_path: Path) -> None:

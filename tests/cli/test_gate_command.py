@@ -14,11 +14,10 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from support.places import FIXTURES, ROOT
 from support.trace_builder import TraceBuilder, trace
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-ROOT = Path(__file__).parents[2]
-FIXTURES = ROOT / "fixtures"
 LOADER = FIXTURES / "jax-loader"
 HEALTHY = FIXTURES / "jax-healthy"
 CI = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR")

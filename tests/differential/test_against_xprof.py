@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.places import FIXTURES
 from support.shared_traces import needs_shared_traces, shared_trace_files
 from support.trace_builder import TraceBuilder, trace
 from support.xprof_answers import Table, needs_xprof, xprof_answer, xprof_overview, xprof_steps
@@ -29,7 +30,6 @@ pytestmark = needs_xprof
 
 approx = pytest.approx
 PS_PER_US = 1_000_000
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 HALF = "volta_h884gemm_fp16_nn"
 SINGLE = "volta_sgemm_nn"
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32"

@@ -221,7 +221,7 @@ SPAN = st.tuples(st.integers(0, 400), st.integers(0, 60)).map(lambda one: (float
 EVENT = st.tuples(st.sampled_from(["GPU:0", "GPU:1"]), st.sampled_from(["k", "nccl", "H2D", "D2H"]), SPAN)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(EVENT, max_size=25), st.integers(1, 4))
 def test_any_events(events: list[tuple[str, str, tuple[float, float]]], steps: int) -> None:
     builder = trace().steps(steps, period=100)

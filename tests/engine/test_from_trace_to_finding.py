@@ -8,13 +8,13 @@ import pytest
 import yaml
 from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
+from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.report.model import Finding
 from tfadvisor.vocabulary import Severity
 
-ROOT = Path(__file__).parents[2]
 DOT = hlo.dot_numbers([1], [0])
 ODD = "bf16[4093,4093]"
 SQUARE = "f32[64,64]"
@@ -185,9 +185,7 @@ def test_exposed_communication_by_what_it_is_for(
     assert [one.category for one in found].count("collective") == 1
 
 
-@pytest.mark.parametrize(
-    "truth", sorted((ROOT / "fixtures" / "gpu").glob("*/truth.yaml")), ids=lambda path: path.parent.name
-)
+@pytest.mark.parametrize("truth", sorted((FIXTURES / "gpu").glob("*/truth.yaml")), ids=lambda path: path.parent.name)
 def test_what_a_gpu_scenario_plants_is_looked_for(truth: Path) -> None:
     planted = yaml.safe_load(truth.read_text())
     rules = {rule.id: {one.section for one in rule.source} for rule in load_catalogue().rules}

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from support.perfetto_reader import read
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-RUN = Path(__file__).parents[2] / "fixtures" / "jax-loader"
+RUN = FIXTURES / "jax-loader"
 
 
 def export(*arguments: object) -> subprocess.CompletedProcess[str]:

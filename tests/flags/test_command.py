@@ -9,7 +9,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -121,16 +120,18 @@ def test_a_megabyte_of_standard_input(say, monkeypatch) -> None:
     assert "longer than" in err
 
 
-def test_ten_thousand_wrong_flags_are_answered_soon(say) -> None:
+def test_of_thousands_of_wrong_flags_only_the_first_are_compared_with_all(say, monkeypatch) -> None:
+    """Comparing each with every known flag would take minutes, and nobody reads on there."""
     chance = random.Random(3)
     names = ["".join(chance.choice("abcdefgh_") for _ in range(7)) for _ in range(9000)]
+    compared = []
+    monkeypatch.setattr("tfadvisor.flags.suggest.edits", lambda one, *_: compared.append(one))
 
-    started = time.monotonic()
     code, out, _ = say(" ".join(f"--{name}=1" for name in names))
 
     assert code == 0
     assert "9000 settings" in out
-    assert time.monotonic() - started < 20
+    assert set(compared) == set(names[:20])
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
+from support.places import FIXTURES
 
 import tfadvisor
 import tfadvisor.metrics  # registers every metric
@@ -160,7 +160,7 @@ def test_a_finding_without_a_fix_says_what_version_has_one(version: str, fixes: 
 
 
 def test_jax_writes_its_version_into_a_trace() -> None:
-    fixture = Path(__file__).parents[2] / "fixtures" / "jax-loader"
+    fixture = FIXTURES / "jax-loader"
 
     assert tfadvisor.analyze(fixture).run.framework_version == "0.10.2"
 

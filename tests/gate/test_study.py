@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-STUDY = Path(__file__).parents[2] / "benchmarks" / "gate_study" / "study.py"
+import pytest
+from support.places import ROOT
+
+STUDY = ROOT / "benchmarks" / "gate_study" / "study.py"
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
     done = subprocess.run([sys.executable, STUDY, "--check"], capture_output=True, text=True, check=False)
 

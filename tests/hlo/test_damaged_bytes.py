@@ -149,6 +149,7 @@ def test_a_module_that_is_cut_short_is_refused_wherever_it_ends() -> None:
     assert {ask_everything(RICH[:length]) for length in range(len(RICH))} == {(0, 1)}
 
 
+@pytest.mark.slow
 def test_changed_bytes_never_end_in_another_error() -> None:
     chance = random.Random(1)
     answered = refused = 0

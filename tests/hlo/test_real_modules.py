@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
+from support.places import FIXTURES
 from support.shared_traces import FOLDER, needs_shared_traces
 
 from tfadvisor.errors import TraceError
@@ -19,7 +18,6 @@ from tfadvisor.timeline.summary.ops_of_program import find_instruction
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 OPS = Selection({"hlo_op": None, "hlo_module": None, "program_id": None})
 JAX = sorted(path.parent.name for path in FIXTURES.glob("jax-*/trace.xplane.pb.gz"))
 

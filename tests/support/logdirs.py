@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+from support.places import FIXTURES
 
 
 def add_run(logdir: Path, name: str, fixture: str = "jax-logging") -> Path:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfadvisor.comparison.side import TIME_CLASSES, Found, Side
+from tfadvisor.comparison.side import Found, Side, Traits
 from tfadvisor.gate.baseline.snapshot import Key, Snapshot
 from tfadvisor.gate.config.resolved import Config
 from tfadvisor.report.model import Op
+from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 
 QUIET = Config(
     file="tfadvisor.toml",
@@ -32,6 +33,18 @@ UNITS = {
     "fp16_kernel_share": "fraction",
     "h2d_bytes_per_step": "bytes",
     "allreduce_bus_gb_s": "GB/s",
+}
+
+
+_LESS, _MORE = Better.LESS, Better.MORE
+TRAITS = {
+    "step_time_ms": Traits(_LESS, Scatter.FACTOR),
+    "kernels_per_step": Traits(_LESS, Scatter.EXACT),
+    "retraces_in_steady_state": Traits(_LESS, Scatter.EXACT),
+    "input_bound_fraction": Traits(_LESS, Scatter.SHARE),
+    "fp16_kernel_share": Traits(_MORE, Scatter.EXACT),
+    "h2d_bytes_per_step": Traits(_LESS, Scatter.EXACT),
+    "allreduce_bus_gb_s": Traits(_MORE, Scatter.FACTOR),
 }
 
 
@@ -70,6 +83,7 @@ def side(
         rest_ms=dict(rest or {}),
         metrics=values,
         units={metric: UNITS[metric] for metric in values},
+        traits={metric: TRAITS[metric] for metric in values},
         findings=tuple(findings),
     )
 

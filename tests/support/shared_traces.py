@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[3] / "shared" / "traces"
+from support.places import ROOT
+
+FOLDER = ROOT.parent / "shared" / "traces"
 
 needs_shared_traces = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="the traces recorded by others are not beside this checkout"

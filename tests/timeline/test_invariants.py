@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import hlo_builder as hlo
@@ -123,8 +124,9 @@ def runs(draw: st.DrawFn) -> TraceBuilder:
     return builder
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(runs())
+@pytest.mark.slow
 def test_what_holds_on_any_timeline_holds(builder: TraceBuilder) -> None:
     timelines = builder.timelines()
     summaries = [summarize(timeline) for timeline in timelines]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.places import FIXTURES
 from support.shared_traces import shared_trace_files
 from support.trace_builder import trace
 
@@ -19,7 +20,7 @@ from tfadvisor.xplane import compiled, messages, twin
 from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
 from tfadvisor.xplane.source import Source, open_source
 
-FIXTURES = sorted(Path(__file__).parents[2].glob("fixtures/*/*.xplane.pb.gz"))
+TRACES = sorted(FIXTURES.glob("*/*.xplane.pb.gz"))
 EVERYTHING = Selection(None)
 SOME = Selection({"s0": None, "s1": NameFilter(("e1",)), "s2": NameFilter(("e",), invert=True)})
 
@@ -62,7 +63,7 @@ def assert_same_table(one: msgspec.Struct, other: msgspec.Struct) -> None:
             assert left == right, field
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("selection", [EVERYTHING, SELECTION], ids=["everything", "timeline"])
 def test_agree_on_every_fixture(path: Path, selection: Selection) -> None:
     source = open_source(path)
@@ -122,7 +123,7 @@ def test_agree_on_mutated_bytes() -> None:
     assert accepted > 100
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.binary(max_size=60))
 def test_agree_on_random_bytes(data: bytes) -> None:
     assert_same(*both(data, EVERYTHING))
@@ -193,8 +194,9 @@ def planes(draw: st.DrawFn) -> messages.XPlane:
     return plane
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(planes(), max_size=3), st.lists(TEXT, max_size=2), st.sampled_from([EVERYTHING, SOME]))
+@pytest.mark.slow
 def test_agree_on_made_up_spaces(made: list[messages.XPlane], texts: list[bytes], selection: Selection) -> None:
     space = messages.XSpace(planes=made, warnings=texts, hostnames=texts)
 

@@ -39,7 +39,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
     breakdown = _breakdown(run)
     broken = [Broken(error.file, str(error)) for error in broken_rules]
     broken += outcomes.broken
-    broken += [Broken(name, one.reason) for name, one in metrics.items() if one.broken]
+    broken += [Broken(name, reason) for name, reason in metrics.broken()]
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
@@ -47,7 +47,8 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
         breakdown=breakdown,
         verdict=give_verdict(breakdown, metrics, outcomes.findings),
         metrics={
-            name: MetricValue(one.value, one.unit.value, one.reason or None, one.about) for name, one in metrics.items()
+            name: MetricValue(one.value, one.unit.value, one.reason or None, one.about, one.better, one.scatter)
+            for name, one in metrics.items()
         },
         findings=outcomes.findings,
         not_applicable=outcomes.not_applicable,
@@ -66,8 +67,8 @@ def _breakdown(run: RunTimeline) -> dict[str, float]:
     try:
         shares = class_shares(run)
     except MetricAbsent:
-        return {one.name.lower(): 0.0 for one in TimeClass}
-    return {one.name.lower(): share for one, share in shares.items()}
+        return {one.label: 0.0 for one in TimeClass}
+    return {one.label: share for one, share in shares.items()}
 
 
 def _run_info(run: RunTimeline) -> RunInfo:
@@ -116,7 +117,7 @@ def _counted(host: HostSummary) -> list[StepInfo]:
                 host=host.host,
                 start_ms=float(steps.starts[index]) / PS_PER_MS,
                 duration_ms=float(steps.ends[index] - steps.starts[index]) / PS_PER_MS,
-                breakdown={one.name.lower(): float(time[one]) / total for one in TimeClass},
+                breakdown={one.label: float(time[one]) / total for one in TimeClass},
             )
         )
     return found

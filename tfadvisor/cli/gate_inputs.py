@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tfadvisor.api import analyze_run, as_snapshot
+from msgspec.structs import replace
+
+from tfadvisor.api import Options, analyze_run, as_snapshot
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
@@ -16,21 +17,31 @@ from tfadvisor.gate.config.file import ConfigFile, find_config, read_config
 from tfadvisor.gate.config.read import Known, read
 from tfadvisor.gate.config.resolved import DEFAULT_KEEP, Written
 from tfadvisor.report.model import Report
-from tfadvisor.xplane.runs import find_runs
+from tfadvisor.xplane.runs import Run, find_runs
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 
 
-def report_of(paths: Sequence[Path], arguments: argparse.Namespace, run: str | None = None) -> Report:
+def report_of(paths: Sequence[Path], options: Options) -> Report:
     """The report of a run, as `analyze` makes it. Raises TraceError or UsageError."""
-    return analyze_run(*chosen_run(paths, arguments, run))
+    return analyze_run(chosen_run(paths, options), options)
 
 
-def read_side(path: Path, run: str | None, arguments: argparse.Namespace) -> Report | Snapshot:
+def newest(options: Options) -> Options:
+    """The same for another path: --run names a run of PATH only."""
+    return replace(options, run=None)
+
+
+def chosen_side(path: Path, options: Options) -> Run:
+    """The run of one side of a comparison. Raises TraceError or UsageError."""
+    return chosen_run([path], options, another="")
+
+
+def read_side(path: Path, options: Options) -> Report | Snapshot:
     """A trace's report, or a snapshot as it is."""
     if path.suffix == ".json" and path.is_file():
         return as_snapshot(path)
-    return report_of([path], arguments, run)
+    return analyze_run(chosen_side(path, options), options)
 
 
 def known_names(rules: Sequence[Path] = ()) -> Known:
@@ -61,9 +72,9 @@ def labels_of(given: Sequence[str], written: Mapping[str, str] | None) -> dict[s
     return found
 
 
-def written_config(arguments: argparse.Namespace) -> Written:
+def written_config(config: Path | None, rules: Sequence[Path] = ()) -> Written:
     """The configuration of a command that judges nothing."""
-    return read(config_file(arguments.config), known_names(getattr(arguments, "rules", ())))
+    return read(config_file(config), known_names(rules))
 
 
 def store_of(given: Path | None, written: Written) -> Path:
@@ -84,9 +95,7 @@ def judged_snapshot(report: Report, model: str | None, labels: Mapping[str, str]
         raise NothingToCompare(error.place, error.cause, error.remedy) from error
 
 
-def stored_runs(
-    store: Path, arguments: argparse.Namespace, model: str | None, labels: Mapping[str, str]
-) -> list[Snapshot]:
+def stored_runs(store: Path, options: Options, model: str | None, labels: Mapping[str, str]) -> list[Snapshot]:
     """The runs of a store; of a logdir, its runs as if they were stored.
 
     Files that cannot be used are named and left out. Raises TraceError when that leaves none of several.
@@ -103,5 +112,5 @@ def stored_runs(
     if contents.runs or not store.is_dir():
         return [kept.snapshot for kept in contents.runs]
     runs = find_runs(store)[:DEFAULT_KEEP]
-    reports = [report_of(run.files, arguments) for run in reversed(runs)]
+    reports = [report_of(run.files, newest(options)) for run in reversed(runs)]
     return [judged_snapshot(report, model, labels) for report in reports]

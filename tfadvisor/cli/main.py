@@ -1,59 +1,76 @@
-"""The command: builds the parser, calls the commands, prints errors, chooses the exit code."""
+"""The command: which commands there are, how errors are said, which exit code it ends with."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
+from typing import Annotated, ClassVar
 
-from tfadvisor.cli.arguments import Parser
+import typer
+import typer.main
+
+from tfadvisor.cli.typer_commands import LazyCommands
+from tfadvisor.cli.wrong_use import WrongUse, words_of
 from tfadvisor.errors import AdvisorError, TraceError
 from tfadvisor.report.printable import printable
 from tfadvisor.version import VERSION
 
-# In the order of --help. Each is a module `<name>_command` of this package, imported when it is asked for.
-_COMMANDS = ("analyze", "compare", "gate", "baseline", "export", "rules", "flags")
-
 EXIT_INTERNAL = 5
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 _ABOUT = "Reads a TensorFlow or JAX profiler trace and says where the step's time goes, why, and what to change."
-_EXIT_CODES = (
-    "Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable "
-    "or not enough data to judge, 5 a rule or metric broke."
+_EXAMPLES = """\
+Examples:
+  tfadvisor logdir/                       the newest run of a logdir, as `tfadvisor analyze logdir/`
+  tfadvisor logdir/ -o report.html        a page for a browser
+  tfadvisor compare before/ after/
+  tfadvisor COMMAND --help                options, examples and exit codes of a command
+
+Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
+not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
+
+
+class Terminated(BaseException):
+    """The process was asked to end. What it was writing is removed on the way out."""
+
+
+class _Commands(LazyCommands):
+    modules: ClassVar = {
+        name: f"tfadvisor.cli.commands.{name}"
+        for name in ("analyze", "compare", "gate", "baseline", "export", "rules", "flags", "completion")
+    }
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help=_ABOUT,
+    epilog=_EXAMPLES,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def parser(only: str | None = None) -> Parser:
-    """All commands and options. only: a command that is known to be the one, to build its options alone."""
-    top = Parser(prog="tfadvisor", description=_ABOUT, epilog=_EXIT_CODES)
-    top.add_argument("--version", action="version", version=f"tfadvisor {VERSION}")
-    commands = top.add_subparsers(
-        title="commands",
-        metavar="COMMAND",
-        required=True,
-        parser_class=Parser,
-        prog="tfadvisor",  # else argparse formats a usage line to find it, which imports three compression libraries
-    )
-    for name in _COMMANDS if only is None else (only,):
-        importlib.import_module(f"tfadvisor.cli.{name}_command").add_command(commands)
-    completion = commands.add_parser(
-        "completion", help="shell completion", description="Print completion for a shell, to be sourced by it."
-    )
-    completion.add_argument("shell", choices=["bash", "zsh", "tcsh"], help="the shell to print for")
-    completion.set_defaults(call=lambda arguments: _print_completion(arguments.shell))
-    return top
+def _print_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"tfadvisor {VERSION}\n")
+        raise typer.Exit()
+
+
+@app.callback()
+def tfadvisor(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="show the version")
+    ] = False,
+) -> None:
+    """The options before a command."""
 
 
 def guarded_main(arguments: list[str]) -> int:
     """Runs the command and returns its exit code; never lets an exception or traceback out."""
     try:
-        try:
-            first = arguments[0] if arguments else None
-            chosen = parser(first if first in _COMMANDS else None).parse_args(arguments)
-            code = int(chosen.call(chosen))
-        except SystemExit as exit_:  # --help and --version
-            code = exit_.code if isinstance(exit_.code, int) else 0
+        code = _run(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -62,12 +79,31 @@ def guarded_main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         _say("interrupted")
         return EXIT_INTERRUPTED
+    except Terminated:
+        _say("terminated")
+        return EXIT_TERMINATED
     except Exception as error:
         return _told(error)
 
 
+def _run(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    if "_TFADVISOR_COMPLETE" in os.environ:
+        from tfadvisor.cli.commands.completion import complete  # noqa: PLC0415
+
+        return complete(command)
+    try:
+        with command.make_context("tfadvisor", list(arguments)) as context:
+            return int(command.invoke(context) or 0)
+    except typer.Exit as ended:  # --help and --version
+        return ended.exit_code
+
+
 def _told(error: Exception) -> int:
     """Says what went wrong and returns its exit code."""
+    if isinstance(error, WrongUse):
+        _say(words_of(error))
+        return 2
     if isinstance(error, AdvisorError):
         _say(str(error))
         return error.exit_code
@@ -83,13 +119,6 @@ def _told(error: Exception) -> int:
         "traceback that TFADVISOR_TRACEBACK=1 shows."
     )
     return EXIT_INTERNAL
-
-
-def _print_completion(shell: str) -> int:
-    import shtab  # noqa: PLC0415
-
-    sys.stdout.write(shtab.complete(parser(), shell) + "\n")
-    return 0
 
 
 def _say(message: str) -> None:

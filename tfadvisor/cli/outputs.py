@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
+from tfadvisor.report.ascii_text import as_ascii
+from tfadvisor.report.outputs.forms import Form
 from tfadvisor.report.printable import printable
+from tfadvisor.report.terminal_text import screen_of
 
 
 def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:
@@ -22,15 +26,39 @@ def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:
             )
 
 
-def write_output(output: Path | None, text: str, option: str) -> None:
-    """To a file, whole or not at all, or to standard output."""
-    if output is None:
-        sys.stdout.write(text)
-        return
+def check_page_has_a_file(form: Form, output: Path | None, example: str) -> None:
+    """Raises UsageError when a page for a browser would be written to a terminal."""
+    if form.drawn and output is None and sys.stdout.isatty():
+        raise UsageError(
+            f"--format {form.name} is a page for a browser. Give a file to write it to: -o {example}.{form.name}"
+        )
+
+
+def write_form(form: Form, subject: Any, output: Path | None, **settings: Any) -> None:
+    """A report, comparison or verdict in a form, to a file or to standard output. settings: for forms on a screen."""
+    if output is not None:
+        write_output(output, form.write(subject, **settings), "--output")
+    else:
+        write_out(form.write(subject, screen_of(sys.stdout), **settings), page=form.drawn)
+
+
+def write_output(output: Path, text: str, option: str) -> None:
+    """To a file, whole or not at all."""
     try:
         replace_file(output, text)
     except OSError as error:
         raise UsageError(f"{option} {output}: cannot be written: {error.strerror or error}.") from error
+
+
+def write_out(text: str, *, page: bool = False) -> None:
+    """To standard output, in ASCII where that takes no UTF-8. page: it says itself that it is UTF-8, and so it stays."""
+    if screen_of(sys.stdout).ascii_only:
+        if page:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text.encode())
+            return
+        text = as_ascii(text)
+    sys.stdout.write(text)
 
 
 def note(message: str) -> None:

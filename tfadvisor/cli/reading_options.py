@@ -2,87 +2,148 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from tfadvisor.cli.arguments import Parser, gigabytes_per_second, parameter_count, step_range
+import typer
+
+from tfadvisor.cli.completing import host_names, rule_ids, run_names
+from tfadvisor.cli.option_values import gigabytes_per_second, parameter_count, step_range
 from tfadvisor.cli.outputs import note
 
 if TYPE_CHECKING:
     from tfadvisor.api import Options
     from tfadvisor.xplane.runs import Run
 
+WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
+"""The panels of --help that options stand in."""
+BASELINE = "Which baseline"
 
-def add_path(parser: Parser, *, needed: bool = True) -> None:
-    """The run, as one or several paths. needed: whether the command does nothing without."""
-    parser.add_argument(
-        "path",
-        nargs="+" if needed else "*",
-        type=Path,
-        metavar="PATH",
-        help="a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run",
-    )
+_TRACE = "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run"
 
-
-def add_reading_options(parser: Parser) -> argparse._ArgumentGroup:
-    """What to analyse, and by which rules: the group of these, for more."""
-    group = parser.add_argument_group("what to analyse")
-    group.add_argument("--run", metavar="NAME", help="the run instead of the newest")
-    group.add_argument("--host", metavar="NAME", help="only this host of the run")
-    group.add_argument("--steps", type=step_range, metavar="A:B", help="only steps A up to but not B, counted from 0")
-    group.add_argument("--params", type=parameter_count, metavar="N", help="model parameters, as 110M or 6.7B")
-    group.add_argument("--bandwidth", type=gigabytes_per_second, metavar="GB/S", help="bandwidth between devices")
-    rules = parser.add_argument_group("rules")
-    rules.add_argument(
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False)]
+PathsOrNone = Annotated[
+    list[Path] | None, typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False)
+]
+RunName = Annotated[
+    str | None,
+    typer.Option(
+        "--run", metavar="NAME", help="the run instead of the newest", autocompletion=run_names, rich_help_panel=WHAT
+    ),
+]
+HostName = Annotated[
+    str | None,
+    typer.Option(
+        "--host", metavar="NAME", help="only this host of the run", autocompletion=host_names, rich_help_panel=WHAT
+    ),
+]
+Steps = Annotated[
+    str | None,
+    typer.Option("--steps", metavar="A:B", help="only steps A up to but not B, counted from 0", rich_help_panel=WHAT),
+]
+Params = Annotated[
+    str | None,
+    typer.Option("--params", metavar="N", help="model parameters, as 110M or 6.7B", rich_help_panel=WHAT),
+]
+Bandwidth = Annotated[
+    str | None, typer.Option("--bandwidth", metavar="GB/S", help="bandwidth between devices", rich_help_panel=WHAT)
+]
+RuleFolders = Annotated[
+    list[Path] | None,
+    typer.Option(
         "--rules",
-        type=Path,
-        action="append",
-        default=[],
         metavar="DIR",
         help="a folder with more rules, or an installed rule package; may be repeated",
-    )
-    return rules
-
-
-def add_identity_options(parser: Parser) -> None:
-    """Which baseline a run belongs to."""
-    group = parser.add_argument_group("which baseline")
-    group.add_argument("--model", metavar="NAME", help="the model, where a store holds several (default)")
-    group.add_argument(
+        rich_help_panel=RULES,
+        readable=False,
+    ),
+]
+Disabled = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--disable",
+        metavar="ID",
+        help="a rule to leave out; may be repeated",
+        autocompletion=rule_ids,
+        rich_help_panel=RULES,
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="write to a file instead of standard output; its suffix tells the form",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="NAME", help="the model, where a store holds several (default)", rich_help_panel=BASELINE
+    ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
         "--label",
-        action="append",
-        default=[],
         metavar="NAME=VALUE",
         help="what else must be alike to compare, as batch=256 or precision=bf16; may be repeated",
-    )
-    group.add_argument(
-        "--config", type=Path, metavar="FILE", help="tfadvisor.toml or pyproject.toml instead of the nearest one"
-    )
+        rich_help_panel=BASELINE,
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="tfadvisor.toml or pyproject.toml instead of the nearest one",
+        rich_help_panel=BASELINE,
+        readable=False,
+    ),
+]
 
 
-def chosen_run(paths: Sequence[Path], arguments: argparse.Namespace, run: str | None) -> tuple[Run, Options]:
-    """The run, and how it is to be analysed; a note where it is one of several. Raises TraceError or UsageError.
+def reading(
+    *,
+    run: str | None = None,
+    host: str | None = None,
+    steps: str | None = None,
+    params: str | None = None,
+    bandwidth: str | None = None,
+    rules: Sequence[Path] | None = None,
+    disabled: Sequence[str] | None = None,
+) -> Options:
+    """How a run is to be read, from the options as they were written. Raises UsageError for what they cannot be."""
+    chosen_steps = step_range(steps) if steps is not None else None
+    parameters = parameter_count(params) if params is not None else None
+    bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
+    from tfadvisor.api import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
 
-    arguments: of a command with reading options, all or some of them.
-    """
-    from tfadvisor.api import Options  # noqa: PLC0415
-    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
-
-    options = Options(
+    return Options(
         run=run,
-        host=arguments.host,
-        rules=tuple(getattr(arguments, "rules", ())),
-        disabled=tuple(getattr(arguments, "disable", ())),
-        parameters=getattr(arguments, "params", None),
-        bandwidth_gb_s=getattr(arguments, "bandwidth", None),
-        steps=arguments.steps,
+        host=host,
+        rules=tuple(rules or ()),
+        disabled=tuple(disabled or ()),
+        parameters=parameters,
+        bandwidth_gb_s=bandwidth_gb_s,
+        steps=chosen_steps,
         processes=os.cpu_count() or 1,
     )
-    chosen, number = choose_run(paths, run, arguments.host)
-    if number > 1 and run is None:
-        another = " --run NAME for another." if hasattr(arguments, "run") else ""
+
+
+def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run NAME for another.") -> Run:
+    """The run that is to be read; a note where it is the newest of several. Raises TraceError or UsageError.
+
+    another: how to choose another, for the note.
+    """
+    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+
+    chosen, number = choose_run(paths, options.run, options.host)
+    if number > 1 and options.run is None:
         note(f"{number:,} runs in {paths[0]}; this is the newest, {chosen.name}.{another}")
-    return chosen, options
+    return chosen

@@ -10,10 +10,14 @@ from msgspec.structs import replace
 
 from tfadvisor.comparison.op_names import without_program_number
 from tfadvisor.report.model import Finding, Op, Report, StepInfo
+from tfadvisor.vocabulary import CLASS_OF_WORK, TIME_CLASSES, Better, Scatter, TimeClass
 
-TIME_CLASSES = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
-CLASS_OF_KIND = {"compute": "compute", "collective": "collective", "infeed": "input"}
-"""The class of step time in which a kind of device work counts; all other kinds are transfers."""
+
+class Traits(msgspec.Struct, frozen=True):
+    """What a metric declares about itself, by which changes are judged."""
+
+    better: Better
+    scatter: Scatter
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -50,13 +54,15 @@ class Side(msgspec.Struct, frozen=True):
     """By name; those that the trace cannot give are left out."""
     units: Mapping[str, str]
     """Of the metrics, by name."""
+    traits: Mapping[str, Traits]
+    """Of the metrics, all that have a unit. Baselines of versions that did not keep them: none."""
     findings: tuple[Found, ...]
     """All but those about the capture."""
 
 
 def class_of(kind: str) -> str:
-    """The class of step time of a kind of device work."""
-    return CLASS_OF_KIND.get(kind, "transfer")
+    """The class of step time of a kind of device work; of one that another version named, transfer."""
+    return CLASS_OF_WORK.get(kind, TimeClass.TRANSFER).label
 
 
 def side_of(report: Report) -> Side | None:
@@ -77,6 +83,7 @@ def side_of(report: Report) -> Side | None:
         rest_ms={"compute": _unlisted_ms(report.ops)},
         metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
         units={name: one.unit for name, one in report.metrics.items() if one.value is not None},
+        traits={name: Traits(one.better, one.scatter) for name, one in report.metrics.items() if one.value is not None},
         findings=tuple(_found(one) for one in report.findings if one.category != "capture"),
     )
 

@@ -23,7 +23,8 @@ from tfadvisor.comparison.match_ops import Pair, match_ops, same_work
 from tfadvisor.comparison.op_names import stem
 from tfadvisor.comparison.op_speed import op_speed, scatter_of
 from tfadvisor.comparison.result import Cause, ClassChange, OpChange, Speed
-from tfadvisor.comparison.side import TIME_CLASSES, Side, class_of
+from tfadvisor.comparison.side import Side, class_of
+from tfadvisor.vocabulary import TIME_CLASSES
 
 _HIDING = ("collective", "transfer")
 _NAMED_ABOVE = 0.005

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.flags.versions import order
+from tfadvisor.vocabulary import FRAMEWORKS
 
 _DEPRECATED = re.compile(r"\W{0,2}deprecated\b|the legacy flag\b", re.I)
 _FILE = Path(__file__).with_name("recorded.json")
@@ -65,7 +66,7 @@ class Table(msgspec.Struct, frozen=True):
     @property
     def title(self) -> str:
         """The library as people write it."""
-        return {"tensorflow": "TensorFlow"}.get(self.library, self.library)
+        return FRAMEWORKS.get(self.library, self.library)
 
     def flag(self, name: str, version: str) -> Flag | None:
         """A flag as a recorded version knows it, None when that refuses it."""

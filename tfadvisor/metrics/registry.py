@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import TypeVar, overload
 
 import msgspec
 
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, Scatter
 
 
 class MetricAbsent(Exception):
@@ -29,13 +32,22 @@ class Question(msgspec.Struct, frozen=True, weakref=True):
     settings: Settings
 
 
+Need = Callable[[Question], None]
+"""A requirement by name: raises MetricAbsent, with the reason, when the trace lacks it."""
+
+
 class Metric(msgspec.Struct, frozen=True):
     """A registered metric."""
 
     name: str
     unit: Unit
     about: str
+    """Its public definition: one sentence or two."""
+    better: Better
+    scatter: Scatter
+    needs: tuple[Need, ...]
     compute: Callable[[Question], float]
+    """Checks the needs, then answers. Raises MetricAbsent."""
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -43,47 +55,91 @@ class Fact(msgspec.Struct, frozen=True):
 
     name: str
     about: str
+    needs: tuple[Need, ...]
     find: Callable[[Question], str]
+    """Checks the needs, then answers. Raises MetricAbsent."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One metric's outcome: a value, or None and the reason. broken: the function itself failed."""
+    """One metric's outcome."""
 
     value: float | None
+    """None when the trace cannot give it."""
     unit: Unit
     reason: str
+    """Why there is no value, as the end of a sentence; "" with one."""
     about: str
     broken: bool = False
+    """The function itself failed."""
+    better: Better = Better.LESS
+    scatter: Scatter = Scatter.FACTOR
 
 
 _METRICS: dict[str, Metric] = {}
 _FACTS: dict[str, Fact] = {}
+_SCATTER = {Unit.FRACTION: Scatter.SHARE, Unit.COUNT: Scatter.EXACT, Unit.BYTES: Scatter.EXACT}
+"""How metrics of a unit differ between runs unless they say otherwise; all other units by factors."""
+A = TypeVar("A", float, str)
+Asked = Callable[[Question], A]
 
 
 def metric(
-    name: str, *, unit: Unit, about: str
-) -> Callable[[Callable[[Question], float]], Callable[[Question], float]]:
-    """Registers a function as the metric of that name. about: one sentence that defines it."""
+    *, unit: Unit, better: Better, needs: tuple[Need, ...] = (), scatter: Scatter | None = None
+) -> Callable[[Asked[float]], Asked[float]]:
+    """Registers a function as the metric of its name; its docstring is the public definition.
 
-    def register(function: Callable[[Question], float]) -> Callable[[Question], float]:
-        if name in _METRICS or name in _FACTS:
-            raise ValueError(f"metric {name} is registered twice")
-        _METRICS[name] = Metric(name, unit, about, function)
-        return function
+    needs: checked in their order before each call, by whomever. Raises ValueError for a name given twice, or without words.
+    """
 
-    return register
-
-
-def fact(name: str, *, about: str) -> Callable[[Callable[[Question], str]], Callable[[Question], str]]:
-    """Registers a function as the fact of that name."""
-
-    def register(function: Callable[[Question], str]) -> Callable[[Question], str]:
-        if name in _METRICS or name in _FACTS:
-            raise ValueError(f"fact {name} is registered twice")
-        _FACTS[name] = Fact(name, about, function)
-        return function
+    def register(function: Asked[float]) -> Asked[float]:
+        name, about = _name_and_about(function)
+        checked = _after(needs, function)
+        varies = scatter or _SCATTER.get(unit, Scatter.FACTOR)
+        _METRICS[name] = Metric(name, unit, about, better, varies, needs, checked)
+        return checked
 
     return register
+
+
+@overload
+def fact(function: Asked[str], /) -> Asked[str]: ...
+@overload
+def fact(*, needs: tuple[Need, ...]) -> Callable[[Asked[str]], Asked[str]]: ...
+def fact(
+    function: Asked[str] | None = None, /, *, needs: tuple[Need, ...] = ()
+) -> Asked[str] | Callable[[Asked[str]], Asked[str]]:
+    """Registers a function as the fact of its name, as `metric` does: `@fact`, or `@fact(needs=…)`."""
+
+    def register(function: Asked[str]) -> Asked[str]:
+        name, about = _name_and_about(function)
+        checked = _after(needs, function)
+        _FACTS[name] = Fact(name, about, needs, checked)
+        return checked
+
+    return register if function is None else register(function)
+
+
+def _name_and_about(function: Callable[[Question], object]) -> tuple[str, str]:
+    name, about = function.__name__, " ".join((function.__doc__ or "").split())
+    if name in _METRICS or name in _FACTS:
+        raise ValueError(f"{name} is registered twice")
+    if not about:
+        raise ValueError(f"{name} has no docstring, which is its definition in the reference")
+    return name, about
+
+
+def _after(needs: tuple[Need, ...], function: Asked[A]) -> Asked[A]:
+    """The function, asked only where the needs are met."""
+    if not needs:
+        return function
+
+    @wraps(function)
+    def checked(question: Question) -> A:
+        for need in needs:
+            need(question)
+        return function(question)
+
+    return checked
 
 
 def registered_metrics() -> Mapping[str, Metric]:
@@ -99,10 +155,16 @@ def registered_facts() -> Mapping[str, Fact]:
 class Metrics(Mapping[str, Measured]):
     """Every metric of one run. Facts are beside them: `fact(name)` gives the text, or None and `why_no_fact` the reason."""
 
-    def __init__(self, values: Mapping[str, Measured], facts: Mapping[str, tuple[str | None, str]]) -> None:
-        """Facts map a name to (text, "") or (None, reason)."""
+    def __init__(
+        self,
+        values: Mapping[str, Measured],
+        facts: Mapping[str, tuple[str | None, str]],
+        broken: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Facts map a name to (text, "") or (None, reason). broken: facts that failed, as (name, reason)."""
         self._values = dict(values)
         self._facts = dict(facts)
+        self._broken_facts = tuple(broken)
 
     def __getitem__(self, name: str) -> Measured:
         """The outcome of one metric."""
@@ -128,6 +190,11 @@ class Metrics(Mapping[str, Measured]):
         """Why a fact is absent."""
         return self._facts[name][1]
 
+    def broken(self) -> list[tuple[str, str]]:
+        """Metrics and facts whose function failed, each with what went wrong."""
+        metrics = [(name, one.reason) for name, one in self._values.items() if one.broken]
+        return [*metrics, *self._broken_facts]
+
     def has_fact(self, name: str) -> bool:
         """Whether there is a fact of this name at all."""
         return name in self._facts
@@ -138,23 +205,30 @@ def measure(run: RunTimeline, settings: Settings | None = None) -> Metrics:
     question = Question(run, settings or Settings())
     values = {name: _measured(one, question) for name, one in _METRICS.items()}
     facts: dict[str, tuple[str | None, str]] = {}
+    broken = []
     for name, one in _FACTS.items():
         try:
             facts[name] = (one.find(question), "")
         except MetricAbsent as absent:
             facts[name] = (None, str(absent))
         except Exception as error:
-            facts[name] = (None, f"broken: {type(error).__name__}: {error}")
-    return Metrics(values, facts)
+            facts[name] = (None, _failure(error))
+            broken.append((name, _failure(error)))
+    return Metrics(values, facts, broken)
 
 
 def _measured(one: Metric, question: Question) -> Measured:
+    value, reason, broken = None, "", False
     try:
         value = float(one.compute(question))
     except MetricAbsent as absent:
-        return Measured(None, one.unit, str(absent), one.about)
+        reason = str(absent)
     except Exception as error:
-        return Measured(None, one.unit, f"broken: {type(error).__name__}: {error}", one.about, broken=True)
-    if not math.isfinite(value):
-        return Measured(None, one.unit, "broken: the result is not a finite number", one.about, broken=True)
-    return Measured(value, one.unit, "", one.about)
+        reason, broken = _failure(error), True
+    if value is not None and not math.isfinite(value):
+        value, reason, broken = None, "broken: the result is not a finite number", True
+    return Measured(value, one.unit, reason, one.about, broken, one.better, one.scatter)
+
+
+def _failure(error: Exception) -> str:
+    return f"broken: {type(error).__name__}: {error}"

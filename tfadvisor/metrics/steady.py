@@ -86,6 +86,14 @@ def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     return found
 
 
+def hosts_with_work(run: RunTimeline) -> list[HostSummary]:
+    """The hosts whose devices work in counted steps. Raises MetricAbsent when there are fewer than two."""
+    working = [host for host in counted_hosts(run) if host.devices and counted_ps(host)]
+    if len(working) < 2:
+        raise MetricAbsent("the run has a single host with device work")
+    return working
+
+
 def device_steps(run: RunTimeline) -> int:
     """Counted steps times the devices that take part in them: what per-step sums are divided by."""
     return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in counted_hosts(run))

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.report.plain import plain
-from tfadvisor.vocabulary import Severity
+from tfadvisor.vocabulary import Better, Scatter, Severity
 
 SCHEMA_VERSION = "1"
 
@@ -107,7 +107,11 @@ class MetricValue(msgspec.Struct, frozen=True):
     value: float | None
     unit: str
     reason: str | None
+    """Why there is no value, None with one."""
     about: str
+    """Its definition."""
+    better: Better = Better.LESS
+    scatter: Scatter = Scatter.FACTOR
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -155,7 +159,7 @@ class SourceRef(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing to change. caveat: why to trust it less, "" when nothing speaks against it."""
+    """One thing to change."""
 
     rule_id: str
     category: str
@@ -168,6 +172,10 @@ class Finding(msgspec.Struct, frozen=True):
     locations: tuple[Location, ...]
     source: tuple[SourceRef, ...]
     caveat: str
+    """Why to trust it less, "" when nothing speaks against it."""
+    claims: tuple[str, ...] = ()
+    """The classes of step time that its saving comes out of, in the order in which it draws on them; where it saves
+    nothing by itself, those that it is about. Outputs mark it in this time."""
 
 
 class Op(msgspec.Struct, frozen=True):

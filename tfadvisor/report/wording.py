@@ -5,34 +5,20 @@ from __future__ import annotations
 from tfadvisor.report.model import Evidence, Finding, Location, Report, Saving
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit, duration, in_words, percent
-
-VERDICT_NAMES = {
-    "input": "INPUT-BOUND",
-    "host": "HOST-BOUND",
-    "launch": "LAUNCH-BOUND",
-    "compile": "COMPILING",
-    "transfer": "TRANSFER-BOUND",
-    "collective": "COMMUNICATION-BOUND",
-    "imbalance": "UNBALANCED",
-    "memory": "MEMORY-BOUND",
-    "compute": "COMPUTE-BOUND",
-    "none": "HEALTHY",
-    "unknown": "UNKNOWN",
-}
-CLASS_ORDER = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 
 
 def verdict_name(report: Report) -> str:
     """`INPUT-BOUND`; a compute-bound run with nothing to change is `HEALTHY`."""
     if report.verdict.healthy and report.verdict.bottleneck in ("compute", "none"):
-        return "HEALTHY"
-    return VERDICT_NAMES[report.verdict.bottleneck]
+        return VERDICTS["none"].name.upper()
+    return VERDICTS[report.verdict.bottleneck].name.upper()
 
 
 def run_line(report: Report) -> str:
     """`2026_01_02_03_04_05 · JAX 0.10.2 · 1 host, CPU:0`."""
     run = report.run
-    framework = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch-xla": "PyTorch/XLA"}.get(run.framework, "")
+    framework = FRAMEWORKS.get(run.framework, "")
     if framework and run.framework_version:
         framework = f"{framework} {one_line(run.framework_version)}"
     hosts = f"{len(run.hosts)} hosts" if len(run.hosts) > 1 else one_line(run.hosts[0])
@@ -94,4 +80,4 @@ def advice(report: Report) -> list[Finding]:
 
 def shares(report: Report) -> list[tuple[str, float]]:
     """The breakdown's classes that take any time, in a fixed order."""
-    return [(name, report.breakdown[name]) for name in CLASS_ORDER if report.breakdown.get(name, 0) >= 0.0005]
+    return [(name, report.breakdown[name]) for name in TIME_CLASSES if report.breakdown.get(name, 0) >= 0.0005]

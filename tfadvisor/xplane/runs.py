@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
@@ -80,8 +81,10 @@ def choose_run(paths: Sequence[Path], run: str | None = None, host: str | None =
     if host is not None:
         files = tuple(file for file in chosen.files if host_of(file) == host)
         if not files:
-            known = ", ".join(host_of(file) for file in chosen.files)
-            raise UsageError(f"--host {host}: run {chosen.name} has no such host. It has: {known}.")
+            hosts = [host_of(file) for file in chosen.files]
+            raise UsageError(
+                f"--host {host}: run {chosen.name} has no such host.{did_you_mean(host, hosts)} It has: {', '.join(hosts)}."
+            )
         chosen = Run(chosen.name, chosen.path, files)
     return chosen, count
 
@@ -130,7 +133,8 @@ def _run_in_folder(root: Path, run: str | None) -> tuple[Run, int]:
     listed = ", ".join(candidate.name for candidate in (matches or runs)[:8])
     more = f" and {len(matches or runs) - 8} more" if len(matches or runs) > 8 else ""
     what = "is in several places" if matches else "is not there"
-    raise UsageError(f"--run {run} {what}. Runs: {listed}{more}.")
+    meant = "" if matches else did_you_mean(run, (candidate.name for candidate in runs))
+    raise UsageError(f"--run {run} {what}.{meant} Runs: {listed}{more}.")
 
 
 def _check_exists(path: Path) -> None:

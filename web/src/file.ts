@@ -1,5 +1,5 @@
 /** A page that holds its data: one run, or several to choose from. */
-import type { Data } from "./data/model.js";
+import type { Data } from "./data/generated.js";
 import { h } from "./dom.js";
 import { labelled, select } from "./parts/section.js";
 import { drawRun } from "./report_page.js";

@@ -1,4 +1,5 @@
 /** Builds the page: from the data inside it, or, where a TensorBoard serves it, from what that answers. */
+import "./data/generated.css";
 import "./style.css";
 import { readData } from "./data/read.js";
 import { append, h } from "./dom.js";

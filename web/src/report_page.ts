@@ -1,5 +1,5 @@
 /** One run drawn, beside another where one is chosen: header, list of sections, sections. */
-import type { Data, Run } from "./data/model.js";
+import { FRAMEWORKS, type Data, type PageData } from "./data/generated.js";
 import { h, replaceChildren } from "./dom.js";
 import type { Section, View } from "./parts/section.js";
 import { themeButton } from "./parts/theme.js";
@@ -14,13 +14,11 @@ import { steps } from "./sections/steps.js";
 import { timeline } from "./sections/timeline.js";
 import { verdict, verdictName } from "./sections/verdict.js";
 
-const FRAMEWORKS: Record<string, string> = { tensorflow: "TensorFlow", jax: "JAX", "pytorch-xla": "PyTorch/XLA" };
-
 /** picker: chooses runs. notice: what is new about the runs. aside: the last words of the page. */
 export interface Wanted {
   data: Data;
-  run: Run;
-  other: Run | null;
+  run: PageData;
+  other: PageData | null;
   toFinding: View["links"]["toFinding"];
   picker: HTMLElement | null;
   notice: HTMLElement | null;
@@ -47,7 +45,7 @@ export function topLine(picker: HTMLElement | null): HTMLElement {
 }
 
 function sections({ data, run, other, signal, toFinding }: Wanted): { list: Section[]; open: (finding: string) => void } {
-  const view: View = { data, run, other, signal, links: { toFinding, showTimeline: (host, index, kind) => drawn.show(host, index, kind) } };
+  const view: View = { data, run, other, signal, links: { toFinding, showTimeline: (host, index, kinds) => drawn.show(host, index, kinds) } };
   const advice = findings(view);
   const drawn = timeline(view);
   const each = steps(view);
@@ -55,7 +53,7 @@ function sections({ data, run, other, signal, toFinding }: Wanted): { list: Sect
   return { list: list.filter((one) => one !== null), open: (finding) => { advice.open(finding); } };
 }
 
-function header({ report }: Run, picker: HTMLElement | null, notice: HTMLElement | null): HTMLElement {
+function header({ report }: PageData, picker: HTMLElement | null, notice: HTMLElement | null): HTMLElement {
   const { run } = report;
   const framework = [FRAMEWORKS[run.framework] ?? "", run.framework_version ?? ""].join(" ").trim();
   const hosts = run.hosts.length > 1 ? `${run.hosts.length} hosts` : (run.hosts[0] ?? "");

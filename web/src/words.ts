@@ -9,7 +9,7 @@ export function inWords(value: number, unit: string): string {
     case "count":
       return count(value);
     case "GB/s":
-      return `${threeDigits(value)} GB/s`;
+      return `${Number(value.toPrecision(3))} GB/s`;
     case "us":
       return duration(value / 1000);
     case "ms":

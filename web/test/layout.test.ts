@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { DrawnStep, Lane } from "../src/data/model.js";
+import type { DrawnStep, LaneInfo } from "../src/data/generated.js";
 import { Layout, ROW } from "../src/timeline/layout.js";
 
-const lane = (role: Lane["role"], name: string): Lane => ({ role, device: role === "stream" ? "GPU:0" : "", name, around: [], deeper: 0 });
+const lane = (role: LaneInfo["role"], name: string): LaneInfo => ({ role, device: role === "stream" ? "GPU:0" : "", name, around: [], deeper: 0 });
 
 /** A stream with two kernels and a block of three, and a thread with a call that mostly holds another. */
 const STEP: DrawnStep = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Run } from "../src/data/model.js";
+import type { PageData } from "../src/data/generated.js";
 import { StepTable, longestOfEach } from "../src/data/steps.js";
 
 function table(durations: number[]): StepTable {
@@ -13,7 +13,7 @@ function table(durations: number[]): StepTable {
     duration_ms: durations,
     share: { compute: durations.map(() => 100000) },
   };
-  return new StepTable({ report: { steps: { each } }, drawn: [] } as unknown as Run);
+  return new StepTable({ report: { steps: { each } }, drawn: [] } as unknown as PageData);
 }
 
 describe("steps", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { WORDS } from "./generated_words.js";
 import { change, count, duration, inWords, percent, savingWords, size } from "../src/words.js";
 
 describe("numbers in words, as tfadvisor/units.py says them", () => {
@@ -19,11 +20,13 @@ describe("numbers in words, as tfadvisor/units.py says them", () => {
     [0, "0 ms"],
   ])("%f ms is %s", (milliseconds, words) => { expect(duration(milliseconds)).toBe(words); });
 
+  it.each(WORDS)("%f in %s is %s", (value, unit, words) => { expect(inWords(value, unit)).toBe(words); });
+
   it("counts and sizes", () => {
     expect(count(1234567)).toBe("1,234,567");
     expect(count(1.25)).toBe("1.3");
     expect(size(1536)).toBe("1.50 KiB");
-    expect(inWords(2.5, "GB/s")).toBe("2.50 GB/s");
+    expect(inWords(2.5, "GB/s")).toBe("2.5 GB/s");
     expect(inWords(12.5, "us")).toBe("12.5 µs");
   });
 

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from support.places import ROOT
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.checking.coverage import covered
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import RuleError
 
-ROOT = Path(__file__).parents[3]
 TIPS = ROOT.parent / "shared" / "knowledge.md"
 RULES = load_catalogue().rules
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from support.places import ROOT, RULES
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.judging.conditions import Compare, FactIs, Joined, Known
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,7 @@ def mutating() -> ModuleType:
 
 
 def test_the_cases_kill_the_mutants_of_every_rule(mutating: ModuleType) -> None:
-    scores = mutating.scores(ROOT / "rules")
+    scores = mutating.scores(RULES)
     killed, made = sum(one.killed for one in scores), sum(one.mutants for one in scores)
 
     assert killed >= 0.95 * made
@@ -54,7 +53,7 @@ def test_each_way_of_breaking_a_condition(mutating: ModuleType, condition, numbe
 
 
 def test_a_mutant_without_a_case_at_the_bound_survives(mutating: ModuleType, tmp_path: Path) -> None:
-    rule = (ROOT / "rules" / "capture" / "dropped-events.yaml").read_text()
+    rule = (RULES / "capture" / "dropped-events.yaml").read_text()
     (tmp_path / "dropped-events.yaml").write_text(rule)
     (tmp_path / "dropped-events.cases.yaml").write_text(
         "- {name: few, metrics: {dropped_events: 0}, facts: {framework: jax}, expect: quiet}\n"

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.claims import LESS_IS_LEFT, SHARES, classes_of
+from tfadvisor.engine.judging.claims import LESS_IS_LEFT, classes_of
 from tfadvisor.engine.judging.judge_rules import Outcomes, run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import TIME_CLASSES, SavingRule
+from tfadvisor.engine.loading.rule import SavingRule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.vocabulary import Severity
+from tfadvisor.vocabulary import TIME_CLASSES, Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
 
@@ -92,7 +92,153 @@ def test_where_classes_are_not_known_savings_stay() -> None:
 
 
 def test_every_rule_draws_on_classes_of_the_breakdown() -> None:
-    assert set(SHARES) == set(TIME_CLASSES)
-    assert set(SHARES.values()) <= set(registered_metrics())
     for rule in RULES.values():
         assert set(classes_of(rule)) <= set(TIME_CLASSES), rule.id
+
+
+def claims_of(outcomes: Outcomes) -> list[tuple[str, ...]]:
+    return [one.claims for one in outcomes.findings]
+
+
+def test_a_finding_claims_the_classes_that_it_takes_time_from() -> None:
+    """40 % host and 20 % idle: the first takes 30 of host, the second the other 10 and 10 of idle, the third 10 of idle."""
+    values = HOST | {"idle_fraction": 0.2, "wait_fraction": 1.0, "compute_fraction": 0.4}
+
+    outcomes = run(
+        drawing("first", "wait_fraction", 0.3, "host", "idle"),
+        drawing("second", "wait_fraction", 0.2, "host", "idle"),
+        drawing("third", "wait_fraction", 0.1, "host", "idle"),
+        **values,
+    )
+
+    assert [one.saving.high for one in outcomes.findings] == pytest.approx([0.3, 0.2, 0.1])
+    assert claims_of(outcomes) == [("host",), ("host", "idle"), ("idle",)]
+
+
+def test_where_classes_are_not_known_a_finding_claims_all_that_its_rule_names() -> None:
+    values = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step": 1}
+
+    assert claims_of(run(drawing("first", "host_fraction", 1.0, "host", "idle"), **values)) == [("host", "idle")]
+
+
+def test_a_rule_without_a_saving_is_about_its_category_but_not_about_everything() -> None:
+    """Full memory is memory's; a trace without markers is about no time at all."""
+    assert classes_of(RULES["memory-at-its-limit"]) == ("launch", "host", "idle")
+    assert classes_of(RULES["no-step-markers"]) == ()
+
+
+WAITS = ("idle", "launch", "host", "input")
+ALL = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+
+
+@pytest.mark.parametrize(
+    ("category", "classes"),
+    [
+        ("imbalance", ("collective", *WAITS, "compute")),
+        ("memory", ("launch", "host", "idle")),
+        ("placement", ("launch", "host", "idle", "transfer")),
+        ("precision", ("compute",)),
+        ("kernel", ("compute",)),
+        ("compute", ("compute",)),
+        ("capture", ALL),
+        ("flags", ALL),
+        ("transfer", ("transfer",)),
+        ("input", ("input",)),
+    ],
+)
+def test_a_category_says_where_a_saving_comes_from(category: str, classes: tuple[str, ...]) -> None:
+    """A late device shows as waiting first; a call into the driver as launch; what has no other home is its own class."""
+    rule = replace(drawing("one", "host_fraction", 0.5), category=category)
+
+    assert classes_of(rule) == classes
+    assert classes_of(replace(rule, saving=None)) == classes
+    assert classes_of(replace(rule, saving=replace(rule.saving, of=("idle",)))) == ("idle",)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_each_class_is_shared_out_by_its_own_metric(name: str) -> None:
+    """Two findings want 30 % of step time each, and the class holds 40."""
+    metric = {
+        "compute": "compute_fraction",
+        "collective": "exposed_collective_fraction",
+        "transfer": "transfer_fraction",
+        "compile": "compile_fraction",
+        "input": "input_bound_fraction",
+        "launch": "kernel_launch_gap_fraction",
+        "host": "host_fraction",
+        "idle": "idle_fraction",
+    }[name]
+    rules = drawing("first", "wait_fraction", 1.0, name), drawing("second", "wait_fraction", 1.0, name)
+    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.0, "wait_fraction": 0.3}
+
+    outcomes = run(*rules, **{**known, metric: 0.4})
+
+    assert [one.saving.high for one in outcomes.findings] == [0.3, pytest.approx(0.1)]
+
+
+@pytest.mark.parametrize(("left", "named"), [(0.01, True), (0.0099, False)])
+def test_less_than_a_hundredth_of_the_step_is_not_worth_a_finding(left: float, named: bool) -> None:
+    """It wants 20 % of idle time and finds what there is."""
+    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
+
+    outcomes = run(drawing("one", "loop_python_fraction", 0.5, "idle"), idle_fraction=left, **known)
+
+    assert [one.rule_id for one in outcomes.findings] == (["one"] if named else [])
+
+
+def test_a_class_whose_share_is_not_known_holds_nothing() -> None:
+    """Of dispatch nothing is known: who wants that alone gets nothing, and who wants the host's as well takes all there."""
+    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5, "host_fraction": 0.4}
+    first = drawing("first", "loop_python_fraction", 0.5, "launch", "host")
+    second = drawing("second", "loop_python_fraction", 0.5, "host")
+    third = drawing("third", "loop_python_fraction", 0.5, "launch")
+
+    outcomes = run(first, second, third, **known)
+
+    assert [(one.rule_id, one.saving.high, one.caveat) for one in outcomes.findings] == [
+        ("first", 0.2, ""),
+        ("second", 0.2, ""),
+    ]
+    assert [one.rule_id for one in outcomes.not_applicable] == ["third"]
+
+
+def test_a_finding_that_gets_all_but_a_rounding_error_is_whole() -> None:
+    """0.1 + 0.2 is a little more than the 0.3 that the host holds."""
+    values = {
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+        "compute_fraction": 0.7,
+        "wait_fraction": 0.1 + 0.2,
+    }
+
+    (whole,) = run(drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values).findings
+
+    assert (whole.saving.high, whole.caveat) == (0.1 + 0.2, "")
+
+
+def test_a_small_finding_that_is_served_in_full_stays() -> None:
+    values = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.7, "wait_fraction": 0.005}
+
+    (small,) = run(drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values).findings
+
+    assert (small.saving.low, small.saving.high) == (0.0025, 0.005)
+
+
+def test_where_less_is_left_than_the_least_that_was_promised_both_are_cut() -> None:
+    """40 to 80 % of 50 are promised, 10 are left: 10 to 10."""
+    first = drawing("first", "wait_fraction", 1.0)
+    second = replace(first, id="second", saving=SavingRule("loop_python_fraction", 0.4, 0.8, ""))
+    known = {"loop_python_fraction": 0.5, "dispatches_per_step": 1, "compute_fraction": 0.5, "wait_fraction": 0.4}
+
+    cut = run(first, second, host_fraction=0.5, **known).findings[1]
+
+    assert (cut.saving.low, cut.saving.high) == (pytest.approx(0.1), pytest.approx(0.1))
+
+
+def test_the_caveat_of_a_weak_trace_stays_before_that_of_the_cut() -> None:
+    first, second = run(
+        drawing("first", "host_fraction", 0.75), drawing("second", "host_fraction", 0.5), step_confidence=0.2, **HOST
+    ).findings
+
+    assert LESS_IS_LEFT not in first.caveat
+    assert second.caveat == f"{first.caveat} {LESS_IS_LEFT}"

@@ -11,6 +11,7 @@ from tfadvisor.engine.judging.judge_rules import judge, run_rules
 from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.judging.wording import fill
 from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding, NotApplicable
 from tfadvisor.vocabulary import Severity
@@ -28,10 +29,14 @@ def metrics(facts: dict[str, str] | None = None, **values: float) -> Metrics:
     )
 
 
-def fired(rule_id: str, measured: Metrics) -> Finding:
-    outcome = judge(RULES[rule_id], measured)
+def judged(rule: Rule, measured: Metrics) -> Finding:
+    outcome = judge(rule, measured)
     assert isinstance(outcome, Finding)
     return outcome
+
+
+def fired(rule_id: str, measured: Metrics) -> Finding:
+    return judged(RULES[rule_id], measured)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +69,21 @@ def test_only_the_fixes_of_the_users_framework_are_given() -> None:
 
     assert not any("tf.data" in fix.snippet for fix in jax.fixes)
     assert all("jax" not in fix.snippet for fix in tensorflow.fixes)
+
+
+def test_a_fix_whose_side_effect_cannot_be_filled_is_left_out() -> None:
+    """The trace does not say how many steps could be waited for at once, so a sentence about them says nothing."""
+    rule = RULES["input-loader-in-step"]
+    told = replace(
+        rule.fixes[0], when=None, snippet="", side_effect="Shows the loss every {steps_between_waits} steps."
+    )
+    facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
+    without = metrics(facts, input_bound_fraction=0.3)
+    known = metrics({**facts, "steps_between_waits": "20"}, input_bound_fraction=0.3)
+
+    both = replace(rule, fixes=(told, replace(told, side_effect="Reads the loss later.")))
+    assert [fix.side_effect for fix in judged(both, without).fixes] == ["Reads the loss later."]
+    assert judged(both, known).fixes[0].side_effect == "Shows the loss every 20 steps."
 
 
 def test_the_place_in_the_users_code_is_a_location() -> None:

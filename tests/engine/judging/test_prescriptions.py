@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from support.places import FIXTURES, ROOT
 
 import tfadvisor
 import tfadvisor.metrics
@@ -19,8 +20,7 @@ from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding
 
-ROOT = Path(__file__).parents[3]
-FIXTURES = sorted(path.parent for path in (ROOT / "fixtures").glob("*/truth.yaml"))
+FOLDERS = sorted(path.parent for path in FIXTURES.glob("*/truth.yaml"))
 RULES = load_catalogue().rules
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 
@@ -96,7 +96,7 @@ def test_texts_name_only_metrics_and_facts(rule: Rule) -> None:
             assert all(is_known(name) for name in placeholders(text)), (rule.id, text)
 
 
-@pytest.mark.parametrize("folder", FIXTURES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_findings_on_recorded_traces_prescribe_edits_and_none_saves_anothers_time(folder: Path) -> None:
     report = tfadvisor.analyze(folder)
 

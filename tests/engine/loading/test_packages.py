@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.places import FIXTURES, RULES
 
 from tfadvisor.engine.loading.packages import (
     RulePackage,
@@ -20,17 +21,18 @@ from tfadvisor.engine.loading.packages import (
 )
 from tfadvisor.errors import RuleError
 
-ROOT = Path(__file__).parents[3]
-TRACE = ROOT / "fixtures" / "jax-logging"
-RULE = (ROOT / "rules" / "capture" / "few-steps.yaml").read_text()
-METRICS = """
+TRACE = FIXTURES / "jax-logging"
+RULE = (RULES / "capture" / "few-steps.yaml").read_text()
+METRICS = '''
 from tfadvisor.metrics.registry import metric
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
-@metric("acme_hosts", unit=Unit.COUNT, about="Hosts of the run, as acme counts them.")
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
 def acme_hosts(question):
+    """Hosts of the run, as acme counts them."""
     return len(question.run.hosts)
-"""
+'''
 ENTRY_POINTS = """[console_scripts]
 acme = acme:main
 

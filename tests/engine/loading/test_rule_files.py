@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.places import RULES
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.checking.cases import check_folder
@@ -13,7 +14,6 @@ from tfadvisor.engine.loading.catalogue import checked, load_catalogue
 from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.errors import RuleError, UsageError
 
-RULES = Path(__file__).parents[3] / "rules"
 GOOD = (RULES / "input" / "input-not-prefetched.yaml").read_text()
 
 
@@ -55,6 +55,9 @@ def test_every_rule_names_its_source_and_an_edit(rule) -> None:
         ("evidence: [input_bound_fraction,", "evidence: [nonsense,", "evidence.0", "no metric or fact"),
         ("  - kind: code", "  - kind: magic", "fixes.0.kind", "not one of"),
         ("{input_bound_fraction} of step", "{input_bond_fraction} of step", "summary", "no metric or fact"),
+        ("A prefetch hides", "A {nonsense} hides", "saving.basis", "no metric or fact"),
+        ("Holds a few more", "Holds {nonsense} more", "fixes.0.side_effect", "no metric or fact"),
+        ("    valid_for:", '    env: {A: "{nonsense}"}\n    valid_for:', "fixes.0.env.A", "no metric or fact"),
     ],
 )
 def test_an_error_points_at_line_and_field(old: str, new: str, field: str, cause: str) -> None:
@@ -68,7 +71,7 @@ def test_an_error_points_at_line_and_field(old: str, new: str, field: str, cause
     assert cause in caught.value.cause
     first = field.split(".", maxsplit=1)[0]
     expected = next(i for i, line in enumerate(text.splitlines(), 1) if line.startswith(first))
-    assert expected <= caught.value.line <= expected + 6
+    assert expected <= caught.value.line <= expected + 7
     assert str(caught.value).startswith(f"some.yaml:{caught.value.line}: ")
 
 

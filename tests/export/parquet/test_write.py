@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 import tfadvisor
@@ -20,7 +21,6 @@ from tfadvisor.xplane.columns import Kind, Selection
 from tfadvisor.xplane.decode import decode_file
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def exported(path: Path, target: Path, *more: str) -> dict[str, pa.Table]:

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from support.perfetto_reader import Read, read
+from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.xplane.columns import Selection
 from tfadvisor.xplane.decode import decode_file
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-ROOT = Path(__file__).parents[3]
-FIXTURES = ROOT / "fixtures"
 
 
 def exported(path: Path, target: Path, *more: str) -> Read:
@@ -163,6 +162,7 @@ def test_nul_becomes_its_picture(tmp_path: Path) -> None:
 RECORDED = sorted({file.parent for file in FIXTURES.rglob("*.xplane.pb*")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: str(folder.relative_to(FIXTURES)))
 def test_every_event_of_every_fixture_is_there_once(tmp_path: Path, folder: Path) -> None:
     found = exported(folder, tmp_path / "run.pftrace.gz")

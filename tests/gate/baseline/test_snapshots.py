@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from support.made_runs import op, snapshot
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
+from tfadvisor.gate.baseline import snapshot as snapshot_file
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import SnapshotError, as_text, from_text
+from tfadvisor.vocabulary import TIME_CLASSES
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
+OF_JAX_HEALTHY = "8d3ef0ec5a978388789a9e859c1109a6"
+"""The fingerprint of fixtures/jax-healthy as the first version stored it."""
 
 
 def test_what_is_written_is_read_again() -> None:
@@ -36,6 +40,7 @@ def test_what_is_written_is_read_again() -> None:
     assert replace(read, side=made.side) == made
     assert read.side.ops == made.side.ops
     assert read.side.metrics == pytest.approx(made.side.metrics)
+    assert read.side.traits == made.side.traits
     assert as_text(read) == as_text(made)
 
 
@@ -51,6 +56,23 @@ def test_a_report_becomes_a_small_snapshot(name: str) -> None:
     assert made.side.metrics["step_time_ms"] == report.metrics["step_time_ms"].value
     everything = sum(one.ms_per_step for one in made.side.ops) + sum(made.side.rest_ms.values())
     assert everything == pytest.approx(report.ops[0].ms_per_step / report.ops[0].share)
+
+
+def test_snapshots_of_versions_that_kept_only_units_are_read() -> None:
+    """They serve as a baseline, of which the gate asks nothing but values."""
+    old = json.loads(as_text(snapshot(40.0, metrics={"kernels_per_step": 25.0})))
+    old["metrics"] = {name: row[:2] for name, row in old["metrics"].items()}
+
+    read = from_text(json.dumps(old))
+
+    assert read.side.metrics == {"step_time_ms": 40.0, "kernels_per_step": 25.0}
+    assert read.side.traits == {}
+
+
+def test_fingerprints_hash_every_class_in_the_order_of_the_first_version() -> None:
+    assert sorted(snapshot_file._CLASSES_HASHED) == sorted(TIME_CLASSES)
+    report = tfadvisor.analyze(FIXTURES / "jax-healthy")
+    assert snapshot_of(report).fingerprint == OF_JAX_HEALTHY
 
 
 def test_ops_beyond_the_hottest_are_summed_up() -> None:
@@ -124,6 +146,7 @@ def test_a_snapshot_cut_anywhere_is_refused() -> None:
         ({"step_ms": {"mean": "1", "median": 1}}, "is no number"),
         ({"metrics": {"kernels_per_step": [1]}}, "without the text"),
         ({"metrics": {"kernels_per_step": 1}}, "too short"),
+        ({"metrics": {"kernels_per_step": [1, "count", "worse", "exact"]}}, "not a valid Better"),
         ({"ops": [[1]]}, "another length"),
         ({"ops": {}}, "is no list"),
         ({"ops": [[]] * 5000}, "at most 2,000 rows"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.made_runs import snapshot
+from support.places import ROOT
 
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
@@ -160,7 +161,7 @@ for number in range(25):
 
 def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     """50 runs by two writers into a baseline that keeps 40: the 40 latest of both, each file whole."""
-    tests = str(Path(__file__).parents[2])
+    tests = str(ROOT / "tests")
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(who), tests]) for who in (1, 2)]
     assert [writer.wait(60) for writer in writers] == [0, 0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -11,8 +12,9 @@ from support.made_runs import QUIET, UNITS, op, side, snapshot
 from tfadvisor.gate.baseline.comparable_runs import choose
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
-from tfadvisor.gate.judging.relative import check_relative
+from tfadvisor.gate.judging.relative import _weights, check_relative
 from tfadvisor.gate.judging.result import Check, Outcome
+from tfadvisor.report.model import MetricValue
 
 NOISE = (0.0, 1.0, -1.0, 0.5, -0.5, 0.8, -0.8, 0.3, -0.3, 0.0)
 
@@ -311,3 +313,82 @@ def test_with_few_ops_nothing_tells_the_machine_from_the_program() -> None:
 
 def test_made_metrics_have_units() -> None:
     assert set(UNITS) >= set(snapshot().side.metrics)
+
+
+@pytest.mark.parametrize(
+    ("exact", "others", "expected"),
+    [
+        (("kernels_per_step",), ("step_time_ms",), {"kernels_per_step": 0.1, "step_time_ms": 0.9}),
+        (
+            ("kernels_per_step", "h2d_bytes_per_step"),
+            ("step_time_ms", "input_bound_fraction", "allreduce_bus_gb_s"),
+            {
+                "kernels_per_step": 0.05,
+                "h2d_bytes_per_step": 0.05,
+                "step_time_ms": 0.3,
+                "input_bound_fraction": 0.3,
+                "allreduce_bus_gb_s": 0.3,
+            },
+        ),
+        (("kernels_per_step",), (), {"kernels_per_step": 1.0}),
+        ((), ("step_time_ms", "input_bound_fraction"), {"step_time_ms": 1.0, "input_bound_fraction": 1.0}),
+    ],
+)
+def test_what_hardly_scatters_gets_a_tenth_of_the_promised_rate(
+    exact: tuple[str, ...], others: tuple[str, ...], expected: dict[str, float]
+) -> None:
+    """One kind alone shares all of it evenly."""
+    asked = {one.metric: one for one in limits(**dict.fromkeys((*exact, *others), 0.1)).relative}
+    run = snapshot(metrics={name: 1.0 for name in expected if name != "step_time_ms"})
+
+    assert _weights(asked, run) == pytest.approx(expected)
+
+
+def test_a_change_of_exactly_the_limit_passes() -> None:
+    """25 kernels, one more allowed."""
+    base = [snapshot(metrics={"kernels_per_step": 25.0}) for _ in range(6)]
+    config = limits(kernels_per_step={"change": 1.0})
+
+    assert judge(config, base, snapshot(metrics={"kernels_per_step": 26.0})).outcome is Outcome.PASS
+    assert judge(config, base, snapshot(metrics={"kernels_per_step": 27.0})).outcome is Outcome.FAIL
+
+
+def test_the_baseline_is_that_of_the_present_level() -> None:
+    """The metric was there before an accepted change, and is not since."""
+    base = [snapshot(metrics={"h2d_bytes_per_step": 64.0}), snapshot(level=1)]
+    now = snapshot(metrics={"h2d_bytes_per_step": 64.0})
+
+    assert judge(limits(h2d_bytes_per_step=0.02), base, now).outcome is Outcome.NOT_APPLICABLE
+    assert judge(limits(h2d_bytes_per_step=0.02), base, snapshot()).outcome is Outcome.NOT_APPLICABLE
+
+
+def test_without_a_baseline_the_check_says_so() -> None:
+    assert "there is no baseline yet" in judge(limits(step_time_ms=0.05), [], snapshot()).message
+
+
+@pytest.mark.parametrize(
+    ("metrics", "words"),
+    [
+        ({"h2d_bytes_per_step": MetricValue(None, "bytes", "no copy was recorded", "")}, "no copy was recorded"),
+        ({"h2d_bytes_per_step": MetricValue(None, "bytes", "", "")}, "this trace does not give it"),
+        ({}, "this trace does not give it"),
+    ],
+)
+def test_a_metric_that_is_gone_says_why(metrics: dict[str, MetricValue], words: str) -> None:
+    report, new = SimpleNamespace(metrics=metrics), snapshot()
+    base = choose([snapshot(metrics={"h2d_bytes_per_step": 64.0})], [new], 10)
+
+    (check,) = check_relative(limits(h2d_bytes_per_step=0.02), (report,), [new], base)  # type: ignore[arg-type]
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert check.message == f"h2d_bytes_per_step: {words}."
+
+
+def test_a_machine_that_is_slow_as_often_before_is_no_reason_to_doubt() -> None:
+    """40 % over the middle of runs that differ by 30 %: nothing unusual, and at equal speed nothing changed."""
+    assert judge(limits(step_time_ms=0.05), noisy_machine(), slowed(1.4)).outcome is Outcome.PASS
+
+
+def test_a_slower_machine_within_the_limit_passes() -> None:
+    """20 % slower than a machine that was always alike is no accident; half is allowed."""
+    assert judge(limits(step_time_ms=0.5), [slowed(1.0) for _ in range(6)], slowed(1.2)).outcome is Outcome.PASS

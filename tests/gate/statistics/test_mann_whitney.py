@@ -81,3 +81,37 @@ def test_the_surely_exceeded_shift_is_significant_and_no_larger_one_is() -> None
 
 def test_too_few_runs_are_sure_of_nothing() -> None:
     assert surely_above([1.0, 2.0], [9.0], 0.01) is None
+
+
+def test_half_a_win_is_rounded_towards_no_difference() -> None:
+    """4 beats all of 1, 2, 3; 3 beats two and ties one: U is 5.5, taken as 5. Of the ten orders two have a U of 5 or 6."""
+    assert p_above([1, 2, 3], [3, 4]) == pytest.approx(2 / 10)
+
+
+@pytest.mark.parametrize(("n", "m", "exact"), [(50, 40, True), (50, 41, False), (41, 50, False)])
+def test_up_to_2000_pairs_orders_are_counted(n: int, m: int, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfadvisor.gate.statistics.mann_whitney.normal_tail", lambda _: -1.0)
+
+    assert (p_above(range(n), range(m)) > 0) is exact
+
+
+def test_the_normal_approximation_with_continuity_correction() -> None:
+    """50 against 50, 30 of them above all: U 1,500, mean 1,250, spread √(2,500 · 101 / 12) = 145.06; z is 249.5 / 145.06.
+
+    The normal tail beyond 1.7200 is 0.042716 in printed tables.
+    """
+    assert p_above([0] * 50, [1] * 30 + [-1] * 20) == pytest.approx(0.042716, rel=1e-3)
+
+
+def test_a_level_that_is_just_reached_is_reached() -> None:
+    """One of the 66 orders of ten and two."""
+    assert runs_needed(10, 1 / 66) == 2
+    assert runs_needed(10, 1 / 67) == 3
+    assert surely_above(list(range(10)), [20, 21], 1 / 66) is not None
+    assert surely_above(list(range(10)), [20, 21], 1 / 67) is None
+
+
+@pytest.mark.parametrize(("level", "bound"), [(0.05, 8), (0.1, 9), (0.15, 9), (0.2, 10)])
+def test_the_bound_is_the_difference_at_its_rank(level: float, bound: float) -> None:
+    """Differences 8 9 10 10 11 12 14 15 16; of 20 orders U is 0, 1, 2 in 1, 1, 2 of them, so 1/20 drops none, 2/20 one."""
+    assert surely_above([1, 2, 3], [11, 13, 17], level) == bound

@@ -6,12 +6,16 @@ from math import inf, sqrt
 
 import pytest
 
+import tfadvisor.metrics  # noqa: F401
+from tfadvisor.comparison.side import Traits
 from tfadvisor.gate.judging.metric_traits import Nature, nature_of
 from tfadvisor.gate.statistics.prediction import Prediction, predict
 from tfadvisor.gate.statistics.spread import Spread, deviation_of, spread_of
+from tfadvisor.metrics.registry import registered_metrics
+from tfadvisor.vocabulary import Better, Scatter
 
-TIME = nature_of("step_time_ms", "ms")
-COUNT = nature_of("kernels_per_step", "count")
+TIME = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))
+COUNT = nature_of("count", Traits(Better.LESS, Scatter.EXACT))
 
 
 def test_the_published_example_of_a_prediction_limit() -> None:
@@ -99,16 +103,18 @@ def test_the_floor_holds_where_runs_agree_by_chance() -> None:
         ("device_busy_fraction", "fraction", "down", False, False),
         ("allreduce_bus_gb_s", "GB/s", "down", False, True),
         ("steps_counted", "count", "down", False, False),
+        ("model_parameters", "count", "both", True, False),
     ],
 )
 def test_what_metrics_are_like(metric: str, unit: str, worse: str, exact: bool, by_factor: bool) -> None:
-    nature = nature_of(metric, unit)
+    declared = registered_metrics()[metric]
+    nature = nature_of(unit, Traits(declared.better, declared.scatter))
 
     assert (nature.worse, nature.exact, nature.by_factor) == (worse, exact, by_factor)
 
 
 def test_the_configuration_can_turn_a_metric() -> None:
-    assert nature_of("step_time_ms", "ms", "both").worse == "both"
+    assert nature_of("ms", Traits(Better.LESS, Scatter.FACTOR), "both").worse == "both"
 
 
 def test_infinite_degrees_of_freedom_are_normal() -> None:
@@ -118,7 +124,7 @@ def test_infinite_degrees_of_freedom_are_normal() -> None:
 
 
 def test_a_nature_has_a_floor_near_zero() -> None:
-    share: Nature = nature_of("input_bound_fraction", "fraction")
+    share: Nature = nature_of("fraction", Traits(Better.LESS, Scatter.SHARE))
 
     assert share.floor_at(0.0) == 0.005
     assert share.floor_at(0.8) == pytest.approx(0.008)

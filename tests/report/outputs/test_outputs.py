@@ -42,46 +42,12 @@ def hostile() -> Report:
     return builder.warning(HOSTILE).error(HOSTILE).report()
 
 
-def test_the_json_has_every_field_of_the_contract(report: Report) -> None:
+def test_the_json_begins_with_its_version(report: Report) -> None:
     data = json.loads(as_json(report))
 
     assert next(iter(data)) == "schema_version"
     assert data["schema_version"] == "1"
-    assert set(data["tool"]) == {"name", "version"}
-    assert set(data["run"]) >= {
-        "path",
-        "name",
-        "hosts",
-        "devices",
-        "framework",
-        "framework_version",
-        "captured_at",
-        "window_ms",
-    }
-    assert set(data["run"]["devices"][0]) >= {"name", "kind", "model", "host"}
-    assert set(data["steps"]) >= {"count", "source", "confidence", "time_ms", "each"}
-    assert set(data["steps"]["time_ms"]) >= {"mean", "median", "p95", "min", "max", "stdev"}
-    assert set(data["steps"]["each"][0]) >= {"index", "name", "start_ms", "duration_ms", "breakdown"}
     assert set(data["breakdown"]) == {"compute", "collective", "transfer", "input", "launch", "compile", "host", "idle"}
-    assert set(data["verdict"]) >= {"bottleneck", "fraction", "healthy", "summary"}
-    assert set(data["metrics"]["step_time_ms"]) >= {"value", "unit", "reason", "about"}
-    finding = data["findings"][0]
-    assert set(finding) >= {
-        "rule_id",
-        "category",
-        "severity",
-        "title",
-        "summary",
-        "evidence",
-        "saving",
-        "fixes",
-        "locations",
-        "source",
-    }
-    assert set(finding["saving"]) >= {"low", "high", "basis"}
-    assert set(finding["fixes"][0]) >= {"kind", "do", "snippet", "env", "valid_for"}
-    assert set(finding["source"][0]) >= {"doc", "section", "url"}
-    assert {"not_applicable", "capture"} <= set(data)
 
 
 def test_shares_add_up_to_one(report: Report) -> None:

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 PAGE = [str(COMMAND), "analyze", str(FIXTURES / "jax-logging"), "--format", "html"]
 
 

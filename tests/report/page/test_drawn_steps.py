@@ -7,8 +7,7 @@ from support.pages import page_of
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.report.page.model import DrawnStep
-from tfadvisor.report.wording import CLASS_ORDER
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import TIME_CLASSES
 
 
 def three_steps() -> TraceBuilder:
@@ -23,7 +22,7 @@ def three_steps() -> TraceBuilder:
 def lane(step: DrawnStep, role: str) -> list[tuple[str, int, int, str]]:
     """(name, start µs, length µs, class) of the events of the first lane of a role."""
     place = [one.role for one in step.lanes].index(role)
-    kinds = (*CLASS_ORDER, "wait")
+    kinds = (*TIME_CLASSES, "wait")
     return [
         (
             step.names[step.name[row]] if step.name[row] >= 0 else "",
@@ -34,11 +33,6 @@ def lane(step: DrawnStep, role: str) -> list[tuple[str, int, int, str]]:
         for row in range(len(step.start))
         if step.lane[row] == place
     ]
-
-
-def test_the_codes_of_classes_are_their_order() -> None:
-    """The page knows a class by its place."""
-    assert tuple(one.name.lower() for one in TimeClass) == CLASS_ORDER
 
 
 def test_the_median_and_the_worst_step_are_drawn() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support.browser import chromium, open_all, violations  # noqa: F401  (chromium: a fixture)
 from support.pages import enlarged, page_of, page_of_folder
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
@@ -19,8 +20,6 @@ from tfadvisor.report.outputs.html import as_html
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-ROOT = Path(__file__).parents[3]
-FIXTURES = ROOT / "fixtures"
 HOSTILE = '</script><img src=x onerror="window.broken=1"><b>{{x}}</b> \u202e&lt;'
 DESKTOP, TABLET, PHONE = ({"width": width, "height": 900} for width in (1440, 800, 360))
 

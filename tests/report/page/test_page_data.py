@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from support.pages import page_of, page_of_folder
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 from tfadvisor.report.outputs.html import as_html
 from tfadvisor.report.page.encode import encode
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 HOSTILE = "</script><img src=x onerror=alert(1)><!--<script> & \u2028\u2029"
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from pathlib import Path
 
 import pytest
+from support.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 WEB = ROOT / "web"
 TEMPLATE = (ROOT / "tfadvisor" / "report" / "page" / "page.html").read_text(encoding="utf-8")
 BUILT_FROM = (

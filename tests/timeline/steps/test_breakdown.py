@@ -202,7 +202,7 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     SPANS,
     SPANS,
@@ -295,3 +295,40 @@ def test_a_step_without_callbacks_calls_no_python() -> None:
 
     assert metrics.value("python_in_step_fraction") == 0
     assert metrics.fact("python_in_step_op") is None
+
+
+def test_a_device_that_does_nothing_takes_part_where_nobody_does_anything() -> None:
+    """Step 0: both work. Step 1: only GPU 1, by copying for 1 ps more than nothing. Step 2: neither."""
+    builder = trace().steps(3, period=100).busy("GPU:0", (0, 50)).busy("GPU:1", (10, 20))
+    timeline = builder.copy("GPU:1", "H2D", 110, 110.000001).timeline()
+
+    assert timeline.takes_part.tolist() == [[True, False, True], [True, True, True]]
+
+
+def test_communication_alone_is_taking_part() -> None:
+    timeline = trace().steps(2, period=100).busy("GPU:0", (0, 150)).collective("GPU:1", 10, 20).timeline()
+
+    assert timeline.takes_part.tolist() == [[True, True], [True, False]]
+
+
+def test_a_host_without_devices_has_its_own_classes() -> None:
+    timeline = trace().step(0, 100).call("load_batch", 0, 30).call("PjitFunction(f)", 30, 50).timeline()
+
+    assert timeline.breakdown.shape == (1, 1, 8)
+    assert shares(timeline) == {"input": 30, "launch": 20, "host": 50}
+
+
+def test_work_that_begins_before_its_launch_call_ends_has_not_been_waited_for() -> None:
+    """The first kernel starts inside its launch, the second as it ends, the third 10 µs later."""
+    builder = trace().step(0, 100).kernel("GPU:0", "k", 5, 10, launched=(0, 8))
+    builder.kernel("GPU:0", "k", 20, 30, launched=(15, 20)).kernel("GPU:0", "k", 50, 90, launched=(35, 40))
+
+    assert shares(builder.timeline()) == {"compute": 55, "launch": 5 + 5 + 15, "host": 20}
+
+
+def test_compilation_and_input_come_before_what_is_launched_and_not_started() -> None:
+    """Launched at 10, started at 80: the driver compiles until 30, loads until 50 and runs Python until 80."""
+    builder = trace().step(0, 100).kernel("GPU:0", "k", 80, 100, launched=(0, 10))
+    builder.call("backend_compile", 10, 30).call("load_batch", 30, 50)
+
+    assert shares(builder.timeline()) == {"compute": 20, "launch": 40, "compile": 20, "input": 20}

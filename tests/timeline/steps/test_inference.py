@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 from tfadvisor.timeline.build import SELECTION, build_host
@@ -16,7 +16,6 @@ from tfadvisor.xplane import compiled, messages
 from tfadvisor.xplane.source import Source, open_source
 
 PS = 1_000_000
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def periods(steps: Steps) -> list[float]:

@@ -13,26 +13,8 @@ from msgspec.structs import replace
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Finding, NotApplicable, Saving
+from tfadvisor.vocabulary import CATEGORIES, TimeClass
 
-SHARES = {
-    "compute": "compute_fraction",
-    "collective": "exposed_collective_fraction",
-    "transfer": "transfer_fraction",
-    "compile": "compile_fraction",
-    "input": "input_bound_fraction",
-    "launch": "kernel_launch_gap_fraction",
-    "host": "host_fraction",
-    "idle": "idle_fraction",
-}
-"""Class of the breakdown -> the metric that is its share of step time."""
-_WAITING = ("idle", "launch", "host", "input")
-_OF_CATEGORY = {
-    "imbalance": ("collective", *_WAITING, "compute"),
-    "memory": ("launch", "host", "idle"),
-    "placement": ("launch", "host", "idle", "transfer"),
-    **dict.fromkeys(("precision", "kernel", "compute"), ("compute",)),
-    **dict.fromkeys(("capture", "flags"), tuple(SHARES)),
-}
 _TOLERANCE = 1e-9
 _NOTHING = 0.01
 """A finding of whose saving less than this share of step time is left says nothing that those above it do not."""
@@ -40,10 +22,14 @@ LESS_IS_LEFT = "Findings above save part of the same time; this is what they lea
 
 
 def classes_of(rule: Rule) -> tuple[str, ...]:
-    """The classes of time that a rule's saving comes from: those it names, else those of its category."""
+    """The classes of time that a rule's saving comes from: those it names, else those of its category.
+
+    A rule that saves nothing by itself is about the classes of its category, unless these are all: then about none.
+    """
     if rule.saving is not None and rule.saving.of:
         return rule.saving.of
-    return _OF_CATEGORY.get(rule.category, (rule.category,))
+    usual = CATEGORIES[rule.category]
+    return () if rule.saving is None and len(usual) == len(TimeClass) else tuple(one.label for one in usual)
 
 
 def shared_out(
@@ -51,20 +37,20 @@ def shared_out(
 ) -> tuple[list[tuple[Rule, Finding]], list[NotApplicable]]:
     """The findings in their order, with savings cut to what those before them leave, and those to which nothing is left.
 
-    Severities stay to be worked out. Where the step's time is not known by class, all stay as they are.
+    A finding then claims the classes that it takes time from, and no others. Severities stay to be worked out. Where the
+    step's time is not known by class, all stay as they are.
     """
-    if metrics.value(SHARES["compute"]) is None:
+    if metrics.value(TimeClass.COMPUTE.metric) is None:
         return list(found), []
     spent = []
-    left = {name: metrics.value(metric) or 0.0 for name, metric in SHARES.items()}
+    left = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass}
     out = []
     for rule, finding in found:
         wanted = finding.saving.high
-        taken = 0.0
-        for name in classes_of(rule):
-            part = min(wanted - taken, left[name])
-            left[name] -= part
-            taken += part
+        parts = _taken(wanted, finding.claims, left)
+        taken = sum(parts.values())
+        if parts:
+            finding = replace(finding, claims=tuple(parts))  # noqa: PLW2901
         if taken >= wanted - _TOLERANCE:
             out.append((rule, finding))
         elif taken >= _NOTHING:
@@ -72,6 +58,17 @@ def shared_out(
         else:
             spent.append(NotApplicable(rule.id, "what it could save is saved by the findings above it"))
     return out, spent
+
+
+def _taken(wanted: float, claims: Sequence[str], left: dict[str, float]) -> dict[str, float]:
+    """What a finding gets of the classes that it claims, in their order; `left` loses it. Classes that give nothing are out."""
+    parts: dict[str, float] = {}
+    for name in claims:
+        part = min(wanted - sum(parts.values()), left[name])
+        if part > 0:
+            left[name] -= part
+            parts[name] = part
+    return parts
 
 
 def _cut(finding: Finding, high: float) -> Finding:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.engine.judging.claims import shared_out
+from tfadvisor.engine.judging.claims import classes_of, shared_out
 from tfadvisor.engine.judging.conditions import evaluate
 from tfadvisor.engine.judging.fit_flags import fit_flags
 from tfadvisor.engine.judging.wording import fill, is_given, placeholders
@@ -90,6 +90,7 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
         source=rule.source,
         caveat=_caveat(rule, metrics),
+        claims=classes_of(rule),
     )
 
 
@@ -119,9 +120,8 @@ def _applies(fix: FixRule, metrics: Metrics) -> bool:
     """A fix is for this run when its condition holds and the trace has the numbers that it is filled with."""
     if fix.when is not None and not evaluate(fix.when, metrics).holds:
         return False
-    return all(
-        is_given(name, metrics) for text in (fix.do, fix.snippet, *fix.env.values()) for name in placeholders(text)
-    )
+    texts = (fix.do, fix.snippet, fix.side_effect, *fix.env.values())
+    return all(is_given(name, metrics) for text in texts for name in placeholders(text))
 
 
 def _fix(fix: FixRule, metrics: Metrics) -> Fix:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Finding, Verdict
 from tfadvisor.units import percent
-from tfadvisor.vocabulary import Severity
+from tfadvisor.vocabulary import VERDICTS, Severity
 
 _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""
@@ -16,15 +16,6 @@ _TOLD_APART = 0.5
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program that could be judged."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
-_WORDS = {
-    "input": "waiting for or preparing the next batch",
-    "host": "Python work on the host between dispatches",
-    "launch": "dispatching ops and kernels",
-    "compile": "tracing and compiling",
-    "transfer": "copying data",
-    "collective": "communication that nothing hides",
-    "memory": "taking memory from the driver and giving it back",
-}
 
 
 def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> Verdict:
@@ -46,7 +37,9 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         summary = f"The devices work for {percent(works)} of this trace, too little to say what holds them up."
     elif losses[top] >= _WORTH_NAMING and losses[top] >= idle:
         bottleneck, fraction = top, losses[top]
-        summary = f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else _WORDS[top]}."
+        summary = (
+            f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else VERDICTS[top].lost}."
+        )
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
         summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not say why."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.engine.judging.conditions import names_in
 from tfadvisor.engine.judging.wording import is_known, placeholders
 from tfadvisor.engine.loading.compiled_rules import is_rule, read_compiled, rule_files
@@ -45,7 +46,8 @@ def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> 
             broken.append(error)
     unknown = [rule_id for rule_id in disabled if rule_id not in rules]
     if unknown:
-        raise UsageError(f"--disable {unknown[0]}: no rule has this id. `tfadvisor rules list` names them all.")
+        meant = did_you_mean(unknown[0], rules)
+        raise UsageError(f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules list` names them all.")
     kept = sorted((rule for rule in rules.values() if rule.id not in disabled), key=lambda rule: rule.id)
     return Catalogue(tuple(kept), tuple(broken))
 
@@ -60,6 +62,7 @@ def checked(marked: Marked) -> Rule:
 
 
 def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
+    """(field, metric or fact that it names). Not of snippets, where braces may be code."""
     for name in names_in(rule.when):
         yield "when", name
     for field, text in (("summary", rule.summary), ("title", rule.title)):
@@ -71,9 +74,13 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
         yield f"locations.{index}", name
     if rule.saving is not None:
         yield "saving.metric", rule.saving.metric
+        for name in placeholders(rule.saving.basis):
+            yield "saving.basis", name
     for index, fix in enumerate(rule.fixes):
-        for name in placeholders(fix.do):
-            yield f"fixes.{index}.do", name
+        texts = {"do": fix.do, "side_effect": fix.side_effect, **{f"env.{key}": text for key, text in fix.env.items()}}
+        for field, text in texts.items():
+            for name in placeholders(text):
+                yield f"fixes.{index}.{field}", name
         if fix.when is not None:
             for name in names_in(fix.when):
                 yield f"fixes.{index}.when", name

@@ -11,25 +11,8 @@ import msgspec
 from tfadvisor.engine.judging.conditions import Condition, parse_condition
 from tfadvisor.engine.loading.yaml_marks import Marked
 from tfadvisor.report.model import SourceRef
-from tfadvisor.vocabulary import Severity
+from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 
-CATEGORIES = (
-    "input",
-    "host",
-    "launch",
-    "compile",
-    "transfer",
-    "collective",
-    "imbalance",
-    "memory",
-    "compute",
-    "precision",
-    "placement",
-    "kernel",
-    "capture",
-    "flags",
-)
-TIME_CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
 FIX_KINDS = ("code", "env", "flag", "config", "command")
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
@@ -99,7 +82,7 @@ def parse_rule(marked: Marked) -> Rule:
         raise marked.error(
             "id", f"{rule_id!r} is no rule id: use lower-case words joined by hyphens, named for the fault"
         )
-    category = fields.choice("category", CATEGORIES)
+    category = fields.choice("category", tuple(CATEGORIES))
     severity = None
     if fields.has("severity"):
         severity = Severity(fields.choice("severity", tuple(one.value for one in Severity)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from tfadvisor.vocabulary import TIME_CLASSES
+
 SCHEMA_VERSION = "1"
 
 INTEGER, SMALL, NUMBER, TRUTH, TEXT, CATEGORY, TEXTS = (
@@ -163,7 +165,7 @@ TABLES = (
             _HOST,
             Column("device", TEXT, "such as GPU:0; empty where the trace has no active device"),
             Column("step", SMALL, "of `steps`"),
-            Column("class", CATEGORY, "compute, collective, transfer, compile, input, launch, host or idle"),
+            Column("class", CATEGORY, f"{', '.join(TIME_CLASSES[:-1])} or {TIME_CLASSES[-1]}"),
             Column("time_ps", INTEGER, "0 included"),
             Column("takes_part", TRUTH, "false where the device did nothing in a step that others worked in"),
         ),

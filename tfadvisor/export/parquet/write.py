@@ -14,7 +14,7 @@ from tfadvisor.export.parquet.report_tables import report_tables
 from tfadvisor.export.parquet.tables import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import TIME_CLASSES
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Kind, StatColumn, Value
 
 _ROWS_AT_ONCE = 1 << 20
@@ -166,7 +166,7 @@ class ParquetSink:
             kind=[kind.value for kind in steps.kinds],
         )
         devices = [device.name for device in timeline.active_devices()] or [""]
-        classes = [one.name.lower() for one in TimeClass]
+        classes = list(TIME_CLASSES)
         count = len(devices) * len(steps)
         self._put(
             "step_classes",

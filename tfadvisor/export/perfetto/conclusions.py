@@ -10,13 +10,13 @@ import numpy as np
 
 from tfadvisor.export.perfetto.brackets import brackets, lanes
 from tfadvisor.export.perfetto.finding_arguments import finding_arguments
-from tfadvisor.export.perfetto.finding_time import class_of, longest
+from tfadvisor.export.perfetto.finding_time import claimed, longest
 from tfadvisor.export.perfetto.packets import Texts, Write, named_track, number_arguments, put_slices, text_arguments
 from tfadvisor.export.perfetto.track_numbers import TrackNumbers
 from tfadvisor.export.perfetto.wire import Rows, constant, only
 from tfadvisor.report.model import Finding, Report
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union_of
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union, union_of
 from tfadvisor.timeline.model import Device, StepKind
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.units import PS_PER_MS
@@ -61,6 +61,8 @@ class Conclusions:
             self._put_classes(self._below(group, name, rank), found, shift)
         counted = timeline.steps.steady()
         everywhere = {one: union_of(*(found[one] for found in classes)) for one in classes[0]}
+        whole = union(timeline.steps.starts[counted], timeline.steps.ends[counted])
+        everywhere[TimeClass.IDLE] = union_of(*(difference(whole, union_of(*found.values())) for found in classes))
         self._hosts.append(
             _Host(
                 timeline.host,
@@ -92,7 +94,7 @@ class Conclusions:
         counts = np.array([texts.value(_COUNTS.get(kind, f"no: {kind.value}")) for kind in steps.kinds], np.int64)
         mean_ms = timeline.breakdown.mean(axis=0) / PS_PER_MS
         whether = texts.argument("counts")
-        columns = [(texts.argument(f"{one.name.lower()}_ms"), mean_ms[:, one]) for one in TimeClass]
+        columns = [(texts.argument(f"{one.label}_ms"), mean_ms[:, one]) for one in TimeClass]
         for lane in lanes(steps.starts, steps.ends):
             track = self._below(group, "Steps", 1, steps.about)
             found = brackets(steps.starts[lane], steps.ends[lane])
@@ -108,7 +110,7 @@ class Conclusions:
     def _put_classes(self, track: int, classes: dict[TimeClass, Intervals], shift: int) -> None:
         start = np.concatenate([one.starts for one in classes.values()])
         end = np.concatenate([one.ends for one in classes.values()])
-        names = [np.full(len(time), self._texts.name(one.name.lower()), np.int64) for one, time in classes.items()]
+        names = [np.full(len(time), self._texts.name(one.label), np.int64) for one, time in classes.items()]
         found = brackets(start, end)
         time = np.where(found.opens, start[found.event], end[found.event])
         self._put(track, time, found.opens, np.concatenate(names)[found.event], "class", shift)
@@ -118,11 +120,10 @@ class Conclusions:
         track = self._below(group, title, rank, finding.summary)
         start, end = host.start, host.end
         name = np.full(len(start), self._texts.name(title), np.int64)
-        about = class_of(finding.category)
-        if about is not None:
-            marked = longest(host.classes[about], start, end, _MOST_MARKS)
+        for one, instants in claimed(host.classes, finding.claims):
+            marked = longest(instants, host.start, host.end, _MOST_MARKS)
             start, end = np.concatenate([start, marked.starts]), np.concatenate([end, marked.ends])
-            name = np.concatenate([name, np.full(len(marked), self._texts.name(about.name.lower()), np.int64)])
+            name = np.concatenate([name, np.full(len(marked), self._texts.name(one.label), np.int64)])
         found = brackets(start, end)
         is_step = found.event < len(host.start)
         words = finding_arguments(finding, self._texts)

@@ -1,24 +1,23 @@
-"""Which time a finding is about."""
+"""The time that a finding claims, and the longest stretches of it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+
 import numpy as np
 
-from tfadvisor.timeline.intervals import Int64Array, Intervals, intersection, union
+from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, intersection, union, union_of
 from tfadvisor.vocabulary import TimeClass
 
-_OF_CATEGORY = {
-    "imbalance": TimeClass.COLLECTIVE,
-    "precision": TimeClass.COMPUTE,
-    "kernel": TimeClass.COMPUTE,
-    "placement": TimeClass.TRANSFER,
-}
 
-
-def class_of(category: str) -> TimeClass | None:
-    """The class of time that findings of a category are about; None where it is about none, or about idle time."""
-    by_name = {one.name.lower(): one for one in TimeClass if one is not TimeClass.IDLE}
-    return by_name.get(category) or _OF_CATEGORY.get(category)
+def claimed(classes: Mapping[TimeClass, Intervals], claims: Collection[str]) -> Iterator[tuple[TimeClass, Intervals]]:
+    """Each class that a finding claims with its instants, those taken out that a class before it has: devices differ in
+    what they do at an instant, and a track shows one class at a time."""
+    taken = EMPTY
+    for one in TimeClass:
+        if one.label in claims:
+            yield one, difference(classes[one], taken)
+            taken = union_of(taken, classes[one])
 
 
 def longest(instants: Intervals, starts: Int64Array, ends: Int64Array, most: int) -> Intervals:

@@ -10,22 +10,14 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.side import TIME_CLASSES, Side, hottest, side_of
+from tfadvisor.comparison.side import Side, hottest, side_of
 from tfadvisor.errors import TraceError
 from tfadvisor.report.model import Report
+from tfadvisor.vocabulary import TimeClass
 
 _MOST_OPS = 80
-_FROM_CLASS = {
-    "input_bound_fraction": "input",
-    "host_fraction": "host",
-    "kernel_launch_gap_fraction": "launch",
-    "compile_fraction": "compile",
-    "transfer_fraction": "transfer",
-    "compute_fraction": "compute",
-    "idle_fraction": "idle",
-    "exposed_collective_fraction": "collective",
-}
-"""Metrics that are the share of one class, so that the steps tell how well they are measured."""
+_CLASSES_HASHED = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
+"""The classes of time as fingerprints have them: in the order of the first version, so that stored ones stay what they are."""
 _PRECISIONS = ("fp8", "fp16", "bf16", "tf32", "fp32", "fp64")
 DEFAULT_MODEL = "default"
 
@@ -116,10 +108,10 @@ def _errors(side: Side) -> dict[str, float]:
     found = {}
     if side.median_error_ms is not None:
         found["step_time_ms"] = side.median_error_ms
-    for metric, name in _FROM_CLASS.items():
-        error = side.class_error_ms.get(name)
-        if error is not None and metric in side.metrics:
-            found[metric] = error / side.mean_ms
+    for one in TimeClass:
+        error = side.class_error_ms.get(one.label)
+        if error is not None and one.metric in side.metrics:
+            found[one.metric] = error / side.mean_ms
     return found
 
 
@@ -129,7 +121,7 @@ def _fingerprint(report: Report) -> str:
         "at": report.run.captured_at,
         "steps": [[step.start_ms, step.duration_ms] for step in report.steps.each],
         "window": report.run.window_ms,
-        "classes": [report.breakdown.get(name) for name in TIME_CLASSES],
+        "classes": [report.breakdown.get(name) for name in _CLASSES_HASHED],
         "ops": [[op.ms_per_step, op.count_per_step] for op in report.ops],
     }
     return hashlib.sha256(json.dumps(numbers).encode()).hexdigest()[:32]

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from tfadvisor.comparison.side import TIME_CLASSES, Found, Side
+from tfadvisor.comparison.side import Found, Side, Traits
 from tfadvisor.errors import AdvisorError
 from tfadvisor.gate.baseline.snapshot import Key, Snapshot
 from tfadvisor.report.model import Op
+from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 
 FORMAT = 1
 LARGEST = 1 << 20
@@ -44,7 +45,7 @@ def as_text(snapshot: Snapshot) -> str:
         "step_ms": _numbers({"mean": side.mean_ms, "median": side.median_ms, "median_error": side.median_error_ms}),
         "class_ms": _numbers(side.class_ms),
         "class_error_ms": _numbers(side.class_error_ms),
-        "metrics": {name: [_rounded(value), side.units[name]] for name, value in side.metrics.items()},
+        "metrics": {name: _metric_row(side, name) for name in side.metrics},
         "findings": [[one.rule_id, one.category, one.title, one.place] for one in side.findings],
         "rest_ms": _numbers(side.rest_ms),
     }
@@ -93,8 +94,9 @@ def from_text(text: str) -> Snapshot:
             class_error_ms=read.numbers("class_error_ms"),
             ops=_ops(read.rows("ops"), read.numbers("rest_ms")),
             rest_ms=read.numbers("rest_ms"),
-            metrics={name: _number(pair, "metrics", 0) for name, pair in metrics.items()},
-            units={name: _word(pair, "metrics", 1) for name, pair in metrics.items()},
+            metrics={name: _number(row, "metrics", 0) for name, row in metrics.items()},
+            units={name: _word(row, "metrics", 1) for name, row in metrics.items()},
+            traits={name: _traits(row) for name, row in metrics.items() if _has_traits(row)},
             findings=tuple(Found(*(_word(row, "findings", at) for at in range(4))) for row in read.rows("findings")),
         ),
     )
@@ -138,6 +140,25 @@ class _Reader:
         if len(rows) > _MOST_ROWS or not all(isinstance(row, list) for row in rows):
             raise SnapshotError(f"`{name}` is no list of at most {_MOST_ROWS:,} rows")
         return rows
+
+
+def _metric_row(side: Side, name: str) -> list[Any]:
+    """value, unit, then which way is better and how it scatters, where known."""
+    row = [_rounded(side.metrics[name]), side.units[name]]
+    traits = side.traits.get(name)
+    return row if traits is None else [*row, traits.better.value, traits.scatter.value]
+
+
+def _has_traits(row: list[Any]) -> bool:
+    """Versions before these were kept wrote value and unit alone."""
+    return len(row) > 2
+
+
+def _traits(row: list[Any]) -> Traits:
+    try:
+        return Traits(Better(_word(row, "metrics", 2)), Scatter(_word(row, "metrics", 3)))
+    except ValueError as error:
+        raise SnapshotError(f"`metrics` holds {error}") from error
 
 
 def _ops(rows: list[list[Any]], rest_ms: Mapping[str, float]) -> tuple[Op, ...]:

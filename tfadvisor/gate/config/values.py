@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from difflib import get_close_matches
 from typing import Any
 
+from tfadvisor.did_you_mean import nearest
 from tfadvisor.gate.config.file import ConfigFile
 from tfadvisor.gate.config.toml_lines import Path
 
@@ -126,8 +126,8 @@ class Values:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """`; did you mean preset?`, where one name is near."""
-    near = get_close_matches(name, list(known), 1, 0.6)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near is not None else ""
 
 
 def _shown(value: Any) -> str:

@@ -8,7 +8,7 @@ from math import log
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.side import middle_of
+from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
@@ -53,9 +53,9 @@ class GatedMetric(msgspec.Struct, frozen=True):
         return self.tests[1].reach(level / len(self.tests)) if len(self.tests) > 1 else None
 
 
-def nature_asked(asked: Relative, unit: str) -> Nature:
-    """The metric's nature, as far as the configuration does not say otherwise."""
-    nature = nature_of(asked.metric, unit, asked.worse)
+def nature_asked(asked: Relative, side: Side) -> Nature:
+    """The metric's nature as a new run's report declares it, as far as the configuration does not say otherwise."""
+    nature = nature_of(side.units[asked.metric], side.traits[asked.metric], asked.worse)
     return nature if asked.floor is None else replace(nature, floor=asked.floor)
 
 
@@ -65,7 +65,7 @@ def ask(
     """Everything about one metric. first: the strictest level that Holm's procedure may ask of it."""
     name = asked.metric
     unit = candidates[0].side.units[name]
-    nature = nature_asked(asked, unit)
+    nature = nature_asked(asked, candidates[0].side)
     runs = [run for run in baseline.runs if name in run.side.metrics]
     groups = [[run.side.metrics[name] for run in level] for level in baseline.levels(runs)]
     new = [one.side.metrics[name] for one in candidates]

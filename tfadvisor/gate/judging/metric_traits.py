@@ -6,44 +6,10 @@ from math import log
 
 import msgspec
 
-_MORE_IS_BETTER = frozenset({
-    "allreduce_bus_gb_s",
-    "allreduce_efficiency",
-    "allreduce_fitted_gb_s",
-    "bf16_kernel_share",
-    "collective_overlap_fraction",
-    "compute_fraction",
-    "device_busy_fraction",
-    "device_concurrency_fraction",
-    "flops_utilization",
-    "fp16_kernel_share",
-    "fp8_kernel_share",
-    "graph_kernel_share",
-    "memory_bandwidth_utilization",
-    "memory_capacity_bytes",
-    "step_confidence",
-    "steps_counted",
-    "tensor_core_kernel_share",
-    "tf32_kernel_share",
-})  # fmt: skip
-_COUNTED_TIMES = frozenset({"first_steps_set_aside", "steps_counted", "allocations_per_step", "memory_calls_per_step"})
-"""Counts and bytes are the same in every run of a program but for these."""
-_EXACT_SHARES = frozenset({
-    "bf16_kernel_share",
-    "eager_op_share",
-    "fp16_kernel_share",
-    "fp32_kernel_share",
-    "fp32_matrix_share",
-    "fp64_kernel_share",
-    "fp8_kernel_share",
-    "graph_kernel_share",
-    "tensor_core_kernel_share",
-    "tf32_kernel_share",
-    "unknown_matrix_precision_share",
-    "unknown_precision_share",
-})  # fmt: skip
-"""Shares of kernel time that hardly depend on how fast the machine is."""
+from tfadvisor.comparison.side import Traits
+from tfadvisor.vocabulary import Better, Scatter
 
+_WORSE = {Better.LESS: "up", Better.MORE: "down", Better.NEITHER: "both"}
 _EXACT = 0.001
 """Spread that is believed of what does not scatter: changes from about 0.5 % on are then told at any level in use."""
 
@@ -73,14 +39,14 @@ class Nature(msgspec.Struct, frozen=True):
         return self.floor if self.by_factor else max(self.floor * abs(centre), self.absolute_floor)
 
 
-def nature_of(metric: str, unit: str, worse: str | None = None) -> Nature:
-    """By unit, and by name where a metric is not like others of its unit."""
-    worse = worse or ("down" if metric in _MORE_IS_BETTER else "up")
-    if metric in _EXACT_SHARES:
-        return Nature(worse, True, False, _EXACT, 0.001, 0.0)
-    if unit in ("count", "bytes"):
-        exact = metric not in _COUNTED_TIMES
-        return Nature(worse, exact, False, _EXACT, 0.002 if unit == "count" else 16.0, 1.0)
-    if unit == "fraction":
+def nature_of(unit: str, traits: Traits, worse: str | None = None) -> Nature:
+    """What a metric declares about itself, as numbers. worse: what the configuration says instead."""
+    worse = worse or _WORSE[traits.better]
+    if traits.scatter is Scatter.FACTOR:
+        return Nature(worse, False, True, 0.01, 0.0, 0.10)
+    if traits.scatter is Scatter.SHARE:
         return Nature(worse, False, False, 0.01, 0.005, 0.05)
-    return Nature(worse, False, True, 0.01, 0.0, 0.10)
+    exact = traits.scatter is Scatter.EXACT
+    if unit == "fraction":
+        return Nature(worse, exact, False, _EXACT, 0.001, 0.0)
+    return Nature(worse, exact, False, _EXACT, 16.0 if unit == "bytes" else 0.002, 1.0)

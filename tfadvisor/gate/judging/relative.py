@@ -75,7 +75,7 @@ def _absent(
 
 
 def _weights(answerable: Mapping[str, Relative], first: Snapshot) -> dict[str, float]:
-    exact = {name: nature_asked(asked, first.side.units[name]).exact for name, asked in answerable.items()}
+    exact = {name: nature_asked(asked, first.side).exact for name, asked in answerable.items()}
     number = sum(exact.values())
     if number in (0, len(exact)):
         return dict.fromkeys(exact, 1.0)

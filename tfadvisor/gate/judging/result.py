@@ -28,35 +28,45 @@ class Outcome(Enum):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One question and its answer.
-
-    kind: budget, relative or rule. name: the metric or rule. message: the answer in a sentence. value, base: in the
-    metric's unit; base: the middle of the baseline. limit: the value beyond which the check fails. expected: between which
-    values an unchanged program's run lies, at the level asked for. detectable: the smallest change from the base that
-    could have been seen, in the metric's unit; detectable_outside: of changes outside of the ops whose work did not change,
-    where those are told apart. p: how probable such a run of an unchanged program is. place: `file:line`
-    of the user's program, or None. line: of the configuration, 0 for a preset's. fixes: a finding's edits.
-    """
+    """One question and its answer."""
 
     kind: str
+    """budget, relative or rule."""
     name: str
+    """The metric, or the rule's id."""
     level: str
+    """error, or warn for a check that never fails the gate."""
     outcome: Outcome
     message: str
+    """The answer in a sentence."""
     unit: str = ""
+    """The metric's unit; empty for a rule."""
     worse: str = "up"
+    """Which way is worse: up, down or both."""
     value: float | None = None
+    """What was measured, in the metric's unit. The middle one of several runs."""
     base: float | None = None
+    """The middle of the baseline, in the metric's unit; None without one."""
     limit: float | None = None
+    """The value beyond which the check fails, in the metric's unit."""
     expected: tuple[float, float] | None = None
+    """Between which values an unchanged program's run lies, at the level asked for."""
     detectable: float | None = None
+    """The smallest change from the base that could have been seen, in the metric's unit."""
     detectable_outside: float | None = None
+    """The same for changes outside the ops whose work did not change, where those are told apart."""
     p: float | None = None
+    """How probable such a run of an unchanged program is."""
     runs: int = 0
+    """Runs in the baseline."""
     file: str = ""
+    """Source file of the user's program that a finding points at; empty when unknown."""
     file_line: int | None = None
+    """Line in that file; None when unknown."""
     line: int = 0
+    """Line of the gate's configuration that asks for the check; 0 for a preset's."""
     fixes: tuple[Fix, ...] = ()
+    """A finding's edits."""
 
     @property
     def id(self) -> str:

@@ -4,81 +4,71 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from tfadvisor.comparison.outputs.terminal_lines import (
-    BLACK_ON_GREEN,
-    BLACK_ON_YELLOW,
-    BOLD,
-    DIM,
-    GREEN,
-    RED,
-    WHITE_ON_RED,
-    YELLOW,
-    Page,
-)
 from tfadvisor.comparison.outputs.text import causes
 from tfadvisor.comparison.wording import verdict_words
 from tfadvisor.gate.judging.result import GateResult, Outcome
 from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
 from tfadvisor.report.printable import one_line
+from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
 
+_MARGIN = 2
 _COLUMN = 17
 _BANNER = {
-    Outcome.PASS: BLACK_ON_GREEN,
-    Outcome.WARN: BLACK_ON_GREEN,
-    Outcome.CANNOT_TELL: BLACK_ON_YELLOW,
-    Outcome.FAIL: WHITE_ON_RED,
-    Outcome.BROKEN: WHITE_ON_RED,
+    Outcome.PASS: "bold black on green",
+    Outcome.WARN: "bold black on green",
+    Outcome.CANNOT_TELL: "bold black on yellow",
+    Outcome.FAIL: "bold bright_white on red",
+    Outcome.BROKEN: "bold bright_white on red",
 }
 _STYLES = {
-    Outcome.FAIL: RED,
-    Outcome.BROKEN: RED,
-    Outcome.CANNOT_TELL: YELLOW,
-    Outcome.WARN: YELLOW,
-    Outcome.PASS: GREEN,
+    Outcome.FAIL: "bold red",
+    Outcome.BROKEN: "bold red",
+    Outcome.CANNOT_TELL: "yellow",
+    Outcome.WARN: "yellow",
+    Outcome.PASS: "green",
 }
 
 
 def print_verdict(verdict: GateResult, out: TextIO) -> None:
-    """Writes to a stream; colours only on a terminal and without NO_COLOR."""
-    page = Page(out)
+    """Writes to a stream, as wide and colourful as that is."""
+    out.write(as_text(verdict, screen=screen_of(out)))
+    out.flush()
+
+
+def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
+    """The verdict as text."""
+    page = TextPage(screen)
     if seen := could_have_seen(verdict):
-        page.hanging("could have seen", seen, _COLUMN, DIM)
+        _beside(page, "could have seen", DIM, seen)
         page.line()
-    banner = page.styled(f" {NAMES[verdict.outcome]} ", _BANNER[verdict.outcome])
-    page.line(f"{banner}  {page.styled(subject(verdict), BOLD)}")
+    page.line((f" {NAMES[verdict.outcome]} ", _BANNER[verdict.outcome]), "  ", (subject(verdict), TITLE))
     page.line()
     for outcome in SHOWN:
         for check in verdict.of(outcome):
-            page.hanging(outcome.value, one_line(check.message), _COLUMN, _STYLES.get(outcome, DIM))
+            _beside(page, outcome.value, _STYLES.get(outcome, DIM), one_line(check.message))
     for outcome in QUIET:
         if checks := verdict.of(outcome):
             names = ", ".join(one_line(check.name) for check in checks)
-            page.hanging(outcome.value, f"{len(checks)}: {names}", _COLUMN, _STYLES.get(outcome, DIM))
+            _beside(page, outcome.value, _STYLES.get(outcome, DIM), f"{len(checks)}: {names}")
     page.line()
     if verdict.comparison is not None and _explains(verdict):
-        page.line(verdict_words(verdict.comparison), BOLD)
+        page.line((verdict_words(verdict.comparison), TITLE))
         causes(page, verdict.comparison)
         page.line()
     for words in verdict.notices:
-        page.hanging("note", one_line(words), _COLUMN, DIM)
+        _beside(page, "note", DIM, one_line(words))
     for words in verdict.differences:
-        page.hanging("differs", one_line(words), _COLUMN, YELLOW)
+        _beside(page, "differs", "yellow", one_line(words))
     for words in verdict.tighten:
-        page.hanging("could be tighter", one_line(words), _COLUMN, DIM)
+        _beside(page, "could be tighter", DIM, one_line(words))
     if verdict.outcome is Outcome.FAIL and verdict.runs:
-        page.hanging("if it is meant", 'tfadvisor baseline accept --reason "…"', _COLUMN, DIM)
-    out.write(page.text().rstrip("\n") + "\n")
-    out.flush()
+        _beside(page, "if it is meant", DIM, 'tfadvisor baseline accept --reason "…"')
+    return page.text().rstrip("\n") + "\n"
+
+
+def _beside(page: TextPage, label: str, style: str, text: str) -> None:
+    page.hanging((label, style), text, _MARGIN + _COLUMN, _MARGIN)
 
 
 def _explains(verdict: GateResult) -> bool:
     return verdict.outcome in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.BROKEN)
-
-
-def as_text(verdict: GateResult) -> str:
-    """The same as a string without colours."""
-    import io  # noqa: PLC0415
-
-    out = io.StringIO()
-    print_verdict(verdict, out)
-    return out.getvalue()

@@ -7,6 +7,7 @@ from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.judging.words import change_words
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import FRAMEWORKS
 
 NAMES = {
     Outcome.PASS: "PASS",
@@ -15,7 +16,6 @@ NAMES = {
     Outcome.CANNOT_TELL: "CANNOT TELL",
     Outcome.BROKEN: "BROKEN",
 }
-_FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch-xla": "PyTorch/XLA"}
 SHOWN = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN, Outcome.IGNORED)
 """Outcomes that get a line each, in this order."""
 QUIET = (Outcome.PASS, Outcome.NOT_APPLICABLE)
@@ -28,7 +28,7 @@ def subject(verdict: GateResult) -> str:
     runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
     against = f" against {verdict.runs}" if verdict.runs else ""
     hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
-    parts = (gated.model, _FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
+    parts = (gated.model, FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
     return " · ".join(one_line(part) for part in parts if part)
 
 

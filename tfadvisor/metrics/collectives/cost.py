@@ -19,7 +19,7 @@ from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S, PS_PER_US, Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 _FLOAT32_BYTES = 4
 _GB = 1e9
@@ -57,31 +57,27 @@ def _all_reduces(question: Question) -> Iterator[tuple[HostSummary, CollectiveCa
     yield from (one for one in found if one[2].any())
 
 
-@metric("collectives_per_step", unit=Unit.COUNT, about="Collectives a step and device.")
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def collectives_per_step(question: Question) -> float:
-    """A mean over the devices."""
+    """Number of collectives per step and device, a mean over the devices."""
     total = sum(int(_counted(host, one.collectives).sum()) for host, one in _communicating(question))
     return total / max(device_steps(question.run), 1)
 
 
-@metric(
-    "exposed_collective_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device only communicates: collectives that no computation hides.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_collective_fraction(question: Question) -> float:
-    """Breakdown class `collective`."""
+    """Share of step time in which a device only communicates: collectives that no computation hides. This is the
+    breakdown class `collective`.
+    """
     _communicating(question)
     return class_shares(question.run)[TimeClass.COLLECTIVE]
 
 
-@metric(
-    "collective_overlap_fraction",
-    unit=Unit.FRACTION,
-    about="Share of the collectives' time that computation of the same device covers.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE)
 def collective_overlap_fraction(question: Question) -> float:
-    """Collectives that run beside each other count one by one."""
+    """Share of the collectives' time during which the same device computes. Collectives that run side by side count one
+    by one.
+    """
     total = exposed = 0
     for host, device in _communicating(question):
         calls = device.collectives
@@ -93,14 +89,11 @@ def collective_overlap_fraction(question: Question) -> float:
     return 1 - exposed / total
 
 
-@metric(
-    "collective_wait_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device waits in a collective for the last device to arrive, while it computes "
-    "nothing; mean over the devices. It is part of exposed_collective_fraction.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def collective_wait_fraction(question: Question) -> float:
-    """From collectives that all devices were seen in, clocks of hosts aligned on their ends."""
+    """Share of step time in which a device waits in a collective for the last device to arrive and computes nothing; a
+    mean over the devices, from collectives seen on all devices. It is part of exposed_collective_fraction.
+    """
     meetings = known_meetings(question)
     found = [_waited_ps(question, meetings, member) for member in _counted_members(question, meetings)]
     time = device_ps(question.run)
@@ -134,13 +127,11 @@ def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | Non
     return min(int(once.sum()), int(each[counted].sum()))
 
 
-@metric(
-    "exposed_transfer_fraction",
-    unit=Unit.FRACTION,
-    about="exposed_collective_fraction without the waiting for the last device to arrive, where that is known.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_transfer_fraction(question: Question) -> float:
-    """What faster links or fewer messages could save, and stragglers could not."""
+    """exposed_collective_fraction without the wait for the last device to arrive, where that wait is known: what faster
+    links or fewer messages could save.
+    """
     exposed = exposed_collective_fraction(question)
     try:
         return max(exposed - collective_wait_fraction(question), 0.0)
@@ -162,13 +153,9 @@ def counted_meetings(host: HostSummary, meetings: Meetings, member: int) -> Bool
     return np.asarray((step >= 0) & host.steps.steady()[np.maximum(step, 0)], np.bool_)
 
 
-@metric(
-    "allreduce_ms_per_step",
-    unit=Unit.MS,
-    about="Time a step and device in which an AllReduce runs, waiting for other devices included.",
-)
+@metric(unit=Unit.MS, better=Better.LESS)
 def allreduce_ms_per_step(question: Question) -> float:
-    """Absent when no collective is an AllReduce."""
+    """Time per step and device during which an AllReduce runs, including the wait for other devices."""
     total = 0
     for host, calls, chosen in _all_reduces(question):
         steady = host.steps.steady()
@@ -177,13 +164,11 @@ def allreduce_ms_per_step(question: Question) -> float:
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
-@metric(
-    "allreduce_transfer_ms_per_step",
-    unit=Unit.MS,
-    about="allreduce_ms_per_step without waiting: from when the last device arrives. Sum over a step's AllReduces.",
-)
+@metric(unit=Unit.MS, better=Better.LESS)
 def allreduce_transfer_ms_per_step(question: Question) -> float:
-    """Where not all devices were seen in an AllReduce, its waiting is not known and stays in."""
+    """Sum of a step's AllReduce times per device, each from the moment when the last device arrives. An AllReduce that
+    was not seen on all devices keeps its wait.
+    """
     meetings = known_meetings(question)
     named = np.array([kind is CollectiveKind.ALL_REDUCE for kind in meetings.kinds] or [False], np.bool_)
     chosen = named[meetings.label]
@@ -198,13 +183,9 @@ def allreduce_transfer_ms_per_step(question: Question) -> float:
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
-@metric(
-    "allreduce_bytes_per_step",
-    unit=Unit.BYTES,
-    about="Bytes that a device hands to AllReduces in a step, by the shapes in the trace's HLO.",
-)
+@metric(unit=Unit.BYTES, better=Better.LESS)
 def allreduce_bytes_per_step(question: Question) -> float:
-    """Absent where the trace does not say how large the messages are."""
+    """Bytes that a device hands to AllReduces in a step, from the shapes in the trace's HLO."""
     total = 0
     for host, calls, chosen in _all_reduces(question):
         sizes = calls.bytes[chosen & _counted(host, calls)]
@@ -214,47 +195,38 @@ def allreduce_bytes_per_step(question: Question) -> float:
     return total / max(device_steps(question.run), 1)
 
 
-@metric(
-    "allreduce_ideal_ms",
-    unit=Unit.MS,
-    about="Model parameters times 4 bytes over the bandwidth between devices: what an AllReduce of fp32 gradients takes at "
-    "best.",
-)
+@metric(unit=Unit.MS, better=Better.NEITHER)
 def allreduce_ideal_ms(question: Question) -> float:
-    """Needs the bandwidth from the user, and the number of parameters where the trace does not hold it."""
+    """Model parameters times 4 bytes over the bandwidth between devices: the least time in which fp32 gradients can be
+    reduced. Needs `--bandwidth`.
+    """
     return model_parameters(question) * _FLOAT32_BYTES / (_bandwidth(question) * _GB) * 1e3
 
 
-@metric(
-    "allreduce_ring_ideal_ms",
-    unit=Unit.MS,
-    about="The bytes that the AllReduces of a step really carry, times 2(n-1)/n for n devices, over the bandwidth.",
-)
+@metric(unit=Unit.MS, better=Better.NEITHER)
 def allreduce_ring_ideal_ms(question: Question) -> float:
-    """Beside allreduce_ideal_ms: true bytes and type instead of parameters, and what a ring sends."""
+    """Bytes that the AllReduces of a step really carry, times 2(n-1)/n for n devices, over the bandwidth: the least
+    time that a ring needs. Needs `--bandwidth`.
+    """
     return _ring_bytes_per_step(question) / (_bandwidth(question) * _GB) * 1e3
 
 
-@metric(
-    "allreduce_efficiency",
-    unit=Unit.FRACTION,
-    about="allreduce_ideal_ms over allreduce_ms_per_step.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE)
 def allreduce_efficiency(question: Question) -> float:
-    """1 is ideal; above 1 the gradients are smaller than fp32 or not all reduced."""
+    """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when gradients are smaller than fp32 or
+    not all of them are reduced.
+    """
     ideal, measured = allreduce_ideal_ms(question), allreduce_ms_per_step(question)
     if not measured:
         raise MetricAbsent("no AllReduce runs in a counted step")
     return ideal / measured
 
 
-@metric(
-    "allreduce_bus_gb_s",
-    unit=Unit.GB_S,
-    about="Bus bandwidth of the AllReduces: true bytes times 2(n-1)/n over their time, without waiting where that is known.",
-)
+@metric(unit=Unit.GB_S, better=Better.MORE)
 def allreduce_bus_gb_s(question: Question) -> float:
-    """NCCL's `busbw`, comparable with the link's own bandwidth."""
+    """Bus bandwidth of the AllReduces (NCCL's `busbw`): true bytes times 2(n-1)/n over their time, without the wait for
+    other devices where that is known. Compare it with the link's own bandwidth.
+    """
     try:
         milliseconds = allreduce_transfer_ms_per_step(question)
     except MetricAbsent:
@@ -264,45 +236,34 @@ def allreduce_bus_gb_s(question: Question) -> float:
     return _ring_bytes_per_step(question) / (milliseconds / 1e3) / _GB
 
 
-@metric(
-    "collective_message_bytes",
-    unit=Unit.BYTES,
-    about="Median size of the messages of the counted steps' collectives.",
-)
+@metric(unit=Unit.BYTES, better=Better.NEITHER)
 def collective_message_bytes(question: Question) -> float:
-    """By the shapes in the trace's HLO."""
+    """Median size of the messages of the counted steps' AllReduces, from the shapes in the trace's HLO."""
     return float(median(_sizes(question)[0]))
 
 
-@fact(
-    "combine_threshold_bytes",
-    about="All AllReduce bytes of a step: XLA's threshold that combines them into one message.",
-)
+@fact
 def combine_threshold_bytes(question: Question) -> str:
-    """`436207616`."""
+    """Bytes of all AllReduces of a step: the threshold at which XLA combines them into one message."""
     return str(math.ceil(allreduce_bytes_per_step(question)))
 
 
-@metric(
-    "allreduce_latency_us",
-    unit=Unit.US,
-    about="What an AllReduce of no size would take: α of the line α + bytes/β through the messages of the trace.",
-)
+@metric(unit=Unit.US, better=Better.LESS)
 def allreduce_latency_us(question: Question) -> float:
-    """Least squares over the fastest call of each size; absent where sizes differ too little."""
+    """Time that an AllReduce of size zero would take: α of the line α + bytes/β fitted through the fastest call of each
+    message size.
+    """
     latency = _line(question)[0]
     if latency < 0:
         raise MetricAbsent("the messages of this trace do not lie on a line of latency and bandwidth")
     return latency / PS_PER_US
 
 
-@metric(
-    "allreduce_fitted_gb_s",
-    unit=Unit.GB_S,
-    about="What large AllReduces would reach: β of the line α + bytes/β through the messages of the trace.",
-)
+@metric(unit=Unit.GB_S, better=Better.MORE)
 def allreduce_fitted_gb_s(question: Question) -> float:
-    """Bytes of the message over time, without the factor of a ring."""
+    """Bandwidth that large AllReduces would reach: β of the line α + bytes/β fitted through the fastest call of each
+    message size.
+    """
     slope = _line(question)[1]
     if slope <= 0:
         raise MetricAbsent("larger messages do not take longer in this trace")

@@ -19,7 +19,7 @@ from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 _MOST_FACTOR = 64
 _IN_A_LOOP = 2
@@ -95,13 +95,11 @@ def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
     return mine / total * exposed_transfer_fraction(question) if total else 0.0
 
 
-@metric(
-    "exposed_all_reduce_fraction",
-    unit=Unit.FRACTION,
-    about="The part of exposed_transfer_fraction that is AllReduces.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_all_reduce_fraction(question: Question) -> float:
-    """In proportion to the exposed time of each kind's calls."""
+    """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the exposed time of each kind of
+    collective.
+    """
     return _exposed(question, lambda one: one.kind is CollectiveKind.ALL_REDUCE)
 
 
@@ -131,48 +129,37 @@ def _exposed_for(question: Question, use: _Use) -> float:
     return _exposed(question, lambda one: _use(one, between) is use)
 
 
-@metric(
-    "exposed_weight_gather_fraction",
-    unit=Unit.FRACTION,
-    about="The part of exposed_transfer_fraction that is all-gathers and reduce-scatters which a step runs twice or more, as of "
-    "parameters that are gathered layer by layer.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_weight_gather_fraction(question: Question) -> float:
-    """In proportion to the exposed time of each kind's calls."""
+    """The part of exposed_transfer_fraction spent in all-gathers and reduce-scatters that a step runs twice or more, as
+    when parameters are gathered layer by layer.
+    """
     return _exposed_for(question, _Use.WEIGHTS)
 
 
-@metric(
-    "exposed_permute_fraction",
-    unit=Unit.FRACTION,
-    about="The part of exposed_transfer_fraction that is collective-permutes, sends and receives, as between the stages of a "
-    "pipeline.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_permute_fraction(question: Question) -> float:
-    """In proportion to the exposed time of each kind's calls."""
+    """The part of exposed_transfer_fraction spent in collective-permutes, sends and receives, as between the stages of
+    a pipeline.
+    """
     return _exposed_for(question, _Use.PERMUTE)
 
 
-@metric(
-    "exposed_between_products_fraction",
-    unit=Unit.FRACTION,
-    about="The part of exposed_transfer_fraction that is collectives which wait for a matrix product and which another one "
-    "waits for, by the trace's HLO.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_between_products_fraction(question: Question) -> float:
-    """As in tensor parallelism."""
+    """The part of exposed_transfer_fraction spent in collectives that wait for one matrix product and hold up another,
+    as in tensor parallelism; from the trace's HLO.
+    """
     patterns_of(question)
     return _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
-@metric(
-    "exposed_rest_fraction",
-    unit=Unit.FRACTION,
-    about="exposed_transfer_fraction without what exposed_weight_gather_fraction, exposed_permute_fraction and "
-    "exposed_between_products_fraction count on GPUs: gradients and everything else.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_rest_fraction(question: Question) -> float:
-    """All of it on other devices, where what helps against the others is not known."""
+    """exposed_transfer_fraction without exposed_weight_gather_fraction, exposed_permute_fraction and
+    exposed_between_products_fraction: gradients and all other communication. On devices other than GPUs it is all of
+    exposed_transfer_fraction.
+    """
     everything = exposed_transfer_fraction(question)
     try:
         gpus(question.run)
@@ -181,14 +168,11 @@ def exposed_rest_fraction(question: Question) -> float:
         return everything
 
 
-@metric(
-    "collective_repeats_per_step",
-    unit=Unit.COUNT,
-    about="How often a step runs one and the same collective of its program, of the one that runs most often: above 1 in a loop "
-    "over layers.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def collective_repeats_per_step(question: Question) -> float:
-    """By the HLO ops' names, so that kernels of one name do not count as one."""
+    """Number of times that a step runs the same collective of its program, for the one that runs most often. It exceeds
+    1 in a loop over layers.
+    """
     most: dict[str, int] = {}
     for one in _labels(question):
         if one.op:
@@ -198,13 +182,11 @@ def collective_repeats_per_step(question: Question) -> float:
     return max(most.values()) / max(device_steps(question.run), 1)
 
 
-@metric(
-    "communication_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device communicates, whether computation runs beside it or not.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def communication_fraction(question: Question) -> float:
-    """Mean over the devices."""
+    """Share of step time in which a device communicates, whether or not it computes at the same time; a mean over the
+    devices.
+    """
     _labels(question)
     time = device_ps(question.run)
     covered = sum(
@@ -217,9 +199,9 @@ def communication_fraction(question: Question) -> float:
     return min(covered / time, 1.0)
 
 
-@fact("collective_dtype", about="The type that most of the collectives' time carries, as HLO names it.")
+@fact
 def collective_dtype(question: Question) -> str:
-    """f32, bf16, f16, …, by the HLO, else by NCCL's kernel names."""
+    """Type of the data that the collectives spend most time on, as HLO names it: f32, bf16, f16 or another."""
     time: dict[str, int] = {}
     for one in _labels(question):
         if one.dtype:
@@ -246,23 +228,23 @@ def _register_combined(word: str, kind: CollectiveKind) -> None:
     def find(question: Question) -> str:
         return _combined(question, kind)
 
-    fact(
-        f"combine_{word}_bytes",
-        about=f"Bytes of the {kind.value}s of a step, or of one turn of the loop that they are in: XLA's threshold that "
-        "combines them into one message.",
-    )(find)
+    find.__name__ = f"combine_{word}_bytes"
+    find.__doc__ = (
+        f"Bytes of the {kind.value}s of a step, or of one turn of the loop that runs them: the threshold at which XLA "
+        "combines them into one message."
+    )
+    fact(find)
 
 
 _register_combined("all_gather", CollectiveKind.ALL_GATHER)
 _register_combined("reduce_scatter", CollectiveKind.REDUCE_SCATTER)
 
 
-@fact(
-    "batch_factor_to_hide",
-    about="How many times larger the batch must be for the computation to take as long as the communication.",
-)
+@fact
 def batch_factor_to_hide(question: Question) -> str:
-    """`3`; absent where computation takes longer already."""
+    """Factor by which the batch must grow until computation takes as long as communication: `3`. Absent where
+    computation already takes longer.
+    """
     compute, communication = share(question, TimeClass.COMPUTE), communication_fraction(question)
     if communication <= compute:
         raise MetricAbsent("computation takes longer than communication already")

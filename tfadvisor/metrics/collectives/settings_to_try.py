@@ -12,22 +12,19 @@ _MOST_STEPS = 1024
 _TINY_US = 25
 
 
-@fact(
-    "steps_per_execution",
-    about="How many steps to run a call until the Python between calls takes less than 5 % of the time: a power of two.",
-)
+@fact
 def steps_per_execution(question: Question) -> str:
-    """`16`."""
+    """Number of steps to run per call so that Python between the calls takes less than 5% of the time, a power of two:
+    `16`.
+    """
     return _until_small(share(question, TimeClass.HOST))
 
 
-@fact(
-    "steps_between_waits",
-    about="After how many steps to wait or to read a value, so that the device runs dry for less than 5 % of the time: a power "
-    "of two.",
-)
+@fact
 def steps_between_waits(question: Question) -> str:
-    """`16`."""
+    """Number of steps between two waits, or two values read, at which the device stands idle for less than 5% of the
+    time, a power of two: `16`.
+    """
     return _until_small(turnaround_fraction(question))
 
 
@@ -40,12 +37,11 @@ def _until_small(lost: float) -> str:
     return str(steps)
 
 
-@fact(
-    "tiny_op_place",
-    about="Of the hottest ops shorter than 25 µs the one that runs most often, with its place in the program.",
-)
+@fact
 def tiny_op_place(question: Question) -> str:
-    """`loop_multiply_fusion (train.py:42)`."""
+    """The op, among the hottest that take less than 25 µs, that runs most often, with its place in the user's program:
+    `loop_multiply_fusion (train.py:42)`.
+    """
     found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
     tiny = [one for ops in found[:1] for one in ops.ops if one.total_ps < one.count * _TINY_US * 1_000_000]
     for one in sorted(tiny, key=lambda one: -one.count):

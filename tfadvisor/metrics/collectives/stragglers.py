@@ -6,15 +6,16 @@ import msgspec
 import numpy as np
 
 from tfadvisor.metrics.collectives.cost import counted_meetings, known_meetings
+from tfadvisor.metrics.needs import known_steps, several_hosts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, hosts_with_work, needs_steps
 from tfadvisor.metrics.trace.devices import device_skew_fraction
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit, percent
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 _SAME_ONE = 0.6
 """From this share of the waiting on, waiting for one and the same is no coincidence."""
@@ -110,22 +111,16 @@ def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
     return int((steps.ends - steps.starts)[shared].sum())
 
 
-@metric(
-    "host_skew_fraction",
-    unit=Unit.FRACTION,
-    about="How long the first host waits in collectives for the last one to arrive, as a share of step time. Without "
-    "collectives between hosts: the difference in device compute time a step between the busiest and the least busy host.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps, several_hosts), better=Better.LESS)
 def host_skew_fraction(question: Question) -> float:
-    """Only for runs of several hosts with device work."""
-    needs_steps(question.run)
-    working = [host for host in counted_hosts(question.run) if host.devices and counted_ps(host)]
-    if len(working) < 2:
-        raise MetricAbsent("the run has a single host with device work")
+    """Time that the first host waits in collectives for the last one to arrive, as a share of step time. Without
+    collectives between hosts: the difference in device compute time per step between the busiest and the least busy
+    host.
+    """
     try:
         late, _ = host_lateness(question)
     except MetricAbsent:
-        return _compute_difference(working)
+        return _compute_difference(hosts_with_work(question.run))
     return min(int(late.spread().sum()) / late.step_ps, 1.0)
 
 
@@ -138,60 +133,43 @@ def _compute_difference(hosts: list[HostSummary]) -> float:
     return min(float((max(compute) - min(compute)) / np.mean(period)), 1.0)
 
 
-@metric(
-    "late_host_share",
-    unit=Unit.FRACTION,
-    about="Share of the time that hosts wait for each other in collectives that is waiting for one and the same host.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def late_host_share(question: Question) -> float:
-    """1 for a straggler, 1 over the number of hosts where they take turns."""
-    needs_steps(question.run)
+    """Share of the time that hosts wait for each other in collectives which they spend waiting for one and the same
+    host. It is 1 for a straggler, and 1/n where n hosts take turns.
+    """
     return host_lateness(question)[0].share()
 
 
-@metric(
-    "late_device_share",
-    unit=Unit.FRACTION,
-    about="Share of the time that devices of a host wait for each other in collectives that is waiting for one and the "
-    "same device.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def late_device_share(question: Question) -> float:
-    """Of the host on which that costs most."""
-    needs_steps(question.run)
+    """Share of the time that devices of a host wait for each other in collectives which they spend waiting for one and
+    the same device, on the host where this costs most.
+    """
     return device_lateness(question)[0].share()
 
 
-@metric(
-    "late_host_fraction",
-    unit=Unit.FRACTION,
-    about="How long the first host waits in collectives that one and the same host reaches last, as a share of step time; "
-    "0 when hosts take turns (late_host_share below 0.6).",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def late_host_fraction(question: Question) -> float:
-    """What the step would be shorter by if that host were on time."""
-    needs_steps(question.run)
+    """Time that the first host waits in collectives that the same host always reaches last, as a share of step time:
+    what the step would save if that host were on time. It is 0 when hosts take turns (late_host_share below 0.6).
+    """
     return _persistent(host_lateness(question)[0])
 
 
-@metric(
-    "late_device_fraction",
-    unit=Unit.FRACTION,
-    about="How long the first device of a host waits in collectives that one and the same device reaches last, as a share "
-    "of step time; 0 when devices take turns (late_device_share below 0.6).",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def late_device_fraction(question: Question) -> float:
-    """Without collectives the device_skew_fraction says how uneven devices are."""
-    needs_steps(question.run)
+    """Time that the first device of a host waits in collectives that the same device always reaches last, as a share of
+    step time. It is 0 when devices take turns (late_device_share below 0.6).
+    """
     return _persistent(device_lateness(question)[0])
 
 
-@metric(
-    "uneven_work_fraction",
-    unit=Unit.FRACTION,
-    about="late_device_fraction, or device_skew_fraction where devices do not communicate: what uneven devices cost.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def uneven_work_fraction(question: Question) -> float:
-    """Share of step time."""
+    """Share of step time that uneven devices cost: late_device_fraction, or device_skew_fraction where devices do not
+    communicate.
+    """
     try:
         return late_device_fraction(question)
     except MetricAbsent:
@@ -202,39 +180,41 @@ def _persistent(late: Lateness) -> float:
     return min(int(late.lost().sum()) / late.step_ps, 1.0) if late.share() >= _SAME_ONE else 0.0
 
 
-@fact("late_host", about="The host for which the others wait most in collectives.")
+@fact(needs=(known_steps,))
 def late_host(question: Question) -> str:
-    """Its name."""
-    needs_steps(question.run)
+    """The host that the others wait for most in collectives."""
     late, hosts = host_lateness(question)
     return hosts[late.latest].host
 
 
-@fact("late_device", about="The device for which the others of its host wait most in collectives.")
+@fact(needs=(known_steps,))
 def late_device(question: Question) -> str:
-    """`GPU:3`, with its host's name where there are several."""
-    needs_steps(question.run)
+    """The device that the others of its host wait for most in collectives, with the host's name where there are
+    several: `GPU:3`.
+    """
     late, host, devices = device_lateness(question)
     name = devices[late.latest].name
     return f"{name} of {host.host}" if len(question.run.hosts) > 1 else name
 
 
-@fact("late_host_reason", about="What the late host does more of than the others.")
+@fact
 def late_host_reason(question: Question) -> str:
-    """`loading input 62 % of its step time, the others 1.0 %`."""
+    """What the late host spends more time on than the others: `loading input 62% of its step time, the others 1.0%`."""
     mine, theirs, top = _excess(question)
     return f"{_DOING[top]} {percent(float(mine[top]))} of its step time, the others {percent(float(theirs[top]))}"
 
 
-@fact("late_host_class", about="The class of step time that the late host has more of than the others.")
+@fact
 def late_host_class(question: Question) -> str:
-    """input, compute, host, launch, compile, transfer or idle."""
-    return _excess(question)[2].name.lower()
+    """The class of step time of which the late host has more than the others: input, compute, host, launch, compile,
+    transfer or idle.
+    """
+    return _excess(question)[2].label
 
 
-@fact("late_host_frame", about="The call of the late host's training loop that takes most of what it does more of.")
+@fact
 def late_host_frame(question: Question) -> str:
-    """`load_batch (train.py:25)`."""
+    """The call of the late host's training loop that takes most of its extra time: `load_batch (train.py:25)`."""
     top = _excess(question)[2]
     late, hosts = host_lateness(question)
     frames = hosts[late.latest].evidence.frames

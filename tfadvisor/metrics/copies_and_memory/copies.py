@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.needs import a_device, a_gpu, an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
     accelerators,
     counted_hosts,
     covered_per_step,
     device_steps,
-    gpus,
-    needs_device,
     needs_steps,
     of_counted_time,
     share,
@@ -18,16 +17,14 @@ from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import CopyTotals
 from tfadvisor.units import PS_PER_MS, Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 
 def _milliseconds(question: Question, kind: DeviceClass) -> float:
-    needs_steps(question.run)
     return covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
 
 
 def _totals(question: Question, kind: DeviceClass) -> list[CopyTotals]:
-    needs_steps(question.run)
     return [device.copies[kind] for _, device in accelerators(question.run) if kind in device.copies]
 
 
@@ -38,56 +35,46 @@ def _bytes(question: Question, kind: DeviceClass) -> float:
     return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
 
 
-@metric(
-    "h2d_ms_per_step", unit=Unit.MS, about="Time a step and device in which host-to-device copies run, hidden or not."
-)
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
 def h2d_ms_per_step(question: Question) -> float:
-    """0 when the accelerator's trace holds no such copy."""
+    """Time per step and device during which a host-to-device copy runs, whether or not computation hides it."""
     return _milliseconds(question, DeviceClass.H2D)
 
 
-@metric(
-    "d2h_ms_per_step", unit=Unit.MS, about="Time a step and device in which device-to-host copies run, hidden or not."
-)
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
 def d2h_ms_per_step(question: Question) -> float:
-    """0 when the accelerator's trace holds no such copy."""
+    """Time per step and device during which a device-to-host copy runs, whether or not computation hides it."""
     return _milliseconds(question, DeviceClass.D2H)
 
 
-@metric(
-    "d2d_ms_per_step", unit=Unit.MS, about="Time a step and device in which device-to-device copies run, hidden or not."
-)
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
 def d2d_ms_per_step(question: Question) -> float:
-    """0 when the accelerator's trace holds no such copy."""
+    """Time per step and device during which a device-to-device copy runs, whether or not computation hides it."""
     return _milliseconds(question, DeviceClass.D2D)
 
 
-@metric("h2d_bytes_per_step", unit=Unit.BYTES, about="Bytes a step and device copied from host to device.")
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
 def h2d_bytes_per_step(question: Question) -> float:
-    """From the copies' details."""
+    """Bytes copied from host to device per step and device."""
     return _bytes(question, DeviceClass.H2D)
 
 
-@metric("d2h_bytes_per_step", unit=Unit.BYTES, about="Bytes a step and device copied from device to host.")
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
 def d2h_bytes_per_step(question: Question) -> float:
-    """From the copies' details."""
+    """Bytes copied from device to host per step and device."""
     return _bytes(question, DeviceClass.D2H)
 
 
-@metric("d2d_bytes_per_step", unit=Unit.BYTES, about="Bytes a step and device copied within or between devices.")
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
 def d2d_bytes_per_step(question: Question) -> float:
-    """From the copies' details."""
+    """Bytes copied within or between devices per step and device."""
     return _bytes(question, DeviceClass.D2D)
 
 
-@metric(
-    "d2h_copies_per_step",
-    unit=Unit.COUNT,
-    about="Device-to-host copies a step and device: each makes the host wait when it reads the value.",
-)
+@metric(unit=Unit.COUNT, needs=(a_gpu, known_steps), better=Better.LESS)
 def d2h_copies_per_step(question: Question) -> float:
-    """A mean."""
-    gpus(question.run)  # a TPU's line shows the start and the end of each copy as events of their own
+    """Number of device-to-host copies per step and device. The host waits for each of them when it reads the value."""
+    # Of GPUs only: a TPU's line shows the start and the end of each copy as events of their own.
     return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(device_steps(question.run), 1)
 
 
@@ -98,29 +85,29 @@ def _gigabytes_per_second(question: Question, kind: DeviceClass) -> float:
     return moved / (milliseconds / 1e3) / 1e9
 
 
-@metric("h2d_gb_s", unit=Unit.GB_S, about="Bytes of the host-to-device copies over the time in which any of them runs.")
+@metric(unit=Unit.GB_S, needs=(known_steps, an_accelerator), better=Better.MORE)
 def h2d_gb_s(question: Question) -> float:
-    """PCIe 3 x16 reaches 12, PCIe 4 25, PCIe 5 50 GB/s from pinned memory."""
+    """Bandwidth of the host-to-device copies: their bytes over the time during which any of them runs. From pinned
+    memory, PCIe 3 x16 reaches 12, PCIe 4 25 and PCIe 5 50 GB/s.
+    """
     return _gigabytes_per_second(question, DeviceClass.H2D)
 
 
-@metric("d2h_gb_s", unit=Unit.GB_S, about="Bytes of the device-to-host copies over the time in which any of them runs.")
+@metric(unit=Unit.GB_S, needs=(known_steps, an_accelerator), better=Better.MORE)
 def d2h_gb_s(question: Question) -> float:
-    """As h2d_gb_s."""
+    """Bandwidth of the device-to-host copies: their bytes over the time during which any of them runs."""
     return _gigabytes_per_second(question, DeviceClass.D2H)
 
 
-@metric(
-    "p2p_ms_per_step", unit=Unit.MS, about="Time a step and device in which copies between devices run, hidden or not."
-)
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
 def p2p_ms_per_step(question: Question) -> float:
-    """0 when the accelerator's trace holds no such copy."""
+    """Time per step and device during which a copy between devices runs, whether or not computation hides it."""
     return _milliseconds(question, DeviceClass.P2P)
 
 
-@metric("p2p_bytes_per_step", unit=Unit.BYTES, about="Bytes a step and device copied from one device to another.")
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
 def p2p_bytes_per_step(question: Question) -> float:
-    """From the copies' details."""
+    """Bytes copied from one device to another per step and device."""
     return _bytes(question, DeviceClass.P2P)
 
 
@@ -128,15 +115,17 @@ def _host_copies(question: Question) -> list[CopyTotals]:
     return [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
 
 
-@metric("host_copies_per_step", unit=Unit.COUNT, about="Copies between host and device a step and device, both ways.")
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
 def host_copies_per_step(question: Question) -> float:
-    """An input of a few arrays and a loss need fewer than ten."""
+    """Number of copies between host and device, both ways, per step and device. An input of a few arrays and a loss
+    need fewer than ten.
+    """
     return sum(one.count for one in _host_copies(question)) / max(device_steps(question.run), 1)
 
 
-@metric("host_copy_bytes", unit=Unit.BYTES, about="Mean size of the copies between host and device.")
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.NEITHER)
 def host_copy_bytes(question: Question) -> float:
-    """Of those whose details say how large they are."""
+    """Mean size of the copies between host and device whose size the trace gives."""
     found = _host_copies(question)
     sized = sum(one.count - one.unsized for one in found)
     if not sized:
@@ -144,14 +133,11 @@ def host_copy_bytes(question: Question) -> float:
     return sum(one.bytes for one in found) / sized
 
 
-@metric(
-    "pageable_copy_share",
-    unit=Unit.FRACTION,
-    about="Share of the copies between host and device that touch pageable host memory, by number, of those whose details "
-    "say. The driver copies such memory twice, and the host waits for it.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps, an_accelerator), better=Better.LESS)
 def pageable_copy_share(question: Question) -> float:
-    """Pinned memory is copied at the link's speed, beside computation."""
+    """Share of the copies between host and device, by number, that touch pageable host memory, among those whose memory
+    kind the trace gives. The driver copies such memory twice, and the host waits for it.
+    """
     totals = _host_copies(question)
     known = sum(one.pageable + one.pinned for one in totals)
     if not known:
@@ -171,18 +157,20 @@ def _by_direction(question: Question) -> dict[str, int]:
     }
 
 
-@fact("copy_direction", about="Where most of the copying time goes.")
+@fact
 def copy_direction(question: Question) -> str:
-    """in (host to device), out (device to host) or within (on the device and between devices)."""
+    """Direction that takes most of the copying time: in (host to device), out (device to host) or within (on the device
+    and between devices).
+    """
     time = _by_direction(question)
     if not any(time.values()):
         raise MetricAbsent("no copy of a counted step says from where to where")
     return max(time, key=lambda way: time[way])
 
 
-@fact("copied_op", about="The op of the program that the longest copies belong to.")
+@fact
 def copied_op(question: Question) -> str:
-    """`copy.5 of jit_train_step`."""
+    """The op of the program that the longest copies belong to: `copy.5 of jit_train_step`."""
     time: dict[tuple[str, str], int] = {}
     for _, device in accelerators(question.run):
         ops = device.ops
@@ -212,44 +200,37 @@ def _hideable(question: Question) -> dict[str, float]:
     return {**found, "in": min(found["in"], share(question, TimeClass.COMPUTE))}
 
 
-@metric(
-    "hideable_copy_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device only copies and need not: copies to the device as far as there is computation "
-    "to hide them behind, and all others, which can be left out.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def hideable_copy_fraction(question: Question) -> float:
-    """Shared out between the directions by their copies' time, hidden or not."""
+    """Share of step time in which a device only copies although it need not: copies to the device as far as computation
+    could hide them, and all other copies, which could be left out.
+    """
     return sum(_hideable(question).values())
 
 
-@fact("hideable_copies", about="Where most of the copying time goes that can be hidden or left out.")
+@fact
 def hideable_copies(question: Question) -> str:
-    """in (host to device), out (device to host) or within (on the device and between devices)."""
+    """Direction that takes most of the copying time that could be hidden or left out: in (host to device), out (device
+    to host) or within (on the device and between devices).
+    """
     found = _hideable(question)
     if not any(found.values()):
         raise MetricAbsent("no device only copies")
     return max(found, key=lambda way: found[way])
 
 
-@metric(
-    "unhideable_copy_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device only copies from the host and would still if its computation ran meanwhile.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def unhideable_copy_fraction(question: Question) -> float:
-    """What hideable_copy_fraction leaves of transfer_fraction."""
+    """Share of step time in which a device only copies from the host and would still do so if its computation ran at
+    the same time. It is what hideable_copy_fraction leaves of transfer_fraction.
+    """
     return max(_only_copying(question)["in"] - share(question, TimeClass.COMPUTE), 0.0)
 
 
-@metric(
-    "array_handing_fraction",
-    unit=Unit.FRACTION,
-    about="The part of kernel_launch_gap_fraction in which the thread that dispatches makes arrays of a device out of arrays "
-    "of the host: JAX's `DevicePut`, which converts and copies each NumPy argument of a call.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def array_handing_fraction(question: Question) -> float:
-    """0 for a step that gets arrays of the device only."""
-    needs_device(question.run)
+    """The part of kernel_launch_gap_fraction in which the dispatching thread converts host arrays to device arrays:
+    JAX's `DevicePut`, which converts and copies each NumPy argument of a call.
+    """
     handed = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.HANDING])
     return min(handed, share(question, TimeClass.LAUNCH))

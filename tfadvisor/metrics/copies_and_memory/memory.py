@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.needs import an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, gpus, needs_steps, of_counted_time
+from tfadvisor.metrics.steady import accelerators, gpus, of_counted_time
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, Scatter
 
 _ROOM = 0.9
 """The share of memory to fill: a step needs more now and then."""
@@ -20,85 +22,65 @@ def _allocators(question: Question) -> list[DeviceMemory]:
     return found
 
 
-@metric(
-    "peak_memory_fraction",
-    unit=Unit.FRACTION,
-    about="Most bytes in use over the bytes that the device's allocator could give out; the fullest device counts.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def peak_memory_fraction(question: Question) -> float:
-    """From allocator events."""
+    """Largest number of bytes in use over the bytes that the device's allocator could give out, on the fullest device."""
     return min(max(one.peak_bytes / one.capacity_bytes for one in _allocators(question)), 1.0)
 
 
-@metric("peak_memory_bytes", unit=Unit.BYTES, about="Most bytes in use on the device that is fullest.")
+@metric(unit=Unit.BYTES, better=Better.LESS)
 def peak_memory_bytes(question: Question) -> float:
-    """From allocator events."""
+    """Largest number of bytes in use on the fullest device, from allocator events."""
     return float(max(_allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes).peak_bytes)
 
 
-@metric(
-    "memory_capacity_bytes", unit=Unit.BYTES, about="What the allocator of the fullest device could give out in all."
-)
+@metric(unit=Unit.BYTES, better=Better.MORE)
 def memory_capacity_bytes(question: Question) -> float:
-    """In use and free together; less than the device has where the framework was given a part of it."""
+    """Bytes that the allocator of the fullest device could give out in all. This is less than the device's memory where
+    the framework took only a part of it.
+    """
     return float(max(_allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes).capacity_bytes)
 
 
-@metric(
-    "memory_fragmentation",
-    unit=Unit.FRACTION,
-    about="Share of free device memory that lies outside the largest free block, at its worst, as the allocator says.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def memory_fragmentation(question: Question) -> float:
-    """Of the worst device."""
+    """Share of free device memory that lies outside the largest free block, at its worst and on the worst device."""
     found = [one.fragmentation for one in _allocators(question) if one.fragmentation is not None]
     if not found:
         raise MetricAbsent("the allocator's events do not say how fragmented its memory is")
     return min(max(found), 1.0)
 
 
-@metric("allocations_per_step", unit=Unit.COUNT, about="Blocks that a step takes from the device allocators of a host.")
+@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS, scatter=Scatter.COUNTED)
 def allocations_per_step(question: Question) -> float:
-    """A mean over the counted steps of the hosts with allocator events."""
-    needs_steps(question.run)
+    """Number of blocks that a step takes from the device allocators of a host."""
     _allocators(question)
     hosts = [host for host in question.run.hosts if host.evidence.memory]
     steps = sum(int(host.steps.steady().sum()) for host in hosts)
     return sum(one.allocations for host in hosts for one in host.evidence.memory) / max(steps, 1)
 
 
-@metric(
-    "memory_calls_per_step",
-    unit=Unit.COUNT,
-    about="Calls of cudaMalloc, cudaFree and their kin a step. Each waits until the device has done all its work.",
-)
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS, scatter=Scatter.COUNTED)
 def memory_calls_per_step(question: Question) -> float:
-    """0 when the framework's own allocator serves the steps, as it should."""
-    needs_steps(question.run)
-    accelerators(question.run)
+    """Number of calls of cudaMalloc, cudaFree and the like per step. Each call waits until the device has finished all
+    its work; the framework's own allocator needs none.
+    """
     steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
     return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(steps, 1)
 
 
-@metric(
-    "memory_call_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works while a thread is inside cudaMalloc, cudaFree or their kin.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def memory_call_fraction(question: Question) -> float:
-    """0 when the framework's own allocator serves the steps."""
-    needs_steps(question.run)
+    """Share of step time in which no device works while a thread is inside cudaMalloc, cudaFree or the like."""
     hosts = {id(host): host for host, _ in accelerators(question.run)}.values()
     return min(of_counted_time(hosts, lambda host: host.costs[HostCost.ALLOCATING]), 1.0)
 
 
-@metric(
-    "memory_pool_fraction",
-    unit=Unit.FRACTION,
-    about="What the allocator of the fullest GPU could give out in all, over the memory that the GPU has.",
-)
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def memory_pool_fraction(question: Question) -> float:
-    """JAX takes 0.75 by default, XLA_PYTHON_CLIENT_MEM_FRACTION of it otherwise."""
+    """Bytes that the allocator of the fullest GPU could give out in all, over the GPU's memory. JAX takes 0.75 by
+    default, and otherwise XLA_PYTHON_CLIENT_MEM_FRACTION.
+    """
     sizes = [device.properties.get("memory_size") for _, device in gpus(question.run)]
     known = [float(one) for one in sizes if isinstance(one, int | float) and one > 0]
     if not known:
@@ -106,11 +88,11 @@ def memory_pool_fraction(question: Question) -> float:
     return min(memory_capacity_bytes(question) / max(known), 1.0)
 
 
-@fact(
-    "batch_factor", about="How many times larger the batch could be, as far as memory goes: 90 % of it over the peak."
-)
+@fact
 def batch_factor(question: Question) -> str:
-    """`3`. A lower bound, since parameters do not grow with the batch; absent below 1.5."""
+    """Factor by which the batch could grow as far as memory goes, a lower bound: 90% of the memory over the peak, `3`.
+    Absent below 1.5.
+    """
     times = _ROOM / max(peak_memory_fraction(question), 1e-6)
     if times < _LEAST_FACTOR:
         raise MetricAbsent("memory has no room for a batch half as large again")

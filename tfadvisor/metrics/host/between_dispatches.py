@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.metrics.needs import a_device, an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
     accelerators,
     counted_hosts,
     counted_ps,
     counted_steps,
-    needs_device,
-    needs_steps,
     of_counted_time,
     share,
 )
@@ -19,42 +18,41 @@ from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_MS, Unit, percent
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 
-def host_frames(question: Question) -> list[FrameShare]:
+def _costliest_frames(question: Question) -> list[FrameShare]:
     """Calls of the training loop that neither load nor dispatch, the costliest first."""
     frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.host_ps >= frame.input_ps]
     return sorted(frames, key=lambda frame: -frame.host_ps)
 
 
-@fact("host_frame", about="The call of the training loop that spends most host time, with its place.")
+@fact
 def host_frame(question: Question) -> str:
-    """`log_metrics (train.py:57)`."""
-    frames = host_frames(question)
+    """The call of the training loop that takes most host time, with its place: `log_metrics (train.py:57)`."""
+    frames = _costliest_frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
     return frames[0].place()
 
 
-@fact("host_frames", about="The calls of the training loop that take host time, with their share of it.")
-def host_frames_listed(question: Question) -> str:
-    """`log_metrics 31 %, save 4.0 %` of step time."""
-    frames = host_frames(question)
+@fact
+def host_frames(question: Question) -> str:
+    """The calls of the training loop that take most host time, with their shares of step time: `log_metrics 31%, save
+    4.0%`.
+    """
+    frames = _costliest_frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
     total = sum(map(counted_ps, question.run.hosts))
     return ", ".join(f"{frame.place()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
 
 
-@metric(
-    "host_op_share",
-    unit=Unit.FRACTION,
-    about="Time of framework ops that run on the host of an accelerator run, over host and device op time; the input "
-    "pipeline's ops belong on the host and do not count.",
-)
+@metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)
 def host_op_share(question: Question) -> float:
-    """Only for runs with an accelerator: on a CPU run every op is a host op."""
+    """Time of framework ops that run on the host of an accelerator run, over the time of all ops on host and devices.
+    Ops of the input pipeline belong on the host and do not count.
+    """
     on_device = 0
     for _, device in accelerators(question.run):
         on_device += int(device.ops.total_ps[device.ops.of_class(DeviceClass.COMPUTE)].sum())
@@ -64,10 +62,9 @@ def host_op_share(question: Question) -> float:
     return on_host / (on_host + on_device)
 
 
-@fact("host_op_types", about="The op types that take most time on the host of an accelerator run.")
+@fact(needs=(an_accelerator,))
 def host_op_types(question: Question) -> str:
-    """`Unique, StringSplit`."""
-    accelerators(question.run)
+    """The op types that take most time on the host of an accelerator run: `Unique, StringSplit`."""
     time: dict[str, int] = {}
     for host in question.run.hosts:
         for kind, ps in host.evidence.host_ops.by_type:
@@ -77,16 +74,11 @@ def host_op_types(question: Question) -> str:
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])
 
 
-@metric(
-    "python_in_step_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works while the compiled step is inside a Python function that it calls: "
-    "tf.py_function, tf.numpy_function, jax.pure_callback and their kin. It is part of host_fraction.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device, known_steps), better=Better.LESS)
 def python_in_step_fraction(question: Question) -> float:
-    """0 for a step that calls none."""
-    needs_device(question.run)
-    needs_steps(question.run)
+    """Share of step time in which no device works while the compiled step runs a Python function that it calls:
+    tf.py_function, tf.numpy_function, jax.pure_callback and the like. It is part of host_fraction.
+    """
     return min(_python_in_step(question), share(question, TimeClass.HOST))
 
 
@@ -94,9 +86,9 @@ def _python_in_step(question: Question) -> float:
     return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.STEP_PYTHON])
 
 
-@fact("python_in_step_op", about="The op by which the compiled step calls Python.")
+@fact
 def python_in_step_op(question: Question) -> str:
-    """`EagerPyFunc`, `pure_callback`."""
+    """The op through which the compiled step calls Python: `EagerPyFunc`, `pure_callback`."""
     found = [
         host.evidence.calls.python_op
         for host in question.run.hosts
@@ -107,151 +99,112 @@ def python_in_step_op(question: Question) -> str:
     return found[0]
 
 
-@metric(
-    "loop_python_fraction",
-    unit=Unit.FRACTION,
-    about="host_fraction without what python_in_step_fraction counts: Python of the training loop itself.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def loop_python_fraction(question: Question) -> float:
-    """Never below 0."""
+    """host_fraction without python_in_step_fraction: Python of the training loop itself."""
     return max(share(question, TimeClass.HOST) - _python_in_step(question), 0.0)
 
 
-@metric(
-    "batch_python_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works while Python of the loop makes the next batch, told without Python "
-    "frames: it lies inside the step's marker, before its dispatch, and ends in a tensor. It is part of input_bound_fraction.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def batch_python_fraction(question: Question) -> float:
-    """0 for a loop that takes its batches from tf.data, and where Python frames name what the loop calls."""
+    """Share of step time in which no device works while Python of the loop builds the next batch. Without Python frames
+    the sign is work inside the step's marker, before its dispatch, that ends in a tensor. It is part of
+    input_bound_fraction.
+    """
     made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BATCH_PYTHON])
     return min(made, share(question, TimeClass.INPUT))
 
 
-@metric(
-    "perhaps_batch_python_fraction",
-    unit=Unit.FRACTION,
-    about="The part of loop_python_fraction that ends in a tensor for the next dispatch, in a loop without tf.data and "
-    "Python frames, outside of a step's marker: it may make the next batch, and may log or measure what the step before it gave.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def perhaps_batch_python_fraction(question: Question) -> float:
-    """Never more than loop_python_fraction."""
+    """The part of loop_python_fraction that ends in a tensor for the next dispatch, in a loop without tf.data and
+    Python frames, outside a step's marker. This is either batch preparation or logging of the previous step; the trace
+    cannot tell.
+    """
     made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.PERHAPS_BATCH_PYTHON])
     return min(made, loop_python_fraction(question))
 
 
-@metric(
-    "loop_python_ms_per_step",
-    unit=Unit.MS,
-    about="What loop_python_fraction is of a step, in milliseconds. The calls of a plain loop or of Keras take about 0.1 ms.",
-)
+@metric(unit=Unit.MS, better=Better.LESS)
 def loop_python_ms_per_step(question: Question) -> float:
-    """A mean over the counted steps of all hosts."""
+    """loop_python_fraction in milliseconds per step. The calls of a plain loop or of Keras take about 0.1 ms."""
     hosts = counted_hosts(question.run)
     steps = counted_steps(hosts)
     return loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
 
 
-@fact(
-    "interpreted_function", about="A jitted function that Python runs op by op all the same, as under jax_disable_jit."
-)
+@fact
 def interpreted_function(question: Question) -> str:
-    """`train_step`."""
+    """A jitted function that Python nevertheless runs op by op, as under jax_disable_jit: `train_step`."""
     found = [host.evidence.calls.interpreted for host in question.run.hosts if host.evidence.calls.interpreted]
     if not found:
         raise MetricAbsent("Python runs no jitted function op by op")
     return found[0]
 
 
-@metric(
-    "eager_dispatch_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works while the driving thread dispatches TensorFlow ops one by one, outside "
-    "of any compiled function, or shortly pauses between two of them; not to build a tf.data pipeline. It is part of "
-    "kernel_launch_gap_fraction.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def eager_dispatch_fraction(question: Question) -> float:
-    """0 where a step has fewer than eight dispatches."""
+    """Share of step time in which no device works while the driving thread dispatches TensorFlow ops one by one outside
+    any compiled function, including short pauses between two of them. It is part of kernel_launch_gap_fraction, and 0
+    where a step has fewer than eight dispatches.
+    """
     eager = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.EAGER])
     return min(eager, share(question, TimeClass.LAUNCH))
 
 
-@metric(
-    "file_writing_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time that goes by after the step's compiled function until the last op that writes a checkpoint, a "
-    "summary or another file, all work for its sake included. Files that Python writes by itself are not seen.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def file_writing_fraction(question: Question) -> float:
-    """0 for steps without such an op."""
+    """Share of step time between the end of the step's compiled function and the last op that writes a checkpoint, a
+    summary or another file. The trace does not show files that Python itself writes.
+    """
     return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.WRITING])
 
 
-@metric(
-    "file_writes_per_step",
-    unit=Unit.COUNT,
-    about="Ops a step that write a checkpoint, a summary or another file, dispatched by Python.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def file_writes_per_step(question: Question) -> float:
-    """A mean; below 1 where files are written now and then, as they should."""
+    """Number of ops per step that write a checkpoint, a summary or another file and that Python dispatches."""
     return sum(host.evidence.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
-@metric(
-    "pipeline_building_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time that goes by from the first op with which Python makes a tf.data dataset or iterator in a step "
-    "until the first batch of it is there, the tracing of the pipeline's functions included.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def pipeline_building_fraction(question: Question) -> float:
-    """0 for a loop that makes its pipeline before its first step."""
+    """Share of step time from the first op with which Python builds a tf.data dataset or iterator inside a step until
+    its first batch is ready, including the tracing of the pipeline's functions.
+    """
     return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BUILDING])
 
 
-@metric(
-    "pipeline_building_step_share",
-    unit=Unit.FRACTION,
-    about="Share of the counted steps in which Python makes a tf.data dataset or iterator.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def pipeline_building_step_share(question: Question) -> float:
-    """1 for a loop that calls model.predict in every step; small where it does so once an epoch."""
+    """Share of the counted steps in which Python builds a tf.data dataset or iterator. It is 1 for a loop that calls
+    model.predict in every step.
+    """
     hosts = counted_hosts(question.run)
     return sum(host.evidence.calls.builds for host in hosts) / counted_steps(hosts)
 
 
-@fact(
-    "pipeline_built",
-    about="What of a tf.data pipeline Python makes in the steps: `dataset`, or only an `iterator` of one.",
-)
+@fact
 def pipeline_built(question: Question) -> str:
-    """Needs a counted step that makes any."""
+    """The part of a tf.data pipeline that Python builds inside the steps: `dataset`, or only an `iterator` of one."""
     hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.builds]
     if not hosts:
         raise MetricAbsent("no step makes a dataset or an iterator")
     return "dataset" if any(host.evidence.calls.makes_datasets for host in hosts) else "iterator"
 
 
-@metric(
-    "loop_iterations_per_step",
-    unit=Unit.COUNT,
-    about="Iterations a step of the longest while loop inside TensorFlow's compiled functions: tf.while_loop, tf.map_fn, loops "
-    "over tensors, recurrent layers.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def loop_iterations_per_step(question: Question) -> float:
-    """A mean. XLA's loops are not seen."""
+    """Number of iterations per step of the longest while loop inside TensorFlow's compiled functions: tf.while_loop,
+    tf.map_fn, loops over tensors, recurrent layers. XLA's loops do not count.
+    """
     return sum(host.evidence.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
-@metric(
-    "synchronising_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works while the driving thread blocks, and nothing it could wait for is "
-    "known. It is part of idle_fraction.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def synchronising_fraction(question: Question) -> float:
-    """Mean over the devices."""
-    needs_device(question.run)
+    """Share of step time in which no device works while the driving thread blocks for no known reason; a mean over the
+    devices. It is part of idle_fraction.
+    """
     blocked = total = 0
     for host in question.run.hosts:
         counted = host.takes_part & host.steps.steady()[None, :]
@@ -264,13 +217,11 @@ def synchronising_fraction(question: Question) -> float:
     return blocked / total
 
 
-@metric(
-    "wait_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which the driving thread blocks until something else is done. It overlaps device work.",
-)
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def wait_fraction(question: Question) -> float:
-    """Not a class of the breakdown: a host that waits for a busy device is as it should be."""
+    """Share of step time in which the driving thread blocks until something else is done. It overlaps device work, so
+    it is no class of the breakdown: a host should wait for a busy device.
+    """
     waited = total = 0
     for host in question.run.hosts:
         if host.steps.thread >= 0:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.needs import a_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import periods_ms, share
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 _SOURCES = (
     "TFRecord",
@@ -41,94 +42,79 @@ def _slowest(question: Question) -> tuple[InputPipeline, InputStage]:
     return pipeline, pipeline.slowest()
 
 
-@metric(
-    "input_stage_ms_per_step",
-    unit=Unit.MS,
-    about="Work of the slowest tf.data stage a step, divided by the number of calls it works on at once.",
-)
+@metric(unit=Unit.MS, better=Better.LESS)
 def input_stage_ms_per_step(question: Question) -> float:
-    """Milliseconds; the pipeline cannot deliver a batch faster than this."""
+    """Work of the slowest tf.data stage per step, divided by the number of calls that it runs in parallel. The pipeline
+    cannot deliver a batch faster than this.
+    """
     pipeline, stage = _slowest(question)
     if not pipeline.steps:
         raise MetricAbsent("the trace holds no counted step")
     return stage.wall_ps / pipeline.steps / PS_PER_MS
 
 
-@metric(
-    "input_stage_calls_per_step",
-    unit=Unit.COUNT,
-    about="How often a step calls the slowest tf.data stage; of a map with its batch, on how many elements it works.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def input_stage_calls_per_step(question: Question) -> float:
-    """A mean over the steps looked at."""
+    """Number of calls of the slowest tf.data stage per step; for a map fused with its batch, the number of elements
+    that it works on.
+    """
     pipeline, stage = _slowest(question)
     if not pipeline.steps:
         raise MetricAbsent("the trace holds no counted step")
     return _elements(pipeline, stage) / pipeline.steps
 
 
-@metric(
-    "input_stage_parallelism",
-    unit=Unit.COUNT,
-    about="How many calls the slowest tf.data stage works on at once.",
-)
+@metric(unit=Unit.COUNT, better=Better.MORE)
 def input_stage_parallelism(question: Question) -> float:
-    """1 for a stage that is not parallel."""
+    """Number of calls that the slowest tf.data stage runs in parallel: 1 for a sequential stage."""
     return float(max(_slowest(question)[1].parallelism, 1))
 
 
-@metric(
-    "input_wait_ms_per_step",
-    unit=Unit.MS,
-    about="What input_bound_fraction is of a step, in milliseconds. Handing a batch over takes some tenths by itself.",
-)
+@metric(unit=Unit.MS, better=Better.LESS)
 def input_wait_ms_per_step(question: Question) -> float:
-    """A mean over the counted steps of all hosts."""
+    """input_bound_fraction in milliseconds per step. Passing a batch to the step takes a few tenths of a millisecond by
+    itself.
+    """
     return share(question, TimeClass.INPUT) * float(periods_ms(question.run).mean())
 
 
-@metric(
-    "input_overlap_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time that preparing the next batch during the step could hide: the smaller of the input's share "
-    "and the rest of the step.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def input_overlap_fraction(question: Question) -> float:
-    """A prefetch cannot hide more than the step has other work to hide it behind."""
+    """Share of step time that preparing the next batch during the step could hide: the smaller of the input's share and
+    the rest of the step. The larger it is, the more prefetching gains.
+    """
     waiting = share(question, TimeClass.INPUT)
     return min(waiting, 1 - waiting)
 
 
-@metric(
-    "input_hideable_fraction",
-    unit=Unit.FRACTION,
-    about="Share of the time spent waiting for input that preparing the next batch during the step could hide.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def input_hideable_fraction(question: Question) -> float:
-    """input_overlap_fraction over input_bound_fraction; absent when nothing waits for input."""
+    """Share of the time spent waiting for input that preparing the next batch during the step could hide:
+    input_overlap_fraction over input_bound_fraction.
+    """
     waiting = share(question, TimeClass.INPUT)
     if waiting <= 0:
         raise MetricAbsent("no step waits for input")
     return min(waiting, 1 - waiting) / waiting
 
 
-@fact("input_stage", about="The slowest tf.data stage as the trace names it.")
+@fact
 def input_stage(question: Question) -> str:
-    """`Map (MapDataset:1)`."""
+    """The slowest tf.data stage, as the trace names it: `Map (MapDataset:1)`."""
     _, stage = _slowest(question)
     return f"{stage.kind} ({stage.name})" if stage.name else stage.kind
 
 
-@fact("input_stage_path", about="The way from the root of the pipeline to the slowest stage.")
+@fact
 def input_stage_path(question: Question) -> str:
-    """`Prefetch > Batch > Map`."""
+    """Path from the root of the tf.data pipeline to its slowest stage: `Prefetch > Batch > Map`."""
     return _slowest(question)[1].path.replace("::", " > ")
 
 
-@fact("input_stage_fault", about="Which edit the slowest tf.data stage calls for.")
+@fact
 def input_stage_fault(question: Question) -> str:
-    """python-function, sequential-map, per-element-map, parallel-map, generator, source, small-files, parsed-text,
-    shuffle-refill, batch or other.
+    """The fault of the slowest tf.data stage, which decides the edit: python-function, sequential-map, per-element-map,
+    parallel-map, generator, source, small-files, parsed-text, shuffle-refill, batch or other.
     """
     pipeline, stage = _slowest(question)
     kind = stage.kind
@@ -185,38 +171,31 @@ def _files(pipeline: InputPipeline) -> int:
     )
 
 
-@metric(
-    "input_files_per_step",
-    unit=Unit.COUNT,
-    about="Files that the tf.data pipeline reads to their end in a step, by how much more often their readers are asked than "
-    "give an element.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def input_files_per_step(question: Question) -> float:
-    """Of readers inside a FlatMap or an interleave, as each list of files has."""
+    """Number of files that the tf.data pipeline reads to their end per step: how much more often their readers are
+    called than return an element. Readers inside a FlatMap or an interleave count.
+    """
     pipeline = _pipeline(question)
     if not pipeline.steps:
         raise MetricAbsent("the trace holds no counted step")
     return _files(pipeline) / pipeline.steps
 
 
-@metric(
-    "input_refill_fraction",
-    unit=Unit.FRACTION,
-    about="Share of the counted steps' time that filling the buffer of a shuffle anew takes, a batch waiting for all of it.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def input_refill_fraction(question: Question) -> float:
-    """0 without a shuffle; one that is filled only once is not filled anew."""
+    """Share of the counted steps' time in which a batch waits while the buffer of a shuffle refills. It is 0 without a
+    shuffle, and for a buffer that is filled only once.
+    """
     pipeline = _pipeline(question)
     return min(_refilling_ps(pipeline) / pipeline.window_ps, 1.0) if pipeline.window_ps else 0.0
 
 
-@metric(
-    "input_refills",
-    unit=Unit.COUNT,
-    about="How often the buffer of a shuffle is filled in the counted steps.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def input_refills(question: Question) -> float:
-    """Of the shuffle that takes most time for it."""
+    """Number of times that the buffer of a shuffle is filled during the counted steps, for the shuffle that spends most
+    time on it.
+    """
     stages = _pipeline(question).stages
     return float(max(stages, key=lambda stage: stage.filling_ps).fills)
 
@@ -236,9 +215,11 @@ def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
     return any(stage.calls > 2 * max(one.calls, 1) for one in batches)
 
 
-@fact("input_root", about="What the consumer of the tf.data pipeline asks: a prefetch, or the work itself.")
+@fact
 def input_root(question: Question) -> str:
-    """prefetch, injected-prefetch (put there by tf.data), background (a parallel map, which buffers too) or none."""
+    """The stage at the root of the tf.data pipeline: prefetch, injected-prefetch (put there by tf.data), background (a
+    parallel map, which buffers too) or none.
+    """
     pipeline = _pipeline(question)
     root = pipeline.stages[0]
     if not root.kind.startswith("Prefetch"):
@@ -246,25 +227,25 @@ def input_root(question: Question) -> str:
     return "injected-prefetch" if root.name.startswith("inject/") else "prefetch"
 
 
-@fact("input_last_stage", about="The stage of the tf.data pipeline that hands batches to the step.")
+@fact
 def input_last_stage(question: Question) -> str:
-    """`Map (MapDataset:3)`."""
+    """The stage of the tf.data pipeline that hands batches to the step: `Map (MapDataset:3)`."""
     root = _pipeline(question).stages[0]
     return f"{root.kind} ({root.name})" if root.name else root.kind
 
 
-@fact("input_autotune", about="Whether tf.data tunes the pipeline's parallelism and buffers itself.")
+@fact
 def input_autotune(question: Question) -> str:
-    """on, off or unknown."""
+    """Whether tf.data tunes the pipeline's parallelism and buffers itself: on, off or unknown."""
     tuned = [stage.settings["autotune"] for stage in _pipeline(question).stages if "autotune" in stage.settings]
     if not tuned:
         return "unknown"
     return "on" if any(str(one).lower() == "true" for one in tuned) else "off"
 
 
-@fact("input_stages", about="The stages of the tf.data pipeline with their work a step, costliest first.")
+@fact
 def input_stages(question: Question) -> str:
-    """`Map 4.2 ms, Batch 0.3 ms`."""
+    """The stages of the tf.data pipeline with their work per step, the costliest first: `Map 4.2 ms, Batch 0.3 ms`."""
     pipeline = _pipeline(question)
     costly = sorted(pipeline.stages, key=lambda stage: -stage.wall_ps)[:4]
     return ", ".join(

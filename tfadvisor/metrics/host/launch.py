@@ -8,16 +8,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, median, percentile
+from tfadvisor.metrics.needs import a_device, a_gpu, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
-from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, needs_steps, share
+from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, share
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _NUMBERED = re.compile(r"[._]\d+$")
 _HUNDREDS = 200
@@ -25,24 +26,19 @@ _SHORT_PS = 100 * PS_PER_US
 _PRODUCTS = ("MatMul", "Conv", "Einsum")
 
 
-@metric(
-    "kernel_launch_latency_us",
-    unit=Unit.US,
-    about="Median time from the end of a kernel's launch call to its start, for kernels whose stream was free by then, "
-    "so that queueing behind other kernels does not count.",
-)
+@metric(unit=Unit.US, better=Better.LESS)
 def kernel_launch_latency_us(question: Question) -> float:
-    """Microseconds, over the counted steps of all GPUs."""
+    """Median time from the end of a kernel's launch call to the kernel's start, for kernels whose stream was free by
+    then. Kernels that queue behind others do not count.
+    """
     return float(median(_latencies(question))) / PS_PER_US
 
 
-@metric(
-    "kernel_launch_latency_us_p95",
-    unit=Unit.US,
-    about="95th percentile of what kernel_launch_latency_us is the median of.",
-)
+@metric(unit=Unit.US, better=Better.LESS)
 def kernel_launch_latency_us_p95(question: Question) -> float:
-    """Microseconds."""
+    """95th percentile of the time from the end of a kernel's launch call to the kernel's start, for kernels whose
+    stream was free by then.
+    """
     return float(percentile(_latencies(question), 95)) / PS_PER_US
 
 
@@ -53,50 +49,39 @@ def _latencies(question: Question) -> Int64Array:
     return together
 
 
-@metric(
-    "kernel_queue_us",
-    unit=Unit.US,
-    about="Median time from the end of a kernel's launch call to its start, for kernels that found their stream busy: the "
-    "host is ahead, as it should be.",
-)
+@metric(unit=Unit.US, better=Better.MORE)
 def kernel_queue_us(question: Question) -> float:
-    """Microseconds, over the counted steps of all GPUs."""
+    """Median time from the end of a kernel's launch call to the kernel's start, for kernels that found their stream
+    busy. The host should be ahead like this.
+    """
     together = np.concatenate([device.launches.queued for _, device in gpus(question.run)])
     if not len(together):
         raise MetricAbsent("no kernel in a counted step is linked to its launch and queued behind another")
     return float(median(together)) / PS_PER_US
 
 
-@metric(
-    "graph_kernel_share",
-    unit=Unit.FRACTION,
-    about="Share of the kernels with a known launch that a CUDA or HIP graph launched (XLA: command buffers). They have no "
-    "launch time of their own.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
 def graph_kernel_share(question: Question) -> float:
-    """By number, over the counted steps of all GPUs."""
+    """Share of the kernels with a known launch, by number, that a CUDA or HIP graph launched (XLA: command buffers).
+    Such kernels have no launch time of their own.
+    """
     found = [device.launches for _, device in gpus(question.run)]
     if not sum(one.linked for one in found):
         raise MetricAbsent("no kernel in a counted step is linked to its launch")
     return sum(one.in_graphs for one in found) / sum(one.linked for one in found)
 
 
-@metric("graph_launches_per_step", unit=Unit.COUNT, about="Launches of CUDA or HIP graphs a step and device.")
+@metric(unit=Unit.COUNT, needs=(known_steps, a_gpu), better=Better.LESS)
 def graph_launches_per_step(question: Question) -> float:
-    """A mean."""
-    needs_steps(question.run)
+    """Number of CUDA or HIP graph launches per step and device."""
     return sum(device.launches.graphs for _, device in gpus(question.run)) / max(device_steps(question.run), 1)
 
 
-@metric(
-    "launch_between_kernels_fraction",
-    unit=Unit.FRACTION,
-    about="The part of kernel_launch_gap_fraction that lies in gaps of less than 100 µs: the way from one kernel to the launch "
-    "of the next. Longer ones are the dispatch of a whole function.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def launch_between_kernels_fraction(question: Question) -> float:
-    """Mean over the devices."""
-    needs_device(question.run)
+    """The part of kernel_launch_gap_fraction in gaps shorter than 100 µs: the time from one kernel to the launch of the
+    next. Longer gaps belong to the dispatch of a whole function.
+    """
     total = device_ps(question.run)
     if not total:
         raise MetricAbsent("the trace holds no step")
@@ -104,16 +89,11 @@ def launch_between_kernels_fraction(question: Question) -> float:
     return sum(int(host.device_time.short_launch_ps[steps].sum()) for host, steps in counted) / total
 
 
-@metric(
-    "repeated_op_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in short TensorFlow ops of which a step runs hundreds: types that run at least 200 times a step "
-    "and device for less than 100 µs each, products and convolutions left out. As a share of all op time, of the time in "
-    "which a device computes.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def repeated_op_fraction(question: Question) -> float:
-    """0 for programs of XLA, whose loops repeat one op by their nature."""
-    needs_steps(question.run)
+    """Share of step time in short TensorFlow ops that a step runs by the hundred: types that run at least 200 times per
+    step and device for less than 100 µs each, except products and convolutions. XLA's programs have none.
+    """
     every = sum(ps for _, ps in _by_type(question).values())
     repeated = sum(ps for _, ps in _repeated(question).values())
     return repeated / every * share(question, TimeClass.COMPUTE) if every else 0.0
@@ -147,38 +127,31 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
     }
 
 
-@metric(
-    "tiny_op_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time that ops cost by their number: kernel_launch_gap_fraction and repeated_op_fraction.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def tiny_op_fraction(question: Question) -> float:
-    """They are about different times, so they add up to at most 1."""
+    """Share of step time that ops cost by their number: kernel_launch_gap_fraction plus repeated_op_fraction."""
     return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
 
 
-@metric(
-    "small_kernel_share",
-    unit=Unit.FRACTION,
-    about="Share of the kernels (on a CPU: ops) of the counted steps that take less than 10 µs, by number.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def small_kernel_share(question: Question) -> float:
-    """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""
+    """Share of the counted steps' kernels (on a CPU: ops), by number, that take less than 10 µs. A launch costs the
+    host 2 to 10 µs, so below that the launch costs more than the kernel.
+    """
     rows = [(device.ops, device.ops.of_class(DeviceClass.COMPUTE)) for device in _working(question)]
     return float(sum(ops.small[row].sum() for ops, row in rows) / sum(ops.count[row].sum() for ops, row in rows))
 
 
-@metric("kernels_per_step", unit=Unit.COUNT, about="Kernels (on a CPU: ops) a step and device.")
+@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
 def kernels_per_step(question: Question) -> float:
-    """A mean."""
-    needs_steps(question.run)
+    """Number of kernels (on a CPU: ops) per step and device."""
     kernels = sum(device.launches.kernels for device in _working(question))
     return kernels / max(device_steps(question.run), 1)
 
 
-@metric("median_kernel_us", unit=Unit.US, about="Median length of a kernel (on a CPU: an op) of the counted steps.")
+@metric(unit=Unit.US, better=Better.NEITHER)
 def median_kernel_us(question: Question) -> float:
-    """Microseconds."""
+    """Median length of a kernel (on a CPU: an op) in the counted steps."""
     return float(median(np.concatenate([device.lengths for device in _working(question)]))) / PS_PER_US
 
 
@@ -191,14 +164,9 @@ def _working(question: Question) -> list[DeviceSummary]:
     return found
 
 
-@metric(
-    "dispatches_per_step",
-    unit=Unit.COUNT,
-    about="Programs and ops that the driving thread dispatches in a step.",
-)
+@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
 def dispatches_per_step(question: Question) -> float:
-    """A mean over the counted steps of all hosts that have a driving thread."""
-    needs_steps(question.run)
+    """Number of programs and ops that the driving thread dispatches per step."""
     steps = dispatched = 0
     for host in counted_hosts(question.run):
         if host.evidence.calls.dispatches >= 0:
@@ -209,15 +177,11 @@ def dispatches_per_step(question: Question) -> float:
     return dispatched / steps
 
 
-@metric(
-    "eager_op_share",
-    unit=Unit.FRACTION,
-    about="Share of the ops of the counted steps, by number, that were dispatched one by one instead of inside a "
-    "compiled function.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS, scatter=Scatter.EXACT)
 def eager_op_share(question: Question) -> float:
-    """TensorFlow: ops of the eager runtime. JAX: device events of programs that hold no more than two ops."""
-    needs_device(question.run)
+    """Share of the counted steps' ops, by number, that were dispatched one by one instead of inside a compiled
+    function. In TensorFlow these are the eager runtime's ops, in JAX the programs that hold no more than two ops.
+    """
     eager = total = 0
     for host in question.run.hosts:
         for device in host.devices:
@@ -242,10 +206,11 @@ def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
     return out
 
 
-@fact("most_frequent_op", about="The op type that runs most often in a step, with its number and mean length.")
+@fact(needs=(known_steps,))
 def most_frequent_op(question: Question) -> str:
-    """`Mul, 1,200 times a step, 1.4 µs each`."""
-    needs_steps(question.run)
+    """The op type that runs most often per step, with its number and mean length: `Mul, 1,200 times a step, 1.4 µs
+    each`.
+    """
     found = _by_type(question)
     if not found:
         raise MetricAbsent("no op begins in a counted step")
@@ -258,19 +223,19 @@ def _many_times(question: Question, kind: str) -> str:
     return f"{kind}, {per_step:,.0f} times a step, {ps / number / PS_PER_US:.1f} µs each"
 
 
-@fact("repeated_op", about="The op type that takes most time of what repeated_op_fraction counts, with its number.")
+@fact(needs=(a_device,))
 def repeated_op(question: Question) -> str:
-    """`StridedSliceGrad, 552 times a step, 28.4 µs each`."""
-    needs_device(question.run)
+    """The op type that takes most of the time in repeated_op_fraction, with its number and mean length:
+    `StridedSliceGrad, 552 times a step, 28.4 µs each`.
+    """
     found = _repeated(question)
     if not found:
         raise MetricAbsent("no type of op runs hundreds of times a step")
     return _many_times(question, max(found, key=lambda kind: found[kind][1]))
 
 
-@fact("compiler", about="Whether XLA compiled what the devices run.")
+@fact(needs=(a_device,))
 def compiler(question: Question) -> str:
-    """xla when any device event belongs to an XLA module, else none."""
-    needs_device(question.run)
+    """Compiler of what the devices run: xla when any device event belongs to an XLA module, else none."""
     compiled = any((device.ops.module >= 0).any() for host in question.run.hosts for device in host.devices)
     return "xla" if compiled else "none"

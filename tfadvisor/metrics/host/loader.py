@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
 
 def _frames(question: Question) -> list[FrameShare]:
@@ -13,32 +14,29 @@ def _frames(question: Question) -> list[FrameShare]:
     return sorted(frames, key=lambda frame: -frame.input_ps)
 
 
-@fact("input_frame", about="The call of the training loop that spends most time loading, with its place.")
+@fact
 def input_frame(question: Question) -> str:
-    """`load_batch (train.py:42)`."""
+    """The call of the training loop that spends most time loading data, with its place: `load_batch (train.py:42)`."""
     frames = _frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames of a loader")
     return frames[0].place()
 
 
-@fact("input_frame_inner", about="What the loading call spends most of its time in.")
+@fact
 def input_frame_inner(question: Question) -> str:
-    """`time sleep`, as the Python tracer names it."""
+    """The call in which the loading call spends most of its time, as the Python tracer names it: `time sleep`."""
     frames = _frames(question)
     if not frames or not frames[0].inner:
         raise MetricAbsent("no single call below the loader stands out")
     return frames[0].inner
 
 
-@metric(
-    "loader_wait_share",
-    unit=Unit.FRACTION,
-    about="Part of the time in the training loop's loading calls in which they wait for another thread or process that makes "
-    "the batch. Needs Python frames.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def loader_wait_share(question: Question) -> float:
-    """Near 1 where a loader beside the loop is slower than the steps."""
+    """Share of the time in the training loop's loading calls in which they wait for another thread or process to make
+    the batch. It is near 1 where a background loader is slower than the steps. Needs Python frames.
+    """
     frames = _frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames of a loader")

@@ -6,17 +6,14 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.vocabulary import Better, DeviceKind
 
 
-@metric(
-    "input_core_share",
-    unit=Unit.FRACTION,
-    about="Share of the cores' time that the ops of a tf.data pipeline take in a run without an accelerator, whose step computes "
-    "on the same cores. The cores are as many as threads compute, or prepare batches.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def input_core_share(question: Question) -> float:
-    """Over the counted steps of all hosts."""
+    """Share of the cores' time that the ops of a tf.data pipeline take in a run without an accelerator, whose step
+    computes on the same cores. As many cores count as threads compute or prepare batches.
+    """
     taken = available = 0
     for host in _hosts_that_share(question):
         taken += host.evidence.cores.preparing_ps
@@ -24,13 +21,9 @@ def input_core_share(question: Question) -> float:
     return taken / available
 
 
-@metric(
-    "input_busy_threads",
-    unit=Unit.COUNT,
-    about="How many threads on average run ops of a tf.data pipeline in a run without an accelerator.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def input_busy_threads(question: Question) -> float:
-    """Over the counted steps of all hosts."""
+    """Mean number of threads that run ops of a tf.data pipeline in a run without an accelerator."""
     hosts = _hosts_that_share(question)
     return sum(host.evidence.cores.preparing_ps for host in hosts) / sum(map(counted_ps, hosts))
 

@@ -9,6 +9,7 @@ from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
 _DECOMPOSITION_OPS = frozenset(
     """
@@ -48,40 +49,35 @@ def _sorts(question: Question) -> list[HotOp]:
     ]
 
 
-@metric(
-    "decomposition_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in decompositions and inverses of matrices: SVD, eigenvalues, QR, Cholesky, LU, by TensorFlow's op "
-    "types and JAX's paths.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def decomposition_fraction(question: Question) -> float:
-    """Of the first device."""
+    """Share of step time in which the first device decomposes or inverts matrices: SVD, eigenvalues, QR, Cholesky, LU,
+    known by TensorFlow's op types and JAX's paths.
+    """
     return of_step_time(question, _decompositions(question), _hottest(question))
 
 
-@fact("decomposition_op", about="The decomposition that takes most time.")
+@fact
 def decomposition_op(question: Question) -> str:
-    """`Svd_2:Svd`."""
+    """The matrix decomposition that takes most time: `Svd_2:Svd`."""
     return name_of(_decompositions(question))
 
 
-@metric(
-    "sort_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in sorts of whole arrays, by the trace's HLO; the largest k of many are not counted.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def sort_fraction(question: Question) -> float:
-    """Of the first device."""
+    """Share of step time in which the first device sorts whole arrays, from the trace's HLO. Picking the largest k of
+    many does not count.
+    """
     return of_step_time(question, _sorts(question), _hottest(question))
 
 
-@fact("sort_op", about="The sort that takes most time.")
+@fact
 def sort_op(question: Question) -> str:
-    """`sort.3`."""
+    """The sort that takes most time: `sort.3`."""
     return name_of(_sorts(question))
 
 
-@fact("sort_place", about="sort_op with its place in the user's program.")
+@fact
 def sort_place(question: Question) -> str:
-    """`sort.3 (model.py:42)`."""
+    """The sort that takes most time, with its place in the user's program: `sort.3 (model.py:42)`."""
     return place_of(_sorts(question))

@@ -7,26 +7,26 @@ from tfadvisor.metrics.kernels.kinds import of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
 
 def _copying(question: Question) -> list[HotOp]:
     return known_where(question, lambda known: known.copied is not None)
 
 
-@metric(
-    "argument_copy_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in copies of whole arguments that the program hands back changed, and may not write into because "
-    "they are not donated, by the trace's HLO. Copies that a GPU's copy engine makes are not seen.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def argument_copy_fraction(question: Question) -> float:
-    """0 where such arguments are donated."""
+    """Share of step time in copies of whole arguments that the program returns changed and may not overwrite because
+    they are not donated, from the trace's HLO. Copies by a GPU's copy engine do not show.
+    """
     return of_step_time(question, _copying(question), known_ops(question))
 
 
-@fact("copied_arguments", about="The arguments that are copied, the costliest first.")
+@fact
 def copied_arguments(question: Question) -> str:
-    """`state.memory, state.moments`."""
+    """The arguments that the program copies because they are not donated, the costliest first: `state.memory,
+    state.moments`.
+    """
     names = [one.known.copied for one in _copying(question) if one.known is not None and one.known.copied]
     if not names:
         raise MetricAbsent("the trace holds no names of arguments that are copied")

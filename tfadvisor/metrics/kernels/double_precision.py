@@ -10,20 +10,18 @@ from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 
 def _double(question: Question) -> list[HotOp]:
     return known_where(question, lambda known: OpTrait.DOUBLE in known.traits)
 
 
-@metric(
-    "double_precision_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in ops on 64-bit floats, by the trace's HLO; without it, of a GPU, by the kernels' names.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def double_precision_fraction(question: Question) -> float:
-    """Of the first device."""
+    """Share of step time in which the first device runs ops on 64-bit floats, from the trace's HLO or, on a GPU without
+    it, from the kernels' names.
+    """
     found = first_device_ops(question)
     if not any(one.known is not None for one in found.ops):
         of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
@@ -31,7 +29,7 @@ def double_precision_fraction(question: Question) -> float:
     return of_step_time(question, _double(question), found)
 
 
-@fact("double_precision_op", about="The op on 64-bit floats that takes most time.")
+@fact
 def double_precision_op(question: Question) -> str:
-    """`dot.3`."""
+    """The op on 64-bit floats that takes most time: `dot.3`."""
     return name_of(_double(question))

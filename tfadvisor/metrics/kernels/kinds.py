@@ -14,7 +14,7 @@ from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind, short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 
 class OpKind(Enum):
@@ -148,9 +148,16 @@ def _register(kind: OpKind, word: str, about: str) -> None:
     def place(question: Question) -> str:
         return place_of(_of_kind(question, kind)[0])
 
-    metric(f"{word}_fraction", unit=Unit.FRACTION, about=f"Share of step time in {about}.")(fraction)
-    fact(f"{word}_op", about=f"The op that takes most time of what {word}_fraction counts.")(op)
-    fact(f"{word}_place", about=f"{word}_op with its place in the user's program.")(place)
+    words = word.replace("_", " ")
+    for function, name, text in (
+        (fraction, f"{word}_fraction", f"Share of step time in {about}."),
+        (op, f"{word}_op", f"The {words} that takes most time."),
+        (place, f"{word}_place", f"The {words} that takes most time, with its place in the user's program."),
+    ):
+        function.__name__, function.__doc__ = name, text
+    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
+    fact(op)
+    fact(place)
 
 
 def _of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
@@ -177,23 +184,19 @@ def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
 _register(
     OpKind.LAYOUT,
     "layout_conversion",
-    "kernels that only bring data into another layout: transposes, copies, nchwToNhwc and back; on a CPU TensorFlow's transposes",
+    "kernels that only change the layout of data: transposes, copies, nchwToNhwc and back; on a CPU: TensorFlow's transposes",
 )
 
 
-@metric(
-    "layout_conversions_per_step",
-    unit=Unit.COUNT,
-    about="How many of the ops that layout_conversion_fraction counts a step runs.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def layout_conversions_per_step(question: Question) -> float:
-    """A mean over the counted steps of the first device."""
+    """Number of layout conversions (layout_conversion_fraction) per step of the first device."""
     found, _ = _of_kind(question, OpKind.LAYOUT)
     return count_per_step(question, found)
 
 
-_register(OpKind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxima, by the ops' names and HLO")
-_register(OpKind.GATHER, "gather", "gathers: rows picked out of a tensor by index")
+_register(OpKind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxima, known by the ops' names and HLO")
+_register(OpKind.GATHER, "gather", "gathers, which pick rows of a tensor by index")
 _register(OpKind.UPDATE, "slice_copy", "kernels that copy a slice into or out of a larger buffer (dynamic slices)")
 _register(OpKind.CONCATENATE, "concatenation", "kernels that concatenate or split tensors")
 
@@ -215,47 +218,40 @@ def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
 
 
-@metric(
-    "elementwise_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in elementwise kernels: what XLA, MLIR and Eigen generate, reductions left out. On a CPU those "
-    "ops whose HLO ends in an elementwise op, or whose TensorFlow type is one.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def elementwise_fraction(question: Question) -> float:
-    """Of the first device."""
+    """Share of step time in elementwise kernels that XLA, MLIR and Eigen generate, without reductions. On a CPU: ops
+    whose HLO ends in an elementwise op, or whose TensorFlow type is one.
+    """
     return of_step_time(question, *_elementwise(question))
 
 
-@fact("elementwise_op", about="The op that takes most time of what elementwise_fraction counts.")
+@fact
 def elementwise_op(question: Question) -> str:
-    """`loop_add_fusion`."""
+    """The elementwise op that takes most time: `loop_add_fusion`."""
     return name_of(_elementwise(question)[0])
 
 
-@fact("elementwise_place", about="elementwise_op with its place in the user's program.")
+@fact
 def elementwise_place(question: Question) -> str:
-    """`loop_add_fusion (model.py:42)`."""
+    """The elementwise op that takes most time, with its place in the user's program: `loop_add_fusion (model.py:42)`."""
     return place_of(_elementwise(question)[0])
 
 
-@metric(
-    "matrix_free_share",
-    unit=Unit.FRACTION,
-    about="Share of the hottest ops' time that multiplies no matrices, convolves nothing and is no attention.",
-)
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def matrix_free_share(question: Question) -> float:
-    """1 for a program without products."""
+    """Share of the hottest ops' time that goes elsewhere than into matrix products, convolutions and attention. It is 1
+    for a program without products.
+    """
     ops = hottest_ops(question).ops
     return 1 - sum(one.total_ps for one in _by_kind(question)[OpKind.MATRIX]) / sum(one.total_ps for one in ops)
 
 
-@metric(
-    "fallback_kernel_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def fallback_kernel_fraction(question: Question) -> float:
-    """By the kernels' names; only for GPUs that have Tensor Cores."""
+    """Share of step time in matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle, on
+    GPUs that have them.
+    """
     return narrow_matrix_share_without_tensor_cores(question) * share(question, TimeClass.COMPUTE)
 
 
@@ -272,43 +268,40 @@ def _chosen(question: Question, wanted: Callable[[HotOp], bool]) -> list[HotOp]:
     return [one for one in hottest_ops(question).ops if wanted(one)]
 
 
-@metric(
-    "generic_product_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in matrix products that XLA runs as plain loops (`loop_dot_fusion`, `wrapped_dot`) instead of "
-    "in a library's or Triton's kernels.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def generic_product_fraction(question: Question) -> float:
-    """Such loops use no Tensor Cores and no tiles."""
+    """Share of step time in matrix products that XLA runs as plain loops (`loop_dot_fusion`, `wrapped_dot`) instead of
+    in kernels of a library or Triton. Such loops use neither Tensor Cores nor tiles.
+    """
     return of_step_time(question, _chosen(question, _is_generic))
 
 
-@fact("generic_product_op", about="The op that takes most time of what generic_product_fraction counts.")
+@fact
 def generic_product_op(question: Question) -> str:
-    """`loop_dot_fusion.2`."""
+    """The matrix product as a plain loop that takes most time: `loop_dot_fusion.2`."""
     return name_of(_chosen(question, _is_generic))
 
 
-@fact("generic_product_place", about="generic_product_op with its place in the user's program.")
+@fact
 def generic_product_place(question: Question) -> str:
-    """`loop_dot_fusion.2 (train.py:42)`."""
+    """The matrix product as a plain loop that takes most time, with its place in the user's program: `loop_dot_fusion.2
+    (train.py:42)`.
+    """
     return place_of(_chosen(question, _is_generic))
 
 
-@metric(
-    "untuned_convolution_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in cuDNN convolutions for which XLA noted no algorithm in the HLO, as with autotuning off.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def untuned_convolution_fraction(question: Question) -> float:
-    """Only where the trace holds the HLO of a library's convolution."""
+    """Share of step time in cuDNN convolutions for which XLA noted no algorithm in the HLO, as happens with autotuning
+    off.
+    """
     known = _chosen(question, lambda one: one.known is not None and one.known.tuned is not None)
     if not known:
         raise MetricAbsent("the trace holds no HLO of a convolution by a library")
     return of_step_time(question, [one for one in known if _untuned(one)])
 
 
-@fact("untuned_convolution_place", about="The costliest of these convolutions with its place in the user's program.")
+@fact
 def untuned_convolution_place(question: Question) -> str:
-    """`cudnn-conv.1 (train.py:42)`."""
+    """The costliest untuned convolution, with its place in the user's program: `cudnn-conv.1 (train.py:42)`."""
     return place_of(_chosen(question, _untuned))

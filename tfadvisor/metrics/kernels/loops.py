@@ -9,7 +9,7 @@ from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 
 def _looped(question: Question) -> list[HotOp]:
@@ -20,24 +20,19 @@ def _scattering(ops: list[HotOp]) -> list[HotOp]:
     return [one for one in ops if one.known is not None and OpTrait.SCATTERS in one.known.traits]
 
 
-@metric(
-    "looped_updates_per_step",
-    unit=Unit.COUNT,
-    about="Updates of single rows that a while loop does one after the other in a step: scatters that became loops.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def looped_updates_per_step(question: Question) -> float:
-    """By the trace's HLO; a mean over the counted steps of the first device."""
+    """Number of updates of single rows per step that a while loop on the first device makes one after the other:
+    scatters that became loops, from the trace's HLO.
+    """
     return count_per_step(question, _scattering(_looped(question)))
 
 
-@metric(
-    "looped_slice_copy_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in kernels that copy slices into or out of larger buffers, inside while loops that multiply "
-    "matrices too.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def looped_slice_copy_fraction(question: Question) -> float:
-    """By the trace's HLO; as in a scan over layers."""
+    """Share of step time in kernels that copy slices into or out of larger buffers inside while loops that also
+    multiply matrices, as in a scan over layers; from the trace's HLO.
+    """
     hottest_ops(question)
     looped = _looped(question)
     if not any(kind_of(one) is OpKind.MATRIX for one in looped):
@@ -45,14 +40,11 @@ def looped_slice_copy_fraction(question: Question) -> float:
     return of_step_time(question, [one for one in looped if kind_of(one) is OpKind.UPDATE])
 
 
-@metric(
-    "scatter_loop_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in while loops that scatter row by row: their kernels, and the launches between them in "
-    "proportion to their number.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def scatter_loop_fraction(question: Question) -> float:
-    """0 without such a loop."""
+    """Share of step time in while loops that scatter row by row: their kernels, and the launches between them in
+    proportion to their number.
+    """
     found, looped = known_ops(question), _looped(question)
     if not _scattering(looped):
         return 0.0
@@ -62,13 +54,11 @@ def scatter_loop_fraction(question: Question) -> float:
     return min(time, 1.0) * share(question, TimeClass.COMPUTE) + number * launching
 
 
-@metric(
-    "looped_matrix_free_share",
-    unit=Unit.FRACTION,
-    about="Share of the time of the hottest ops inside while loops that multiplies no matrices, by the trace's HLO.",
-)
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def looped_matrix_free_share(question: Question) -> float:
-    """Small in a scan over layers or over the time steps of a recurrent network."""
+    """Share of the time of the hottest ops inside while loops spent outside matrix products, from the trace's HLO. It
+    is small in a scan over layers or over the time steps of a recurrent network.
+    """
     looped = _looped(question)
     total = sum(one.total_ps for one in looped)
     if not total:
@@ -76,13 +66,11 @@ def looped_matrix_free_share(question: Question) -> float:
     return 1 - sum(one.total_ps for one in looped if kind_of(one) is OpKind.MATRIX) / total
 
 
-@metric(
-    "looped_row_product_share",
-    unit=Unit.FRACTION,
-    about="Share of the time of the hottest ops inside while loops that multiplies single rows by matrices, by the trace's HLO.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def looped_row_product_share(question: Question) -> float:
-    """Large in a loop that takes one example after the other, 0 in a scan over layers or over time steps of a batch."""
+    """Share of the time of the hottest ops inside while loops spent multiplying single rows by matrices, from the
+    trace's HLO. It is large in a loop that takes one example after the other.
+    """
     looped = _looped(question)
     total = sum(one.total_ps for one in looped)
     if not total:
@@ -95,9 +83,11 @@ def _multiplies_rows(one: HotOp) -> bool:
     return bool(sizes) and all(size.batch == 1 and min(size.m, size.n) == 1 for size in sizes)
 
 
-@fact("scatter_loop_place", about="The update inside such a loop with its place in the user's program.")
+@fact
 def scatter_loop_place(question: Question) -> str:
-    """`loop_dynamic_update_slice_fusion (model.py:42)`."""
+    """The costliest update inside a loop that scatters row by row, with its place in the user's program:
+    `loop_dynamic_update_slice_fusion (model.py:42)`.
+    """
     return place_of(_scattering(_looped(question)))
 
 
@@ -105,24 +95,19 @@ def _unrolled(question: Question) -> list[HotOp]:
     return known_where(question, lambda known: known.unrolled is not None)
 
 
-@metric(
-    "unrolled_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in ops that hold a hundred and more copies of one line's operation, by the trace's HLO: a Python "
-    "loop that was unrolled.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def unrolled_fraction(question: Question) -> float:
-    """0 where loops are loops of the compiled program."""
+    """Share of step time in ops that hold a hundred copies or more of one line's operation, from the trace's HLO: a
+    Python loop that was unrolled.
+    """
     return of_step_time(question, _unrolled(question), known_ops(question))
 
 
-@metric(
-    "unrolled_copies",
-    unit=Unit.COUNT,
-    about="How many copies of one line's operation the hottest of these ops holds.",
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def unrolled_copies(question: Question) -> float:
-    """Several for each turn of the loop, where gradients repeat it."""
+    """Number of copies of one line's operation in the hottest unrolled op. Gradients add copies, so this exceeds the
+    number of turns of the loop.
+    """
     found = _unrolled(question)
     known = found[0].known if found else None
     if known is None or known.unrolled is None:
@@ -130,9 +115,9 @@ def unrolled_copies(question: Question) -> float:
     return float(known.unrolled.copies)
 
 
-@fact("unrolled_place", about="The hottest of these ops with the line that was unrolled.")
+@fact
 def unrolled_place(question: Question) -> str:
-    """`copy_fusion (model.py:42)`."""
+    """The hottest unrolled op, with the line that was unrolled: `copy_fusion (model.py:42)`."""
     for one in _unrolled(question):
         if one.known is not None and one.known.unrolled is not None and one.known.unrolled.file:
             return f"{one.name()} ({one.known.unrolled.file}:{one.known.unrolled.line})"

@@ -10,6 +10,7 @@ from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
 _MAKES_ONE_HOT = "OneHot"
 _PRODUCT = "MatMul"
@@ -42,18 +43,15 @@ def _multiplies_by_hlo(one: HotOp) -> bool:
     return one.known is not None and OpTrait.ONE_HOT in one.known.traits
 
 
-@metric(
-    "one_hot_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time that goes into products with one-hot rows: by TensorFlow's op types, those that make the rows and "
-    "the products of the same layer; by the trace's HLO, products of a one_hot.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def one_hot_fraction(question: Question) -> float:
-    """Of the first device."""
+    """Share of step time in which the first device multiplies by one-hot rows. TensorFlow's op types show the ops that
+    make the rows and the products of the same layer; the trace's HLO shows products of a one_hot.
+    """
     return of_step_time(question, *_one_hot(question))
 
 
-@fact("one_hot_op", about="The op that takes most time of what one_hot_fraction counts.")
+@fact
 def one_hot_op(question: Question) -> str:
-    """`bag/Tensordot/MatMul:MatMul`."""
+    """The op that takes most of the time in one_hot_fraction: `bag/Tensordot/MatMul:MatMul`."""
     return name_of(_one_hot(question)[0])

@@ -9,6 +9,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import accelerators, gpus
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
@@ -29,72 +30,62 @@ def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:
     return [one for one in hottest_ops(question).ops if one.op in names and one.module == module]
 
 
-@metric(
-    "unfused_attention_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in attention that is not one kernel: a batched product, a softmax of it, and a batched product "
-    "with that, by the trace's HLO.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def unfused_attention_fraction(question: Question) -> float:
-    """0 where a fused kernel does it, or there is none."""
+    """Share of step time in attention that is not one fused kernel: a batched product, a softmax of it, and a batched
+    product with the result, from the trace's HLO.
+    """
     return of_step_time(question, _named(question, patterns_of(question).attention))
 
 
-@fact("unfused_attention_place", about="The costliest part of unfused attention with its place in the user's program.")
+@fact
 def unfused_attention_place(question: Question) -> str:
-    """`custom-call.3 (model.py:42)`."""
+    """The costliest part of unfused attention, with its place in the user's program: `custom-call.3 (model.py:42)`."""
     return place_of(_named(question, patterns_of(question).attention))
 
 
-@metric(
-    "gathered_copy_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in kernels that only move what an all-gather brought: put its parts together, transpose or "
-    "copy them.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def gathered_copy_fraction(question: Question) -> float:
-    """By the trace's HLO."""
+    """Share of step time in kernels that only move the result of an all-gather: they concatenate its parts, transpose
+    or copy them; from the trace's HLO.
+    """
     return of_step_time(question, _named(question, patterns_of(question).gathered_copies))
 
 
-@fact("gathered_copy_place", about="The costliest of these copies with its place in the user's program.")
+@fact
 def gathered_copy_place(question: Question) -> str:
-    """`loop_concatenate_fusion (model.py:42)`."""
+    """The costliest copy of an all-gather's result, with its place in the user's program: `loop_concatenate_fusion
+    (model.py:42)`.
+    """
     return place_of(_named(question, patterns_of(question).gathered_copies))
 
 
-@metric(
-    "one_operand_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in products that multiply one and the same matrix along the same dimension, by the trace's HLO.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def one_operand_fraction(question: Question) -> float:
-    """Queries, keys and values of one input are such products."""
+    """Share of step time in products that multiply the same matrix along the same dimension, from the trace's HLO.
+    Queries, keys and values of one input are such products.
+    """
     return of_step_time(question, _named(question, patterns_of(question).one_operand))
 
 
-@metric(
-    "one_operand_us",
-    unit=Unit.US,
-    about="Mean length of the products that one_operand_fraction counts.",
-)
+@metric(unit=Unit.US, better=Better.NEITHER)
 def one_operand_us(question: Question) -> float:
-    """Short ones do not fill the device."""
+    """Mean length of the products in one_operand_fraction. Short products do not fill the device."""
     found = _named(question, patterns_of(question).one_operand)
     if not found:
         raise MetricAbsent("no two products of the hottest program share an operand")
     return sum(one.total_ps for one in found) / sum(one.count for one in found) / 1e6
 
 
-@fact("one_operand_ops", about="The products that multiply one and the same matrix, the costliest first.")
+@fact
 def one_operand_ops(question: Question) -> str:
-    """`dot.1, dot.2, dot.3`."""
+    """The products that multiply the same matrix, the costliest first: `dot.1, dot.2, dot.3`."""
     found = _named(question, patterns_of(question).one_operand)
     name_of(found)
     return ", ".join(one.op for one in found[:4])
 
 
-@fact("one_operand_place", about="The costliest of these products with its place in the user's program.")
+@fact
 def one_operand_place(question: Question) -> str:
-    """`dot.1 (model.py:42)`."""
+    """The costliest product in one_operand_fraction, with its place in the user's program: `dot.1 (model.py:42)`."""
     return place_of(_named(question, patterns_of(question).one_operand))

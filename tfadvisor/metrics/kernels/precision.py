@@ -16,7 +16,7 @@ from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import KernelKind, Precision, kernel_kind, short_name
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _MOSTLY = 0.5
 _VOLTA = 7
@@ -95,104 +95,71 @@ def _share_of(question: Question, precision: Precision) -> float:
     return kernels.sum(lambda kind: kind.precision is precision) / known
 
 
-@metric(
-    "fp16_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of 16-bit, 8-bit and narrower matrix and convolution kernels over the time of all kernels whose name tells "
-    "their precision.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp16_kernel_share(question: Question) -> float:
-    """Absent when no kernel's name tells its precision."""
+    """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name tells their
+    precision.
+    """
     kernels = _LATEST.of(question)
     known = _known(kernels)
     return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
 
 
-@metric(
-    "bf16_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of kernels in bfloat16, elementwise ones included, over the time of all kernels whose name tells their "
-    "precision. cuDNN's attention tells 16 bits only and counts in neither bf16 nor fp16.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def bf16_kernel_share(question: Question) -> float:
-    """Absent when no kernel's name tells its precision."""
+    """Time of bfloat16 kernels, including elementwise ones, over the time of all kernels whose name tells their
+    precision. The names of cuDNN's attention kernels say only 16 bits, so those count in neither bf16 nor fp16.
+    """
     return _share_of(question, Precision.BF16)
 
 
-@metric(
-    "fp8_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of kernels in 8-bit floating point over the time of all kernels whose name tells their precision.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp8_kernel_share(question: Question) -> float:
-    """Absent when no kernel's name tells its precision."""
+    """Time of 8-bit floating-point kernels over the time of all kernels whose name tells their precision."""
     return _share_of(question, Precision.FP8)
 
 
-@metric(
-    "tf32_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name tells their "
-    "precision.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def tf32_kernel_share(question: Question) -> float:
-    """Absent when no kernel's name tells its precision."""
+    """Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name tells their
+    precision.
+    """
     return _share_of(question, Precision.TF32)
 
 
-@metric(
-    "fp32_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of kernels in fp32, elementwise ones included, over the time of all kernels whose name tells their "
-    "precision.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp32_kernel_share(question: Question) -> float:
-    """Absent when no kernel's name tells its precision."""
+    """Time of fp32 kernels, including elementwise ones, over the time of all kernels whose name tells their precision."""
     return _share_of(question, Precision.FP32)
 
 
-@metric(
-    "fp64_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of kernels in fp64, elementwise ones included, over the time of all kernels whose name tells their "
-    "precision.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp64_kernel_share(question: Question) -> float:
-    """Absent when no kernel's name tells its precision."""
+    """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name tells their precision."""
     return _share_of(question, Precision.FP64)
 
 
-@metric(
-    "unknown_precision_share",
-    unit=Unit.FRACTION,
-    about="Time of kernels whose name does not tell their precision, over all kernel time. Elementwise kernels that XLA "
-    "generates never do.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def unknown_precision_share(question: Question) -> float:
-    """How blind the precision metrics are."""
+    """Time of kernels whose name does not tell their precision, over all kernel time. The elementwise kernels that XLA
+    generates never tell.
+    """
     kernels = _LATEST.of(question)
     return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(lambda _: True)
 
 
-@metric(
-    "matrix_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of matrix and convolution kernels, attention included, over all kernel time.",
-)
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def matrix_kernel_share(question: Question) -> float:
-    """By name, whatever the precision."""
+    """Time of matrix and convolution kernels, including attention, over all kernel time."""
     kernels = _LATEST.of(question)
     return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
 
 
-@metric(
-    "unknown_matrix_precision_share",
-    unit=Unit.FRACTION,
-    about="Time of matrix and convolution kernels whose name does not tell their precision, over that of all of them. "
-    "XLA's own `gemm_fusion` kernels do not.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def unknown_matrix_precision_share(question: Question) -> float:
-    """Absent when nothing multiplies matrices."""
+    """Time of matrix and convolution kernels whose name does not tell their precision, over the time of all matrix and
+    convolution kernels. XLA's own `gemm_fusion` kernels do not tell.
+    """
     kernels = _LATEST.of(question)
     matrix = kernels.sum(lambda kind: kind.is_matrix)
     if not matrix:
@@ -200,14 +167,11 @@ def unknown_matrix_precision_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.is_matrix and kind.precision is Precision.UNKNOWN) / matrix
 
 
-@metric(
-    "tensor_core_kernel_share",
-    unit=Unit.FRACTION,
-    about="Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of matrix and convolution kernels of "
-    "which the name tells.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def tensor_core_kernel_share(question: Question) -> float:
-    """Absent on GPUs without Tensor Cores and where no matrix kernel's name tells."""
+    """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all matrix and convolution kernels
+    whose name tells whether they do. Absent on GPUs without Tensor Cores.
+    """
     kernels = _LATEST.of(question)
     _needs_tensor_cores(question, kernels)
     known = kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is not None)
@@ -216,14 +180,11 @@ def tensor_core_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
 
 
-@metric(
-    "fp32_matrix_share",
-    unit=Unit.FRACTION,
-    about="Time of fp32 matrix and convolution kernels that leave the Tensor Cores idle, over all kernel time. Absent when "
-    "most of the matrix kernels' time is of unknown precision.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp32_matrix_share(question: Question) -> float:
-    """Only for GPUs that have Tensor Cores."""
+    """Time of fp32 matrix and convolution kernels that leave the Tensor Cores idle, over all kernel time. Absent on
+    GPUs without Tensor Cores, and when the precision of most of the matrix kernels' time is unknown.
+    """
     kernels = _LATEST.of(question)
     _needs_tensor_cores(question, kernels)
     if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
@@ -231,13 +192,9 @@ def fp32_matrix_share(question: Question) -> float:
     return kernels.sum(_leaves_tensor_cores_idle) / kernels.sum(lambda _: True)
 
 
-@metric(
-    "fp32_matrix_compute_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in fp32 matrix and convolution kernels that leave the Tensor Cores idle.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def fp32_matrix_compute_fraction(question: Question) -> float:
-    """fp32_matrix_share of the time in which the devices compute."""
+    """Share of step time in fp32 matrix and convolution kernels that leave the Tensor Cores idle."""
     return fp32_matrix_share(question) * share(question, TimeClass.COMPUTE)
 
 
@@ -248,20 +205,17 @@ def narrow_matrix_share_without_tensor_cores(question: Question) -> float:
     return kernels.sum(_falls_back) / kernels.sum(lambda _: True)
 
 
-@fact(
-    "fallback_kernel",
-    about="The matrix kernel of 16 bits or fewer, of those without Tensor Cores, that takes most time.",
-)
+@fact
 def fallback_kernel(question: Question) -> str:
-    """Its name, shortened."""
+    """The matrix kernel of 16 bits or fewer without Tensor Cores that takes most time; its name is shortened."""
     return short_name(
         _slowest(question, _falls_back, "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle")
     )
 
 
-@fact("fallback_kernel_place", about="The op that fallback_kernel works for, with its place in the user's program.")
+@fact
 def fallback_kernel_place(question: Question) -> str:
-    """`dot.4 (train.py:42)`."""
+    """The op that fallback_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
     reason = "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle"
     return _place_of_kernel(question, _slowest(question, _falls_back, reason))
 
@@ -294,15 +248,15 @@ def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
     return major >= _GFX11 or (major == _GFX9 and minor >= _MI300)
 
 
-@fact("slowest_fp32_kernel", about="The fp32 matrix kernel, of those without Tensor Cores, that takes most time.")
+@fact
 def slowest_fp32_kernel(question: Question) -> str:
-    """Its name, shortened."""
+    """The fp32 matrix kernel without Tensor Cores that takes most time; its name is shortened."""
     return short_name(_slowest_fp32(question))
 
 
-@fact("slowest_fp32_place", about="The op that slowest_fp32_kernel works for, with its place in the user's program.")
+@fact
 def slowest_fp32_place(question: Question) -> str:
-    """`dot.4 (train.py:42)`."""
+    """The op that slowest_fp32_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
     return _place_of_kernel(question, _slowest_fp32(question))
 
 

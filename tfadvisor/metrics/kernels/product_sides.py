@@ -9,6 +9,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
 if TYPE_CHECKING:
     from tfadvisor.hlo.questions.dots import DotSize
@@ -39,39 +40,36 @@ def _crooked_ops(question: Question) -> list[HotOp]:
     return [one for one in ops if one.known is not None and any(crooked(size) for size in one.known.products)]
 
 
-@metric(
-    "crooked_product_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in products of 16-bit matrices with a side that is no multiple of 8, or of 8-bit ones with a "
-    "side that is no multiple of 16; products with a side below 64 left out.",
-)
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def crooked_product_fraction(question: Question) -> float:
-    """By the shapes in the trace's HLO."""
+    """Share of step time in products of 16-bit matrices with a side that is not a multiple of 8, or of 8-bit matrices
+    with a side that is not a multiple of 16; from the trace's HLO. Products with a side below 64 do not count.
+    """
     return of_step_time(question, _crooked_ops(question))
 
 
-@fact("crooked_product_op", about="The op that takes most time of what crooked_product_fraction counts.")
+@fact
 def crooked_product_op(question: Question) -> str:
-    """`custom-call.3`."""
+    """The unaligned product (crooked_product_fraction) that takes most time: `custom-call.3`."""
     return name_of(_crooked_ops(question))
 
 
-@fact("crooked_product_place", about="crooked_product_op with its place in the user's program.")
+@fact
 def crooked_product_place(question: Question) -> str:
-    """`custom-call.3 (train.py:42)`."""
+    """The unaligned product that takes most time, with its place in the user's program: `custom-call.3 (train.py:42)`."""
     return place_of(_crooked_ops(question))
 
 
-@fact("crooked_sides", about="The sides of that product, and its type.")
+@fact
 def crooked_sides(question: Question) -> str:
-    """`4093 × 4093 by 4093 × 4093 in bf16`."""
+    """Sides and type of the unaligned product that takes most time: `4093 × 4093 by 4093 × 4093 in bf16`."""
     size = _first(question)
     return f"{size.m} × {size.k} by {size.k} × {size.n} in {size.lhs_dtype}"
 
 
-@fact("straight_sides", about="What to pad the sides of that product to.")
+@fact
 def straight_sides(question: Question) -> str:
-    """`4093 to 4096`."""
+    """Sides to which to pad the unaligned product that takes most time: `4093 to 4096`."""
     size = _first(question)
     multiple = _MULTIPLE[size.lhs_dtype]
     return ", ".join(f"{side} to {-(-side // multiple) * multiple}" for side in crooked(size))

@@ -9,6 +9,7 @@ from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
+from tfadvisor.vocabulary import Better
 
 _ENOUGH_KNOWN = 0.5
 """Ratios are given only when they rest on at least this share of the compute time."""
@@ -23,18 +24,18 @@ def _hottest(question: Question) -> tuple[HotOps, Peaks]:
     return host.program.hot_ops, peaks_of(host.devices[0].kind, host.devices[0].properties)
 
 
-@fact("hottest_op", about="The op that takes most compute time, with its share of it.")
+@fact
 def hottest_op(question: Question) -> str:
-    """`fusion.3 of jit_train_step, 38 % of compute time`."""
+    """The op that takes most compute time, with its share of it: `fusion.3 of jit_train_step, 38% of compute time`."""
     found, _ = _hottest(question)
     top = found.ops[0]
     where = f" of {top.module}" if top.module else ""
     return f"{short_name(top.name())}{where}, {percent(top.total_ps / found.compute_ps)} of compute time"
 
 
-@fact("hottest_op_place", about="Where in the user's program the hottest op with a known place comes from.")
+@fact
 def hottest_op_place(question: Question) -> str:
-    """`fusion.3 (train.py:42)`."""
+    """The hottest op with a known place in the user's program: `fusion.3 (train.py:42)`."""
     found, _ = _hottest(question)
     for one in found.ops:
         if one.place():
@@ -42,14 +43,11 @@ def hottest_op_place(question: Question) -> str:
     raise MetricAbsent("the trace holds no HLO with source lines")
 
 
-@metric(
-    "flops_utilization",
-    unit=Unit.FRACTION,
-    about="Arithmetic of the hottest ops, counted from their shapes, over what the device could do in their time in 16-bit "
-    "matrix operations.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE)
 def flops_utilization(question: Question) -> float:
-    """Only where the trace holds HLO and the device's peak is known."""
+    """Arithmetic of the hottest ops, counted from their shapes, over what the device could do in their time in 16-bit
+    matrix operations.
+    """
     found, peaks = _hottest(question)
     if peaks.flops is None:
         raise MetricAbsent("the trace does not say how fast the device is")
@@ -58,14 +56,11 @@ def flops_utilization(question: Question) -> float:
     return done / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.flops
 
 
-@metric(
-    "memory_bandwidth_utilization",
-    unit=Unit.FRACTION,
-    about="Bytes that the hottest ops read and write, counted from their shapes, over what device memory could deliver in "
-    "their time.",
-)
+@metric(unit=Unit.FRACTION, better=Better.MORE)
 def memory_bandwidth_utilization(question: Question) -> float:
-    """Above 1 where caches serve what shapes count as reads."""
+    """Bytes that the hottest ops read and write, counted from their shapes, over what device memory could deliver in
+    their time. It exceeds 1 where caches serve some of the reads.
+    """
     found, peaks = _hottest(question)
     if peaks.bytes_per_s is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
@@ -80,14 +75,11 @@ def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:
     return known
 
 
-@metric(
-    "model_parameters",
-    unit=Unit.COUNT,
-    about="Model parameters: as given with --params, else the floating-point arguments that the hottest program hands back "
-    "and whose names do not speak of an optimizer's state.",
-)
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
 def model_parameters(question: Question) -> float:
-    """One device's part where they are sharded."""
+    """Number of model parameters: as given with `--params`, else the floating-point arguments that the hottest program
+    returns and whose names do not suggest an optimizer's state. Where parameters are sharded, one device's part.
+    """
     if question.settings.parameters is not None:
         return float(question.settings.parameters)
     found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]

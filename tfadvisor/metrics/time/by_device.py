@@ -34,9 +34,7 @@ def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, most_
         kind=device.kind.value,
         model=device.model,
         steps=len(counted),
-        class_ms={
-            one.name.lower(): float(time[:, one].mean()) / PS_PER_MS if len(counted) else 0.0 for one in TimeClass
-        },
+        class_ms={one.label: float(time[:, one].mean()) / PS_PER_MS if len(counted) else 0.0 for one in TimeClass},
         step=tuple(counted[thinned].tolist()),
         compute_ms=tuple((time[thinned, TimeClass.COMPUTE] / PS_PER_MS).tolist()),
         wait_ms=wait,

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.needs import known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
-from tfadvisor.metrics.steady import counted_hosts, counted_ps, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, counted_ps
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 _BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
 
 
-@metric(
-    "taking_turns_fraction",
-    unit=Unit.FRACTION,
-    about="How much shorter a step would be if the devices of a host did all their work at the same time, as a share of it.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def taking_turns_fraction(question: Question) -> float:
-    """Of the host where it is most; 0 when all devices work whenever one does."""
-    needs_steps(question.run)
+    """Share by which a step would be shorter if the devices of a host did all their work at the same time, on the host
+    where it is most. It is 0 when all devices work whenever one does.
+    """
     several = [host for host in counted_hosts(question.run) if len(host.devices) > 1 and counted_ps(host)]
     if not several:
         raise MetricAbsent("no host of this run has several active devices")

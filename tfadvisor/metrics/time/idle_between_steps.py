@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.needs import a_device, an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import accelerators, counted_hosts, needs_steps, share
 from tfadvisor.metrics.time.steps import inter_step_gap_fraction
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 
 def _steps(hosts: list[HostSummary]) -> int:
@@ -23,59 +24,49 @@ def _driven(question: Question) -> list[HostSummary]:
     return found
 
 
-@metric(
-    "waits_per_step", unit=Unit.COUNT, about="How often a step's driving thread blocks until something else is done."
-)
+@metric(unit=Unit.COUNT, better=Better.LESS)
 def waits_per_step(question: Question) -> float:
-    """block_until_ready, reading a value, and a full queue of dispatches; waits without a break between count as one."""
+    """Number of times per step that the driving thread blocks until something else is done: block_until_ready, reading
+    a value, a full queue of dispatches. Uninterrupted waits count as one.
+    """
     hosts = _driven(question)
     return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
 
 
-@metric(
-    "turnaround_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time without device work around step boundaries that input, Python and compilation do not explain: "
-    "the way from the device's end over the waiting host to the next launch.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def turnaround_fraction(question: Question) -> float:
-    """A host that dispatches ahead has none."""
+    """Share of step time without device work around step boundaries that input, Python and compilation do not explain:
+    from the device's end over the waiting host to the next launch. A host that dispatches ahead has none.
+    """
     explained = sum(share(question, one) for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE))
     left = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
     return min(max(inter_step_gap_fraction(question) - explained, 0.0), left)
 
 
-@metric(
-    "synchronise_calls_per_step",
-    unit=Unit.COUNT,
-    about="Calls of the driver that wait for a stream, an event or the device (cuStreamSynchronize and its kin) a step, over "
-    "all threads of a host.",
-)
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
 def synchronise_calls_per_step(question: Question) -> float:
-    """A mean; only where an accelerator works."""
+    """Number of driver calls per step, over all threads of a host, that wait for a stream, an event or the device:
+    cuStreamSynchronize and the like.
+    """
     return sum(host.evidence.calls.synchronises for host in _with_accelerators(question)) / _steps(
         _with_accelerators(question)
     )
 
 
-@metric(
-    "synchronise_ms_per_step",
-    unit=Unit.MS,
-    about="Time a step inside such calls, added up over all threads of a host.",
-)
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
 def synchronise_ms_per_step(question: Question) -> float:
-    """Threads of the runtime wait there as well, and hold nothing up."""
+    """Time per step inside driver calls that wait for a stream, an event or the device, summed over all threads of a
+    host. Some of these are threads of the runtime, which hold nothing up.
+    """
     hosts = _with_accelerators(question)
     return sum(host.evidence.calls.synchronise_ps for host in hosts) / _steps(hosts) / PS_PER_MS
 
 
-@metric(
-    "loss_scaling_ops_per_step",
-    unit=Unit.COUNT,
-    about="TensorFlow ops of a dynamic loss scale a step: tests of the gradients, and branches on them on the host.",
-)
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
 def loss_scaling_ops_per_step(question: Question) -> float:
-    """By the ops' names; 0 without loss scaling."""
+    """Number of TensorFlow ops of a dynamic loss scale per step, known by their names: tests of the gradients, and
+    branches on them on the host.
+    """
     hosts = _with_accelerators(question)
     return sum(host.evidence.calls.loss_scaling for host in hosts) / _steps(hosts)
 

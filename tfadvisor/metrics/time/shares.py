@@ -2,89 +2,64 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.needs import a_device
 from tfadvisor.metrics.registry import Question, metric
 from tfadvisor.metrics.steady import share
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 
-@metric(
-    "input_bound_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works and the step waits for, or prepares, its next batch.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def input_bound_fraction(question: Question) -> float:
-    """Breakdown class `input`."""
+    """Share of step time in which no device works and the step waits for, or prepares, its next batch. This is the
+    breakdown class `input`.
+    """
     return share(question, TimeClass.INPUT)
 
 
-@metric(
-    "host_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works and the driving thread runs Python that neither loads, "
-    "dispatches nor compiles.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def host_fraction(question: Question) -> float:
-    """Breakdown class `host`."""
+    """Share of step time in which no device works and the driving thread runs Python that neither loads, dispatches nor
+    compiles. This is the breakdown class `host`.
+    """
     return share(question, TimeClass.HOST)
 
 
-@metric(
-    "kernel_launch_gap_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works while the host dispatches ops, programs or kernels.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def kernel_launch_gap_fraction(question: Question) -> float:
-    """Breakdown class `launch`."""
+    """Share of step time in which no device works while the host dispatches ops, programs or kernels. This is the
+    breakdown class `launch`.
+    """
     return share(question, TimeClass.LAUNCH)
 
 
-@metric(
-    "compile_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works while the step traces, compiles or autotunes. First steps that "
-    "compile once do not count as steps.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def compile_fraction(question: Question) -> float:
-    """Breakdown class `compile`."""
+    """Share of step time in which no device works while the step traces, compiles or autotunes. First steps, which
+    compile once, do not count. This is the breakdown class `compile`.
+    """
     return share(question, TimeClass.COMPILE)
 
 
-@metric(
-    "transfer_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device only copies.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def transfer_fraction(question: Question) -> float:
-    """Breakdown class `transfer`."""
+    """Share of step time in which a device only copies. This is the breakdown class `transfer`."""
     return share(question, TimeClass.TRANSFER)
 
 
-@metric(
-    "compute_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device computes.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def compute_fraction(question: Question) -> float:
-    """Breakdown class `compute`."""
+    """Share of step time in which a device computes. This is the breakdown class `compute`."""
     return share(question, TimeClass.COMPUTE)
 
 
-@metric(
-    "idle_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which no device works and the trace does not say why.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def idle_fraction(question: Question) -> float:
-    """Breakdown class `idle`."""
+    """Share of step time in which no device works and the trace does not say why. This is the breakdown class `idle`."""
     return share(question, TimeClass.IDLE)
 
 
-@metric(
-    "device_busy_fraction",
-    unit=Unit.FRACTION,
-    about="Share of step time in which a device computes, communicates or copies; mean over the devices.",
-)
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def device_busy_fraction(question: Question) -> float:
-    """Sum of the classes `compute`, `collective` and `transfer`."""
+    """Share of step time in which a device computes, communicates or copies; a mean over the devices."""
     return sum(share(question, one) for one in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER))

@@ -5,38 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.arrays import median
+from tfadvisor.metrics.needs import known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import counted_hosts, needs_steps, periods_ms
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import Better, Scatter
 
 
-@metric("step_time_ms", unit=Unit.MS, about="Median period of the counted steps, start to start.")
+@metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
 def step_time_ms(question: Question) -> float:
-    """Milliseconds."""
-    needs_steps(question.run)
+    """Median period of the counted steps, from the start of one to the start of the next."""
     return float(median(periods_ms(question.run)))
 
 
-@metric(
-    "steps_counted",
-    unit=Unit.COUNT,
-    about="Steps that count: whole, not compiling for the first time, not warm-up; of the host that has fewest.",
-)
+@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.MORE, scatter=Scatter.COUNTED)
 def steps_counted(question: Question) -> float:
-    """A count; hosts on which no steps can be told apart are left out."""
-    needs_steps(question.run)
+    """Number of steps that count, on the host that has fewest: whole steps that neither compile for the first time nor
+    warm up.
+    """
     return float(min(int(host.steps.steady().sum()) for host in counted_hosts(question.run)))
 
 
-@metric(
-    "step_time_spread",
-    unit=Unit.FRACTION,
-    about="Median deviation of step times from their median, as a share of it.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def step_time_spread(question: Question) -> float:
-    """A robust coefficient of variation; needs three steps."""
-    needs_steps(question.run)
+    """Median deviation of the step times from their median, as a share of the median. Needs three steps."""
     periods = periods_ms(question.run)
     if len(periods) < 3:
         raise MetricAbsent(f"{len(periods)} steps say nothing about their spread")
@@ -46,23 +39,17 @@ def step_time_spread(question: Question) -> float:
     return float(median(np.abs(periods - middle)) / middle)
 
 
-@metric(
-    "inter_step_gap_ms",
-    unit=Unit.MS,
-    about="Mean stretch around a boundary between two counted steps in which no device of the host works.",
-)
+@metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
 def inter_step_gap_ms(question: Question) -> float:
-    """From the last device event before a boundary to the first after it; 0 where a device works across it."""
+    """Mean time around a boundary between two counted steps in which no device of the host works: from the last device
+    event before the boundary to the first after it.
+    """
     return float(np.mean(_gaps(question))) / PS_PER_MS
 
 
-@metric(
-    "inter_step_gap_fraction",
-    unit=Unit.FRACTION,
-    about="The stretches without device work around step boundaries, as a share of step time.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def inter_step_gap_fraction(question: Question) -> float:
-    """Mean gap over mean period."""
+    """Mean time without device work around a step boundary, as a share of the mean step time."""
     gaps = _gaps(question)
     return min(float(np.mean(gaps)) / PS_PER_MS / float(np.mean(periods_ms(question.run))), 1.0)
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.metrics.needs import known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, needs_steps
+from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 
-@metric(
-    "device_skew_fraction",
-    unit=Unit.FRACTION,
-    about="Difference in compute time between the busiest and the least busy device of a host in the same step, as a "
-    "share of step time; mean over the counted steps that several devices take part in.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def device_skew_fraction(question: Question) -> float:
-    """Only for hosts with several active devices."""
-    needs_steps(question.run)
+    """Difference in compute time between the busiest and the least busy device of a host in the same step, as a share
+    of step time; a mean over the counted steps in which several devices take part.
+    """
     spread = time = 0
     for host in counted_hosts(question.run):
         if len(host.devices) > 1:
@@ -34,15 +31,11 @@ def device_skew_fraction(question: Question) -> float:
     return spread / time
 
 
-@metric(
-    "op_count_skew",
-    unit=Unit.FRACTION,
-    about="How many more ops one device of a host runs in the counted steps than another, as a share of the larger number. "
-    "Devices that run one program on equal shards run equally many.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def op_count_skew(question: Question) -> float:
-    """The largest of the hosts' values, each from its devices with the most and the fewest ops."""
-    needs_steps(question.run)
+    """Difference in the number of ops between the devices of a host that run most and fewest in the counted steps, as a
+    share of the larger number, on the worst host. Devices that run one program on equal shards run equally many.
+    """
     counts = [
         [int(device.ops.count.sum()) for device in host.devices]
         for host in counted_hosts(question.run)
@@ -54,10 +47,11 @@ def op_count_skew(question: Question) -> float:
     return max(found)
 
 
-@fact("busiest_device", about="The device that computes most, where a host has several.")
+@fact(needs=(known_steps,))
 def busiest_device(question: Question) -> str:
-    """`GPU:0 computes 8.1 ms a step, the others 5.0 ms on average`."""
-    needs_steps(question.run)
+    """The device that computes most, on a host with several: `GPU:0 computes 8.1 ms a step, the others 5.0 ms on
+    average`.
+    """
     found = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
     if not found:
         raise MetricAbsent("no host of this run has several active devices")
@@ -75,15 +69,11 @@ def _compute_ms(host: HostSummary) -> np.ndarray:
     return np.asarray(host.breakdown[:, steady, TimeClass.COMPUTE].mean(axis=1) / PS_PER_MS)
 
 
-@metric(
-    "device_concurrency_fraction",
-    unit=Unit.FRACTION,
-    about="Device work of a host over the time in which any of its devices works, times the number of devices: 1 when all "
-    "work at once, 1/n when n devices take turns.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.MORE)
 def device_concurrency_fraction(question: Question) -> float:
-    """Of the host where it is least."""
-    needs_steps(question.run)
+    """Device work of a host over the time in which any of its devices works, times the number of devices, on the worst
+    host: 1 when all work at once, 1/n when n devices take turns.
+    """
     several = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
     if not several:
         raise MetricAbsent("no host of this run has several active devices")
@@ -93,14 +83,11 @@ def device_concurrency_fraction(question: Question) -> float:
     return min(found)
 
 
-@metric(
-    "launch_stagger_fraction",
-    unit=Unit.FRACTION,
-    about="How much later a step begins on the last device of a host than on the first, as a share of step time.",
-)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def launch_stagger_fraction(question: Question) -> float:
-    """Host threads that contend launch to one device after the other; mean over the counted steps."""
-    needs_steps(question.run)
+    """Delay between the first and the last device of a host in beginning a step, as a share of step time; a mean over
+    the counted steps. Host threads that contend launch to one device after the other.
+    """
     spread = time = 0
     for host in counted_hosts(question.run):
         if len(host.devices) > 1:

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.needs import a_device, a_gpu
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, gpus, needs_device
+from tfadvisor.metrics.steady import counted_hosts, gpus
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
 
 
-@metric("host_count", unit=Unit.COUNT, about="Hosts with devices that work.")
+@metric(unit=Unit.COUNT, needs=(a_device,), better=Better.NEITHER)
 def host_count(question: Question) -> float:
-    """Coordinators and input workers left out."""
-    needs_device(question.run)
+    """Number of hosts with devices that work. Coordinators and input workers do not count."""
     return float(sum(bool(host.devices) for host in counted_hosts(question.run)))
 
 
-@metric(
-    "devices_per_host",
-    unit=Unit.COUNT,
-    about="Devices that work, of the host that has most; one file of a trace is one host.",
-)
+@metric(unit=Unit.COUNT, needs=(a_device,), better=Better.NEITHER)
 def devices_per_host(question: Question) -> float:
-    """Where each GPU has a process of its own, each writes a trace of its own."""
-    needs_device(question.run)
+    """Number of devices that work, on the host that has most. Each file of a trace counts as a host."""
     return float(max(len(host.devices) for host in counted_hosts(question.run)))
 
 
-@metric(
-    "compute_capability",
-    unit=Unit.COUNT,
-    about="CUDA compute capability of the oldest NVIDIA GPU that works: 7 is Volta, 8 Ampere, 9 Hopper, 10 Blackwell.",
-)
+@metric(unit=Unit.COUNT, needs=(a_gpu,), better=Better.NEITHER)
 def compute_capability(question: Question) -> float:
-    """`8.9`."""
+    """CUDA compute capability of the oldest NVIDIA GPU that works, `8.9`: 7 is Volta, 8 Ampere, 9 Hopper, 10 Blackwell."""
     found = []
     for _, device in gpus(question.run):
         major, minor = (device.properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
@@ -42,16 +34,15 @@ def compute_capability(question: Question) -> float:
     return min(found)
 
 
-@fact("gpu_vendor", about="Who made the GPUs of the run.")
+@fact
 def gpu_vendor(question: Question) -> str:
-    """nvidia, amd or another's name in lower case. Old traces name nobody: then it was NVIDIA."""
+    """Vendor of the run's GPUs, in lower case: nvidia, amd or another. Old traces name none, and then it is nvidia."""
     return _vendor(gpus(question.run)[0][1].properties.get("device_vendor"))
 
 
-@fact("device_model", about="The device's model, as the trace names it.")
+@fact(needs=(a_device,))
 def device_model(question: Question) -> str:
-    """`NVIDIA H100`."""
-    needs_device(question.run)
+    """The device's model, as the trace names it: `NVIDIA H100`."""
     model = next(device.model for host in counted_hosts(question.run) for device in host.devices)
     if not model:
         raise MetricAbsent("the trace does not name the device's model")

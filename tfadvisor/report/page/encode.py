@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 import numpy as np
 
-from tfadvisor.report.model import StepInfo
-from tfadvisor.report.page.model import ComparedRuns, DrawnStep, PageData
+from tfadvisor.report.model import Op, StepInfo
+from tfadvisor.report.page.model import CallRow, CollectiveRow, ComparedRuns, DrawnStep, PageData, StepColumns
 
 FORMAT = 1
 """Of the data; the page that is built with it reads no other."""
@@ -42,35 +42,34 @@ def encode_comparison(comparison: ComparedRuns) -> str:
 
 def _page(page: PageData) -> dict[str, Any]:
     report = page.report.to_dict()
-    report["steps"]["each"] = _steps(page.report.steps.each)
+    report["steps"]["each"] = _fields(_steps(page.report.steps.each))
     del report["ops"]
     return {
         "report": _short(report),
-        "ops": _columns(page.ops),
-        "collectives": _columns(page.collectives),
+        "ops": _columns(Op, page.ops),
+        "collectives": _columns(CollectiveRow, page.collectives),
         "devices": [_short(_fields(one)) for one in page.devices],
         "pipelines": [_short(_fields(one)) for one in page.pipelines],
-        "calls": _columns(page.calls),
+        "calls": _columns(CallRow, page.calls),
         "drawn": [_drawn(one) for one in page.drawn],
         "hosts_left_out": page.hosts_left_out,
     }
 
 
-def _steps(steps: Sequence[StepInfo]) -> dict[str, Any]:
-    """Columns; hosts and names as indices into their distinct values; the classes' shares in thousandths of a percent."""
+def _steps(steps: Sequence[StepInfo]) -> StepColumns:
     hosts, host = _coded([step.host for step in steps])
     names, name = _coded([step.name for step in steps])
     classes = list(steps[0].breakdown) if steps else []
-    return {
-        "index": [step.index for step in steps],
-        "hosts": hosts,
-        "host": host,
-        "names": names,
-        "name": name,
-        "start_ms": [step.start_ms for step in steps],
-        "duration_ms": [step.duration_ms for step in steps],
-        "share": {one: [round(step.breakdown[one] * 1e5) for step in steps] for one in classes},
-    }
+    return StepColumns(
+        index=tuple(step.index for step in steps),
+        hosts=tuple(hosts),
+        host=tuple(host),
+        names=tuple(names),
+        name=tuple(name),
+        start_ms=tuple(step.start_ms for step in steps),
+        duration_ms=tuple(step.duration_ms for step in steps),
+        share={one: tuple(round(step.breakdown[one] * 1e5) for step in steps) for one in classes},
+    )
 
 
 def _drawn(step: DrawnStep) -> dict[str, Any]:
@@ -91,18 +90,17 @@ def _drawn(step: DrawnStep) -> dict[str, Any]:
     }
 
 
-def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """One list a field; texts that repeat become {"texts", "code"}."""
-    if not rows:
-        return {}
-    return {name: _column([_short(getattr(row, name)) for row in rows]) for name in rows[0].__struct_fields__}
+def _columns(kind: type[msgspec.Struct], rows: Sequence[Any]) -> dict[str, Any]:
+    """One column a field of the rows' record; those of texts, which repeat, become {"texts", "code"}."""
+    types = get_type_hints(kind)
+    return {name: _column([_short(getattr(row, name)) for row in rows], types[name]) for name in kind.__struct_fields__}
 
 
-def _column(values: list[Any]) -> Any:
-    if values and all(value is None or isinstance(value, str) for value in values):
-        texts, code = _coded(values)
-        return {"texts": texts, "code": code}
-    return values
+def _column(values: list[Any], kind: object) -> Any:
+    if kind not in (str, str | None):
+        return values
+    texts, code = _coded(values)
+    return {"texts": texts, "code": code}
 
 
 def _coded(values: list[Any]) -> tuple[list[Any], list[int]]:
@@ -120,6 +118,8 @@ def _plain(value: Any) -> Any:
         return _fields(value)
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
     return value
 
 

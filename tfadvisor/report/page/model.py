@@ -13,6 +13,24 @@ from tfadvisor.report.model import Op, Report
 Column = npt.NDArray[np.int64]
 
 
+class StepColumns(msgspec.Struct, frozen=True):
+    """The report's counted steps as columns, one row a step."""
+
+    index: tuple[int, ...]
+    hosts: tuple[str, ...]
+    """The distinct hosts."""
+    host: tuple[int, ...]
+    """Places in `hosts`."""
+    names: tuple[str, ...]
+    """The distinct names."""
+    name: tuple[int, ...]
+    """Places in `names`."""
+    start_ms: tuple[float, ...]
+    duration_ms: tuple[float, ...]
+    share: Mapping[str, tuple[int, ...]]
+    """Class -> its share of each step's period, in 1/100,000."""
+
+
 class LaneInfo(msgspec.Struct, frozen=True):
     """One lane of a drawn step. role: "classes", "stream", "driver" or "thread"; device: "" on the host.
 

@@ -1,4 +1,4 @@
-import { FORMAT, type Data, type Texts } from "./model.js";
+import { FORMAT, type Data, type Texts } from "./generated.js";
 
 /** The data that the report was written with. Throws when it is missing or of another version. */
 export function readData(root: Document): Data {
@@ -13,8 +13,7 @@ export function checked(data: Data): Data {
   return data;
 }
 
-/** A column of texts, however it is written; null where there is none. */
-export function texts(column: Texts | (number | null)[] | undefined, rows: number): (string | null)[] {
-  if (column === undefined || Array.isArray(column)) return new Array<string | null>(rows).fill(null);
+/** A column of texts, row by row; null where there is none. */
+export function texts(column: Texts): (string | null)[] {
   return column.code.map((code) => column.texts[code] ?? null);
 }

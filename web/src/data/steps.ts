@@ -1,6 +1,6 @@
 /** The counted steps, row by row. */
 import { CLASSES, type Class } from "./classes.js";
-import type { Run, StepColumns } from "./model.js";
+import type { PageData, StepColumns } from "./generated.js";
 
 const SCALE = 1e5;
 
@@ -9,7 +9,7 @@ export class StepTable {
   private readonly medians = new WeakMap<number[], number>();
   private readonly longests = new WeakMap<number[], number>();
 
-  constructor(private readonly run: Run) {
+  constructor(private readonly run: PageData) {
     this.columns = run.report.steps.each;
   }
 

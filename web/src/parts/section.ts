@@ -1,13 +1,13 @@
 /** A part of the page with a heading; what all sections are made of. */
 import { freshId, h } from "../dom.js";
-import type { Data, Run } from "../data/model.js";
+import type { Data, PageData } from "../data/generated.js";
 import type { Class } from "../data/classes.js";
 
 /** What a section is made from. other: the run to compare with. signal: ends when another run is shown. */
 export interface View {
   data: Data;
-  run: Run;
-  other: Run | null;
+  run: PageData;
+  other: PageData | null;
   signal: AbortSignal;
   links: Links;
 }
@@ -15,8 +15,8 @@ export interface View {
 /** How sections reach each other. */
 export interface Links {
   toFinding: (id: string) => { href: string; target?: string };
-  /** Shows a drawn step, if there is one, with a class of time highlighted; false when there is none. */
-  showTimeline: (host: string, index: number | null, kind: Class | null) => boolean;
+  /** Shows a drawn step, if there is one, with these classes of time highlighted; false when there is none. */
+  showTimeline: (host: string, index: number | null, kinds: readonly Class[] | null) => boolean;
 }
 
 export interface Section {

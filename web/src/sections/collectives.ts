@@ -11,10 +11,10 @@ import { count, duration, inWords, percent, size } from "../words.js";
 /** null when the run has one device or never communicates. */
 export function collectives(view: View): Section | null {
   const columns = view.run.collectives;
-  const rows = columns.exposed?.length ?? 0;
+  const rows = columns.exposed.length;
   if (rows === 0) return null;
-  const [name, kind] = [texts(columns.name, rows), texts(columns.kind, rows)];
-  const number = (column: (number | null)[] | undefined) => (row: number): number | null => column?.[row] ?? null;
+  const [name, kind] = [texts(columns.name), texts(columns.kind)];
+  const number = (column: (number | null)[]) => (row: number): number | null => column[row] ?? null;
   const [bytes, bandwidth, wait] = [number(columns.bytes), number(columns.bus_gb_s), number(columns.wait_ms)];
   const [median, perStep, exposed] = [number(columns.median_ms), number(columns.ms_per_step), number(columns.exposed)];
   const known = Array.from({ length: rows }, (_, row) => row).filter((row) => (bytes(row) ?? 0) > 0 && (bandwidth(row) ?? 0) > 0);

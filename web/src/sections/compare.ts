@@ -1,6 +1,6 @@
 /** Two runs side by side: where a step's time goes in each, what changed, and which findings came and went. */
 import { CLASSES } from "../data/classes.js";
-import type { ComparedRuns, Finding, Run } from "../data/model.js";
+import type { ComparedRuns, Finding, PageData } from "../data/generated.js";
 import { texts } from "../data/read.js";
 import { h } from "../dom.js";
 import { bar, parts, swatch } from "../parts/bar.js";
@@ -13,7 +13,7 @@ const MOST_OPS = 12;
 /** null with a single run. */
 export function compare({ data, run, other }: View): Section | null {
   if (other === null) return null;
-  const known = data.comparisons?.find((one) => data.runs[one.new] === run && data.runs[one.base] === other);
+  const known = data.comparisons.find((one) => data.runs[one.new] === run && data.runs[one.base] === other);
   const [time, before] = [stepMs(run), stepMs(other)];
   const longest = Math.max(time, before);
   return section(
@@ -29,7 +29,7 @@ export function compare({ data, run, other }: View): Section | null {
   );
 }
 
-function stepMs(run: Run): number {
+function stepMs(run: PageData): number {
   return run.report.steps.time_ms?.mean ?? 0;
 }
 
@@ -39,12 +39,12 @@ function difference(time: number, before: number): string {
   return `${change(time - before)}, ${percent(Math.abs(share))} ${share > 0 ? "longer" : "shorter"}`;
 }
 
-function side(run: Run, name: string, scale: number): HTMLElement {
+function side(run: PageData, name: string, scale: number): HTMLElement {
   return h("div", { class: "side" }, h("p", { class: "small" }, h("strong", null, verdictName(run.report)), h("span", { class: "dim" }, ` ${name}, ${duration(stepMs(run))} a step`)), bar(parts(run.report.breakdown), Math.max(scale, 0.02)));
 }
 
 /** Differences add up to that of the step. */
-function classes(run: Run, other: Run): HTMLElement {
+function classes(run: PageData, other: PageData): HTMLElement {
   const rows = CLASSES.map((kind) => ({ kind, now: (run.report.breakdown[kind] ?? 0) * stepMs(run), was: (other.report.breakdown[kind] ?? 0) * stepMs(other) }));
   return smallTable("Where the step's time changed", [{ title: "class" }, { title: "this run", number: true }, { title: "other run", number: true }, { title: "change", number: true }],
     [...rows.filter((one) => one.now > 0 || one.was > 0).map((one) => [h("span", null, swatch(one.kind), one.kind), duration(one.now), duration(one.was), change(one.now - one.was)]),
@@ -62,7 +62,7 @@ function causes(known: ComparedRuns): HTMLElement {
     list("The runs are not quite alike", known.differences));
 }
 
-function opsChanged(run: Run, other: Run): HTMLElement | null {
+function opsChanged(run: PageData, other: PageData): HTMLElement | null {
   const [now, was] = [opTimes(run), opTimes(other)];
   const changed = [...new Set([...now.keys(), ...was.keys()])]
     .map((name) => ({ name, now: now.get(name) ?? 0, was: was.get(name) ?? 0 }))
@@ -75,9 +75,9 @@ function opsChanged(run: Run, other: Run): HTMLElement | null {
       changed.map((one) => [h("code", { class: "long" }, one.name.slice(0, 120)), one.now === 0 ? "–" : duration(one.now), one.was === 0 ? "–" : duration(one.was), change(one.now - one.was)])));
 }
 
-function opTimes(run: Run): Map<string, number> {
-  const times = run.ops.ms_per_step ?? [];
-  const [op, kernel] = [texts(run.ops.op, times.length), texts(run.ops.kernel, times.length)];
+function opTimes(run: PageData): Map<string, number> {
+  const times = run.ops.ms_per_step;
+  const [op, kernel] = [texts(run.ops.op), texts(run.ops.kernel)];
   const found = new Map<string, number>();
   times.forEach((ms, row) => {
     const name = op[row] ?? kernel[row] ?? "";
@@ -86,7 +86,7 @@ function opTimes(run: Run): Map<string, number> {
   return found;
 }
 
-function findingsChanged(run: Run, other: Run): HTMLElement {
+function findingsChanged(run: PageData, other: PageData): HTMLElement {
   const [now, was] = [run, other].map((one) => one.report.findings.filter((finding) => finding.category !== "capture"));
   const ids = (found: Finding[]): Set<string> => new Set(found.map((one) => one.rule_id));
   const list = (title: string, found: Finding[]): HTMLElement | null =>

@@ -1,6 +1,6 @@
 /** How evenly devices and hosts share the work, and who waits for whom. */
 import { CLASSES } from "../data/classes.js";
-import type { DeviceRow } from "../data/model.js";
+import type { DeviceRow } from "../data/generated.js";
 import { h } from "../dom.js";
 import { meter } from "../parts/bar.js";
 import { axisStyle, chart, tooltip, type Option } from "../parts/chart.js";

@@ -1,6 +1,6 @@
 /** What to change: one card a finding, the largest saving first. */
-import { classOf } from "../data/classes.js";
-import type { Finding, Fix } from "../data/model.js";
+import { claimed } from "../data/marked_findings.js";
+import type { Finding, Fix } from "../data/generated.js";
 import { h } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { section, type Section, type View } from "../parts/section.js";
@@ -89,12 +89,12 @@ function evidence(finding: Finding): HTMLElement | null {
 }
 
 function foot(finding: Finding, view: View): HTMLElement {
-  const kind = classOf(finding.category);
-  const canDraw = kind !== null && view.run.drawn.length > 0;
+  const kinds = claimed(finding);
+  const canDraw = kinds.length > 0 && view.run.drawn.length > 0;
   return h(
     "p",
     { class: "card-foot small" },
-    canDraw ? h("button", { type: "button", class: "quiet", on: { click: () => { view.links.showTimeline("", null, kind); } } }, `Show ${kind} in the timeline`) : null,
+    canDraw ? h("button", { type: "button", class: "quiet", on: { click: () => { view.links.showTimeline("", null, kinds); } } }, `Show ${kinds.join(", ")} in the timeline`) : null,
     finding.saving.high > 0 ? h("span", { class: "dim" }, `Saving: ${sentence(finding.saving.basis)}`) : null,
     ...finding.source.map((one) => source(one)),
     h("a", { ...view.links.toFinding(finding.rule_id), title: "Link to this finding" }, finding.rule_id),

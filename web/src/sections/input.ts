@@ -1,5 +1,5 @@
 /** The input pipeline as a tree, and the calls that the training loop makes. */
-import type { Pipeline, Stage } from "../data/model.js";
+import type { PipelineInfo, StageRow } from "../data/generated.js";
 import { texts } from "../data/read.js";
 import { h } from "../dom.js";
 import { section, smallTable, type Section, type View } from "../parts/section.js";
@@ -20,7 +20,7 @@ export function input(view: View): Section | null {
   );
 }
 
-function pipeline(found: Pipeline, several: boolean): HTMLElement {
+function pipeline(found: PipelineInfo, several: boolean): HTMLElement {
   const most = Math.max(...found.stages.map((stage) => stage.wall_ms), 1e-12);
   const slowest = found.stages.reduce((best, stage) => (stage.wall_ms > best.wall_ms ? stage : best), found.stages[0]!);
   const roots = found.stages.filter((stage) => parentOf(stage, found.stages) === null);
@@ -33,7 +33,7 @@ function pipeline(found: Pipeline, several: boolean): HTMLElement {
   );
 }
 
-function parentOf(stage: Stage, stages: Stage[]): Stage | null {
+function parentOf(stage: StageRow, stages: StageRow[]): StageRow | null {
   let path = stage.path;
   while (path.includes("::")) {
     path = path.slice(0, path.lastIndexOf("::"));
@@ -43,7 +43,7 @@ function parentOf(stage: Stage, stages: Stage[]): Stage | null {
   return null;
 }
 
-function branch(stage: Stage, stages: Stage[], most: number, slowest: Stage): HTMLElement {
+function branch(stage: StageRow, stages: StageRow[], most: number, slowest: StageRow): HTMLElement {
   const below = stages.filter((one) => parentOf(one, stages) === stage);
   const settings = Object.entries(stage.settings);
   const facts = [
@@ -67,9 +67,9 @@ function branch(stage: Stage, stages: Stage[], most: number, slowest: Stage): HT
 
 function callTable(view: View): HTMLElement | null {
   const columns = view.run.calls;
-  const rows = columns.host_ms?.length ?? 0;
+  const rows = columns.host_ms.length;
   if (rows === 0) return null;
-  const [host, place, inner] = [texts(columns.host, rows), texts(columns.place, rows), texts(columns.inner, rows)];
+  const [host, place, inner] = [texts(columns.host), texts(columns.place), texts(columns.inner)];
   const several = new Set(host).size > 1;
   return h(
     "div",
@@ -80,9 +80,9 @@ function callTable(view: View): HTMLElement | null {
         h("code", null, place[row] ?? ""),
         ...(several ? [host[row] ?? ""] : []),
         inner[row] === "" || inner[row] === null || inner[row] === undefined ? "–" : h("code", null, inner[row]),
-        count(Math.round((columns.calls_per_step?.[row] ?? 0) * 10) / 10),
-        duration(columns.host_ms?.[row] ?? 0),
-        duration(columns.input_ms?.[row] ?? 0),
+        count(Math.round((columns.calls_per_step[row] ?? 0) * 10) / 10),
+        duration(columns.host_ms[row] ?? 0),
+        duration(columns.input_ms[row] ?? 0),
       ])),
   );
 }

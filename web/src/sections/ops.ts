@@ -1,4 +1,5 @@
 /** Every op and kernel of the counted steps: searched, sorted, and as many as there are. */
+import { CLASS_OF_WORK } from "../data/generated.js";
 import { texts } from "../data/read.js";
 import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
@@ -6,24 +7,22 @@ import { empty, labelled, section, select, type Section, type View } from "../pa
 import { virtualTable } from "../parts/virtual_table.js";
 import { count, duration, plural, size } from "../words.js";
 
-const KIND_OF: Record<string, string> = { compute: "compute", collective: "collective", infeed: "input" };
-
 export function ops(view: View): Section {
   const columns = view.run.ops;
-  const share = columns.share ?? [];
+  const { share } = columns;
   const rows = share.length;
   if (rows === 0) return section("ops", "Ops and kernels", "", empty("No op began in a counted step."));
-  const [op, kernel, module, kind, precision, opcode, file] = [columns.op, columns.kernel, columns.module, columns.kind, columns.precision, columns.opcode, columns.file].map((one) => texts(one, rows));
+  const [op, kernel, module, kind, precision, opcode, file] = [columns.op, columns.kernel, columns.module, columns.kind, columns.precision, columns.opcode, columns.file].map(texts);
   const name = (row: number): string => op![row] ?? kernel![row] ?? "";
-  const ms = (row: number): number => columns.ms_per_step?.[row] ?? 0;
-  const times = (row: number): number => columns.count_per_step?.[row] ?? 0;
-  const place = (row: number): string => (file![row] === null ? "" : `${file![row]}:${columns.line?.[row] ?? "?"}`);
+  const ms = (row: number): number => columns.ms_per_step[row] ?? 0;
+  const times = (row: number): number => columns.count_per_step[row] ?? 0;
+  const place = (row: number): string => (file![row] === null ? "" : `${file![row]}:${columns.line[row] ?? "?"}`);
   const searched = Array.from({ length: rows }, (_, row) => `${name(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
 
   const panel = h("div", { class: "panel", "aria-live": "polite", hidden: true });
   const found = h("span", { class: "dim small", "aria-live": "polite" }, plural(rows, "row"));
   const explain = (row: number): void => {
-    const [flops, bytes] = [columns.flops?.[row] ?? null, columns.bytes?.[row] ?? null];
+    const [flops, bytes] = [columns.flops[row] ?? null, columns.bytes[row] ?? null];
     const seconds = times(row) > 0 ? ms(row) / times(row) / 1e3 : 0;
     const facts: [string, string | null][] = [
       ["kernel", kernel![row] === name(row) ? null : (kernel![row] ?? null)],
@@ -36,7 +35,7 @@ export function ops(view: View): Section {
       ["memory", bytes === null ? null : `${size(bytes)} by shapes${seconds > 0 ? `, ${(bytes / seconds / 1e9).toPrecision(3)} GB/s` : ""}`],
     ];
     panel.hidden = false;
-    replaceChildren(panel, h("p", { class: "event-name" }, swatch(KIND_OF[kind![row] ?? ""] ?? "transfer"), h("code", null, name(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))));
+    replaceChildren(panel, h("p", { class: "event-name" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), h("code", null, name(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))));
   };
 
   const table = virtualTable({
@@ -46,9 +45,9 @@ export function ops(view: View): Section {
     onChoose: explain,
     signal: view.signal,
     columns: [
-      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { title: name(row).slice(0, 400) }, swatch(KIND_OF[kind![row] ?? ""] ?? "transfer"), name(row).slice(0, 200)) },
+      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { title: name(row).slice(0, 400) }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), name(row).slice(0, 200)) },
       { id: "kind", title: "Class", width: "96px", from: 880, value: (row) => kind![row] ?? null, cell: (row) => kind![row]?.replaceAll("_", " ") ?? "" },
-      { id: "share", title: "Share", about: "Of all device time", width: "112px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, KIND_OF[kind![row] ?? ""] ?? "transfer") },
+      { id: "share", title: "Share", about: "Of all device time", width: "112px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
       { id: "time", title: "A step", about: "Time a step and device", width: "84px", number: true, from: 400, value: ms, cell: (row) => duration(ms(row)) },
       { id: "count", title: "Times", about: "Executions a step and device", width: "72px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
       { id: "each", title: "Each", about: "Mean length of an execution", width: "84px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },

@@ -1,7 +1,7 @@
 /** The median and the worst step of each host by device, stream and thread; by pointer, keys, or as a table. */
 import { KINDS, MEANING, type Kind } from "../data/classes.js";
 import { markedFindings, type Marked } from "../data/marked_findings.js";
-import type { DrawnStep } from "../data/model.js";
+import type { DrawnStep } from "../data/generated.js";
 import { h, replaceChildren, safeAddress } from "../dom.js";
 import { swatch } from "../parts/bar.js";
 import { asTable, empty, labelled, section, select, type Section, type View } from "../parts/section.js";
@@ -19,7 +19,7 @@ const SLACK_PX = 3;
 
 export interface TimelineSection extends Section {
   /** host "": any. index: of the step, null for the one that is shown. */
-  show: (host: string, index: number | null, kind: Kind | null) => boolean;
+  show: (host: string, index: number | null, kinds: readonly Kind[] | null) => boolean;
 }
 
 export function timeline(view: View): TimelineSection {
@@ -68,11 +68,11 @@ export function timeline(view: View): TimelineSection {
   use(0);
   return {
     ...made,
-    show: (host, index, kind) => {
+    show: (host, index, kinds) => {
       const place = index === null ? choices.selectedIndex : drawn.findIndex((one) => one.index === index && one.host === host);
       if (place < 0) return false;
       if (place !== choices.selectedIndex || index !== null) use(place);
-      stage.highlight = kind;
+      stage.highlight = kinds;
       stage.onHighlight();
       stage.redraw();
       made.element.scrollIntoView({ block: "start" });
@@ -112,6 +112,10 @@ function viewerLink(view: View, step: () => DrawnStep): HTMLElement | null {
   return link;
 }
 
+function isOnly(highlight: readonly Kind[] | null, kind: Kind): boolean {
+  return highlight?.length === 1 && highlight[0] === kind;
+}
+
 /** One button a class in the picture; pressed, it alone stands out. */
 function kindButtons(stage: Stage): { element: HTMLElement; update: () => void } {
   const element = h("div", { class: "kinds", role: "group", "aria-label": "Highlight" });
@@ -119,8 +123,8 @@ function kindButtons(stage: Stage): { element: HTMLElement; update: () => void }
     const used = new Set(stage.layout.step.kind);
     const shown = KINDS.filter((_, code) => used.has(code));
     replaceChildren(element, ...shown.map((kind) =>
-      h("button", { type: "button", class: "kind", title: MEANING[kind], "aria-pressed": stage.highlight === kind ? "true" : "false", on: { click: () => {
-        stage.highlight = stage.highlight === kind ? null : kind;
+      h("button", { type: "button", class: "kind", title: MEANING[kind], "aria-pressed": stage.highlight?.includes(kind) === true ? "true" : "false", on: { click: () => {
+        stage.highlight = isOnly(stage.highlight, kind) ? null : [kind];
         stage.redraw();
         stage.onHighlight();
         element.querySelectorAll("button")[shown.indexOf(kind)]?.focus();
@@ -135,18 +139,18 @@ function findingButtons(stage: Stage, marked: Marked[], onPress: () => void): { 
   let pressed: Marked | null = null;
   const update = (): void => {
     const used = new Set(stage.layout.step.kind);
-    const shown = marked.filter((one) => used.has(KINDS.indexOf(one.kind)));
-    if (pressed?.kind !== stage.highlight) pressed = null;
+    const shown = marked.filter((one) => one.kinds.some((kind) => used.has(KINDS.indexOf(kind))));
+    if (pressed?.kinds !== stage.highlight) pressed = null;
     element.hidden = shown.length === 0;
     replaceChildren(element, h("span", { class: "dim small" }, "Findings"), ...shown.map((one) =>
       h("button", { type: "button", class: "kind", title: one.summary, "aria-pressed": pressed === one ? "true" : "false", on: { click: () => {
         pressed = pressed === one ? null : one;
-        stage.highlight = pressed === null ? null : one.kind;
+        stage.highlight = pressed === null ? null : one.kinds;
         stage.redraw();
         onPress();
         update();
         element.querySelectorAll("button")[shown.indexOf(one)]?.focus();
-      } } }, swatch(one.kind), h("span", { class: "marked-title" }, `${one.number}. ${one.title}`))));
+      } } }, ...one.kinds.map(swatch), h("span", { class: "marked-title" }, `${one.number}. ${one.title}`))));
   };
   return { element, update };
 }
@@ -175,7 +179,7 @@ function eventTable(stage: Stage, signal: AbortSignal): HTMLElement {
 class Stage {
   layout!: Layout;
   zoom = new Zoom(1, 1);
-  highlight: Kind | null = null;
+  highlight: readonly Kind[] | null = null;
   /** Called when a key or another part of the page has changed what is highlighted. */
   onHighlight: () => void = () => undefined;
   readonly scroller = h("div", { class: "timeline", tabindex: 0, role: "application", "aria-label": "Timeline of a step. Arrows choose events, plus and minus zoom, a and d pan, 0 shows all. The table below lists the same events." });
@@ -339,7 +343,7 @@ class Stage {
 /** `1 3`, the numbers of the findings about each class. */
 function marksOf(marked: Marked[]): Map<Kind, string> {
   const found = new Map<Kind, string>();
-  for (const one of marked) found.set(one.kind, `${found.get(one.kind) ?? ""} ${one.number}`.trim());
+  for (const one of marked) for (const kind of one.kinds) found.set(kind, `${found.get(kind) ?? ""} ${one.number}`.trim());
   return found;
 }
 
@@ -358,7 +362,7 @@ function eventWords(layout: Layout, event: number, marked: Marked[]): HTMLElemen
       fact("length", `${duration(length / 1e6)}, ${percent(length / Math.max(step.span_ns, 1))} of the step`),
       fact("start", `${duration(step.start[event]! / 1e6)} into the step`),
       block === null ? null : fact("busy", `${duration(block.busy / 1e6)} of that`),
-      ...(lane.role === "classes" ? marked.filter((one) => one.kind === kind).map((one) => h("div", null, h("dt", null, `finding ${one.number}`), h("dd", null, h("a", { href: `#finding=${encodeURIComponent(one.id)}` }, one.title)))) : []),
+      ...(lane.role === "classes" ? marked.filter((one) => one.kinds.some((claimed) => claimed === kind)).map((one) => h("div", null, h("dt", null, `finding ${one.number}`), h("dd", null, h("a", { href: `#finding=${encodeURIComponent(one.id)}` }, one.title)))) : []),
       lane.around.length === 0 ? null : fact("inside", lane.around.join(" › "))),
   ];
 }

@@ -2,26 +2,12 @@
 import { bar, legend, parts } from "../parts/bar.js";
 import { section, type Section, type View } from "../parts/section.js";
 import { h } from "../dom.js";
-import type { Report } from "../data/model.js";
+import { VERDICT_NAMES, type Report } from "../data/generated.js";
 import { count, duration, percent, plural } from "../words.js";
-
-const NAMES: Record<string, string> = {
-  input: "Input-bound",
-  host: "Host-bound",
-  launch: "Launch-bound",
-  compile: "Compiling",
-  transfer: "Transfer-bound",
-  collective: "Communication-bound",
-  imbalance: "Unbalanced",
-  memory: "Memory-bound",
-  compute: "Compute-bound",
-  none: "Healthy",
-  unknown: "Unknown",
-};
 
 export function verdictName(report: Report): string {
   const { healthy, bottleneck } = report.verdict;
-  return healthy && (bottleneck === "compute" || bottleneck === "none") ? "Healthy" : (NAMES[bottleneck] ?? bottleneck);
+  return healthy && (bottleneck === "compute" || bottleneck === "none") ? VERDICT_NAMES["none"]! : (VERDICT_NAMES[bottleneck] ?? bottleneck);
 }
 
 export function verdictTone(report: Report): string {

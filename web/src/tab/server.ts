@@ -1,5 +1,5 @@
 /** What the plugin's routes answer; the only place of the page that asks a server for anything, and only its own. */
-import type { ComparedRuns, Data, Run } from "../data/model.js";
+import type { ComparedRuns, Data, PageData } from "../data/generated.js";
 import { checked } from "../data/read.js";
 
 const QUICK_POLLS = 40;
@@ -36,7 +36,7 @@ export async function listRuns(): Promise<ListedRun[]> {
 }
 
 /** Waits for the analysis; onProgress is told how far it is, null while it waits for its turn. Throws Unreadable. */
-export async function loadRun(name: string, again: boolean, signal: AbortSignal, onProgress: (fraction: number | null) => void): Promise<Run> {
+export async function loadRun(name: string, again: boolean, signal: AbortSignal, onProgress: (fraction: number | null) => void): Promise<PageData> {
   const route = `page?run=${encodeURIComponent(name)}`;
   for (let poll = 0; ; poll += 1) {
     const answer = await ask<Data | Progress>(again && poll === 0 ? `${route}&again=1` : route, signal);

@@ -1,5 +1,5 @@
 /** The tab: lists runs, loads the chosen one and the one to compare it with, and keeps an eye on the logdir. */
-import { FORMAT, type ComparedRuns, type Run } from "../data/model.js";
+import { FORMAT, type ComparedRuns, type PageData } from "../data/generated.js";
 import { h, replaceChildren } from "../dom.js";
 import { labelled, select } from "../parts/section.js";
 import { startTheme, surround } from "../parts/theme.js";
@@ -24,7 +24,7 @@ class Tab {
   /** The stamp of the files that the shown page was made from; empty while none is shown. */
   private shownStamp = "";
   private current = new AbortController();
-  private readonly kept = new Map<string, Run>();
+  private readonly kept = new Map<string, PageData>();
   private readonly comparisons = new Map<string, ComparedRuns>();
   private readonly picker = h("div", { class: "picker" });
   private readonly notice = h("p", { class: "notice small", role: "status", hidden: true });
@@ -164,7 +164,7 @@ class Tab {
   }
 
   /** Draws the run again beside the one to compare it with, when that is read. */
-  private async drawBeside(run: Run, finding: string, again: boolean, signal: AbortSignal): Promise<void> {
+  private async drawBeside(run: PageData, finding: string, again: boolean, signal: AbortSignal): Promise<void> {
     const { chosen, compared } = this;
     this.tell(`Reading ${compared} to compare.`, null);
     const other = await this.load(compared, again, signal, false);
@@ -177,7 +177,7 @@ class Tab {
     if (finding !== "") this.open(finding);
   }
 
-  private draw(run: Run, other: Run | null, known: ComparedRuns | null, signal: AbortSignal): void {
+  private draw(run: PageData, other: PageData | null, known: ComparedRuns | null, signal: AbortSignal): void {
     const listed = this.listed(this.chosen);
     const focused = this.picker.contains(document.activeElement) ? document.activeElement as HTMLElement : null;
     this.notice.hidden = true;
@@ -193,7 +193,7 @@ class Tab {
     this.shownStamp = listed?.stamp ?? "gone";
   }
 
-  private async load(name: string, again: boolean, signal: AbortSignal, show: boolean): Promise<Run> {
+  private async load(name: string, again: boolean, signal: AbortSignal, show: boolean): Promise<PageData> {
     const found = this.keptRun(name);
     if (found !== undefined) return found;
     const key = this.keyOf(name);
@@ -205,7 +205,7 @@ class Tab {
     return run;
   }
 
-  private keptRun(name: string): Run | undefined {
+  private keptRun(name: string): PageData | undefined {
     return this.kept.get(this.keyOf(name));
   }
 

@@ -20,7 +20,8 @@ export interface Scene {
   width: number;
   height: number;
   scrolled: number;
-  highlight: Kind | null;
+  /** The classes that stand out; null where all do. */
+  highlight: readonly Kind[] | null;
   matches: Set<number> | null;
   chosen: number | null;
   /** Numbers of the findings about a class of time. */
@@ -70,7 +71,7 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { lane: n
     if (end <= painted + 0.5 && event !== scene.chosen) continue; // nothing of it would be seen
     painted = end;
     const kind = layout.kind(event);
-    const faded = (scene.highlight !== null && kind !== scene.highlight) || (scene.matches !== null && !scene.matches.has(event));
+    const faded = (scene.highlight !== null && !scene.highlight.includes(kind)) || (scene.matches !== null && !scene.matches.has(event));
     const block = layout.block(event);
     const gap = end - left > 3 ? 0.5 : 0;
     context.globalAlpha = faded ? FADED : block === null ? (layout.isHolder(event) ? HOLDER : 1) : 0.35 + (0.45 * block.busy) / Math.max(length[event]!, 1);

@@ -1,6 +1,6 @@
 /** Where the lanes and events of a drawn step lie, without drawing them. */
 import { KINDS, type Kind } from "../data/classes.js";
-import type { DrawnStep, Lane } from "../data/model.js";
+import type { DrawnStep, LaneInfo } from "../data/generated.js";
 
 export const HEAD = 20;
 export const ROW = 18;
@@ -17,7 +17,7 @@ export interface Row {
 }
 
 export interface LaneBox {
-  lane: Lane;
+  lane: LaneInfo;
   top: number;
   height: number;
 }
@@ -116,12 +116,12 @@ export class Layout {
 }
 
 /** `GPU:0 · stream 13`. */
-export function laneTitle(lane: Lane): string {
+export function laneTitle(lane: LaneInfo): string {
   const inside = lane.around.join(" › ");
   return inside === "" ? nameOf(lane) : `${nameOf(lane)}, inside ${inside.length > LONGEST ? `…${inside.slice(-LONGEST)}` : inside}`;
 }
 
-function nameOf(lane: Lane): string {
+function nameOf(lane: LaneInfo): string {
   if (lane.role === "classes") return lane.device === "" ? "Where the time goes" : `${lane.device}: where its time goes`;
   if (lane.role === "driver") return `Host thread ${lane.name}, drives the steps`;
   if (lane.role === "thread") return `Host thread ${lane.name}`;

@@ -1,0 +1,58 @@
+# Every habit as one word. Tools come from the active environment, or from .venv when there is one: make setup, make help.
+BIN := $(if $(wildcard .venv/bin/python),.venv/bin/,)
+PYTHON ?= $(BIN)python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test quick lint types docs site page bench fixtures changelog wheel ci
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install tfadvisor for editing, with the tools of every verb here
+	$(PYTHON) -m pip install -e '.[test,docs,browser]' build pre-commit
+
+test: ## run every test
+	$(PYTHON) -m pytest -n auto
+
+quick: ## run the tests that are neither slow nor start processes
+	$(PYTHON) -m pytest -n auto -m 'not slow and not subprocess'
+
+lint: ## ruff, import contracts, words, rules
+	$(BIN)ruff format --check .
+	$(BIN)ruff check .
+	$(BIN)lint-imports
+	$(PYTHON) docs/lint_words.py --pages
+	$(BIN)tfadvisor rules check rules
+
+types: ## mypy, strict
+	$(BIN)mypy
+
+docs: ## write the reference from the code, then build the site into build/site
+	$(PYTHON) docs/generate.py
+	$(BIN)mkdocs build --strict --quiet
+
+site: ## show the site in a browser, rebuilt at every change
+	$(BIN)mkdocs serve
+
+page: ## check, test and build the page in web/
+	npm ci --silent --prefix web
+	npm run --silent --prefix web check
+	npm test --silent --prefix web
+	npm run --silent --prefix web build
+
+bench: ## time and memory beside XProf
+	$(PYTHON) benchmarks/against_xprof.py
+
+fixtures: ## record the fixtures anew: needs TensorFlow, JAX and Linux
+	$(PYTHON) fixtures/record.py
+
+changelog: ## show what the next release's notes will say
+	$(BIN)towncrier build --draft --version next
+
+wheel: ## build an sdist and a wheel, and refuse one without the compiled decoder
+	rm -rf dist
+	$(PYTHON) -m build
+	$(PYTHON) tests/check_wheel.py dist/*.whl
+
+ci: ## what CI runs, from an empty environment
+	.ci/run

@@ -1,0 +1,171 @@
+"""One rule on metrics: bounds from both sides, what is shown, and what a weak trace changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import tfadvisor.metrics  # noqa: F401
+from tfadvisor.engine.judging.judge_rules import judge, run_rules
+from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.engine.loading.rule import Rule, SavingRule
+from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.report.model import Finding, NotApplicable, Severity
+
+RULES = {rule.id: rule for rule in load_catalogue().rules}
+LOADER = RULES["input-loader-in-step"]
+FACTS = {"framework": "jax", "input_frame": "load (a.py:3)"}
+
+
+def metrics(facts: dict[str, str] = FACTS, /, **values: float) -> Metrics:
+    return Metrics(
+        {
+            n: Measured(values.get(n), m.unit, "" if n in values else f"no {n}", m.about)
+            for n, m in registered_metrics().items()
+        },
+        {n: (facts.get(n), "" if n in facts else f"no {n}") for n in registered_facts()},
+    )
+
+
+def found(rule: Rule, facts: dict[str, str] = FACTS, /, **values: float) -> Finding:
+    outcome = judge(rule, metrics(facts, **values))
+    assert isinstance(outcome, Finding)
+    return outcome
+
+
+def saving(low: float, high: float, metric: str = "host_fraction") -> Rule:
+    """Fires on input time; its saving is this part of another metric."""
+    return replace(LOADER, saving=SavingRule(metric, low, high, "as measured"))
+
+
+@pytest.mark.parametrize(
+    ("share", "severity"),
+    [
+        (0.5, "critical"),
+        (0.499, "high"),
+        (0.2, "high"),
+        (0.199, "medium"),
+        (0.1, "medium"),
+        (0.099, "low"),
+        (0.03, "low"),
+        (0.029, "info"),
+    ],
+)
+def test_severity_changes_at_50_20_10_and_3_percent(share: float, severity: str) -> None:
+    assert found(saving(0.5, 1.0), input_bound_fraction=0.5, host_fraction=share).severity.value == severity
+
+
+@pytest.mark.parametrize(("measured", "high"), [(-0.3, 0.0), (0.0, 0.0), (0.9, 0.9), (1.0, 1.0), (1.4, 1.0)])
+def test_a_saving_is_a_share_of_the_step(measured: float, high: float) -> None:
+    one = found(saving(0.5, 1.0), input_bound_fraction=0.5, host_fraction=measured).saving
+
+    assert (one.low, one.high) == (high / 2, high)
+
+
+def test_low_and_high_are_parts_of_the_metric() -> None:
+    """20 to 60 % of 50 %."""
+    one = found(saving(0.2, 0.6), input_bound_fraction=0.5, host_fraction=0.5).saving
+
+    assert (one.low, one.high, one.basis) == (0.1, 0.3, "as measured")
+
+
+def test_a_saving_that_the_trace_cannot_give_is_not_applicable() -> None:
+    outcome = judge(saving(0.5, 1.0), metrics(input_bound_fraction=0.5))
+
+    assert outcome == NotApplicable(LOADER.id, "no host_fraction")
+
+
+def test_a_rule_of_fixed_severity_promises_nothing() -> None:
+    one = found(replace(LOADER, saving=None, severity=Severity.HIGH), input_bound_fraction=0.5)
+
+    assert (one.severity, one.saving.low, one.saving.high, one.saving.basis) == (Severity.HIGH, 0.0, 0.0, "")
+
+
+def test_a_rule_whose_fixes_are_all_for_others_is_not_applicable() -> None:
+    (other, *_) = (fix for fix in LOADER.fixes if fix.when is not None)
+    outcome = judge(replace(LOADER, fixes=(other,)), metrics({**FACTS, "framework": "none"}, input_bound_fraction=0.5))
+
+    assert outcome == NotApplicable(LOADER.id, "none of its fixes applies to this run")
+
+
+def test_only_the_evidence_that_the_trace_gives_is_shown() -> None:
+    rule = replace(LOADER, evidence=("host_fraction", "input_bound_fraction", "input_frame", "device_kind"))
+
+    metric, fact = found(rule, input_bound_fraction=0.5).evidence
+
+    assert (metric.metric, metric.value, metric.unit) == ("input_bound_fraction", 0.5, "fraction")
+    assert (fact.metric, fact.text, fact.value, fact.unit) == (None, "input frame", "load (a.py:3)", "text")
+
+
+def test_only_facts_that_name_a_place_are_locations() -> None:
+    rule = replace(LOADER, locations=("input_frame", "device_kind", "framework"))
+
+    (place,) = found(rule, input_bound_fraction=0.5).locations
+
+    assert (place.file, place.line) == ("a.py", 3)
+
+
+@pytest.mark.parametrize(("confidence", "weak"), [(0.5, False), (0.49, True)])
+def test_steps_below_half_confidence_are_weak(confidence: float, weak: bool) -> None:
+    one = found(LOADER, input_bound_fraction=0.6, step_confidence=confidence)
+
+    assert ("whole trace" in one.caveat) is weak
+    assert one.severity is (Severity.MEDIUM if weak else Severity.CRITICAL)
+
+
+@pytest.mark.parametrize(
+    ("steps", "caveat"),
+    [(3, ""), (2, "Only 2 whole steps in the trace"), (1, "Only 1 whole step in the trace")],
+)
+def test_fewer_than_three_steps_may_differ_from_the_next(steps: float, caveat: str) -> None:
+    one = found(LOADER, input_bound_fraction=0.6, steps_counted=steps)
+
+    assert one.caveat.startswith(caveat)
+    assert bool(one.caveat) is bool(caveat)
+
+
+def test_a_weak_trace_lowers_severities_and_raises_none() -> None:
+    for share, severity in ((0.3, Severity.MEDIUM), (0.15, Severity.MEDIUM), (0.06, Severity.LOW)):
+        assert found(LOADER, input_bound_fraction=share, steps_counted=2).severity is severity
+
+
+def test_what_is_wrong_with_the_trace_itself_has_no_caveat() -> None:
+    one = found(replace(LOADER, category="capture"), input_bound_fraction=0.6, step_confidence=0.1, steps_counted=1)
+
+    assert (one.caveat, one.severity) == ("", Severity.CRITICAL)
+
+
+def same(name: str, **changes: Any) -> Rule:
+    return replace(saving(0.5, 1.0), id=name, **changes)
+
+
+def test_findings_come_by_saving_then_by_what_is_sure_then_by_severity_then_by_name() -> None:
+    rules = [
+        same("e", saving=None, severity=Severity.LOW),
+        same("d", saving=None, severity=Severity.HIGH),
+        same("c", saving=SavingRule("host_fraction", 0.2, 0.3, "", ("host",))),
+        same("b", saving=SavingRule("host_fraction", 0.3, 0.3, "", ("host",))),
+        same("f", saving=SavingRule("host_fraction", 0.3, 0.3, "", ("host",))),
+        same("a", saving=SavingRule("host_fraction", 0.0, 0.4, "", ("host",))),
+    ]
+    classes = {"compute_fraction": 0.1, "host_fraction": 0.5, "input_bound_fraction": 0.4}
+
+    outcomes = run_rules(rules, metrics(**{**classes, "host_fraction": 0.5}))
+
+    assert [one.rule_id for one in outcomes.findings] == ["a", "b", "f", "d", "e"]
+    assert [one.rule_id for one in outcomes.not_applicable] == ["c"]
+
+
+def test_each_rule_has_one_outcome() -> None:
+    """One fires, one is quiet, one lacks its metric, one breaks."""
+    rules = [LOADER, RULES["exposed-copies"], RULES["few-steps"], replace(LOADER, id="broken", evidence=("nonsense",))]
+
+    outcomes = run_rules(rules, metrics(input_bound_fraction=0.4, steps_counted=100))
+
+    assert [one.rule_id for one in outcomes.findings] == [LOADER.id]
+    assert outcomes.quiet == ("few-steps",)
+    assert [one.rule_id for one in outcomes.not_applicable] == ["exposed-copies"]
+    assert [one.name for one in outcomes.broken] == ["broken"]
+    assert outcomes.broken[0].error.startswith("KeyError: ")

@@ -1,0 +1,205 @@
+"""The one sentence: each bound from both sides, and whose fault lost time is."""
+
+from __future__ import annotations
+
+import pytest
+
+import tfadvisor.metrics  # noqa: F401
+from tfadvisor.engine.judging.judge_rules import judge
+from tfadvisor.engine.judging.verdict import give_verdict
+from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.report.model import Finding, Verdict
+
+CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+
+
+def metrics(facts: dict[str, str], values: dict[str, float]) -> Metrics:
+    return Metrics(
+        {n: Measured(values.get(n), m.unit, "", m.about) for n, m in registered_metrics().items()},
+        {n: (facts.get(n), "") for n in registered_facts()},
+    )
+
+
+def verdict(shares: dict[str, float], findings: tuple[Finding, ...] = (), /, **known: float | str) -> Verdict:
+    """On a GPU; the classes that are not named take no time."""
+    facts = {"device_kind": "gpu"} | {name: value for name, value in known.items() if isinstance(value, str)}
+    values = {name: value for name, value in known.items() if not isinstance(value, str)}
+    return give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics(facts, values), findings)
+
+
+def finding(share: float) -> Finding:
+    """A finding that could save this share of step time: medium from 10 %."""
+    (rule,) = [one for one in load_catalogue().rules if one.id == "input-loader-in-step"]
+    facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
+    found = judge(rule, metrics(facts, {"input_bound_fraction": share}))
+    assert isinstance(found, Finding)
+    return found
+
+
+@pytest.mark.parametrize("loss", ["input", "host", "launch", "compile", "transfer", "collective"])
+@pytest.mark.parametrize(("share", "named"), [(0.15, True), (0.149, False)])
+def test_a_loss_is_named_from_15_percent(loss: str, share: float, named: bool) -> None:
+    found = verdict({loss: share, "compute": 1 - share})
+
+    assert (found.bottleneck, found.fraction) == ((loss, share) if named else ("compute", 1 - share))
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        ("input", "waiting for or preparing the next batch"),
+        ("host", "Python work on the host"),
+        ("launch", "dispatching ops and kernels"),
+        ("compile", "tracing and compiling"),
+        ("transfer", "copying data"),
+        ("collective", "communication that nothing hides"),
+    ],
+)
+def test_the_sentence_says_what_the_loss_is(loss: str, words: str) -> None:
+    assert words in verdict({loss: 0.4, "compute": 0.6}).summary
+
+
+def test_what_nobody_can_explain_is_named_where_it_is_more_than_any_loss_and_the_work() -> None:
+    assert verdict({"input": 0.3, "idle": 0.3, "compute": 0.4}).bottleneck == "input"
+    assert verdict({"input": 0.3, "idle": 0.36, "compute": 0.34}).bottleneck == "unknown"
+    assert verdict({"input": 0.1, "idle": 0.45, "compute": 0.45}).bottleneck == "compute"
+    assert verdict({"input": 0.1, "idle": 0.46, "compute": 0.44}).fraction == 0.46
+
+
+def test_little_idle_time_beside_little_work_is_not_named() -> None:
+    """15 % idle, 10 % compute and losses below 15 % each: the devices compute, as far as can be said."""
+    rest = {"input": 0.13, "host": 0.13, "launch": 0.13, "compile": 0.12, "transfer": 0.12, "collective": 0.12}
+
+    assert verdict({**rest, "idle": 0.15, "compute": 0.10}).bottleneck == "compute"
+    assert verdict({**rest, "idle": 0.16, "compute": 0.09}).bottleneck == "unknown"
+
+
+def test_little_work_is_compute_still_and_none_is_unknown() -> None:
+    """Classes of 14 % each are no loss worth naming; what is left is the work, if there is any."""
+    rest = {"input": 0.14, "host": 0.14, "launch": 0.14, "compile": 0.14, "transfer": 0.14, "idle": 0.14}
+
+    assert verdict({**rest, "collective": 0.12, "compute": 0.04}).bottleneck == "compute"
+    none = verdict({**rest, "collective": 0.14})
+    assert (none.bottleneck, none.fraction, none.healthy) == ("unknown", 0.0, False)
+    assert none.summary.startswith("No device computes")
+
+
+def test_an_empty_trace_is_unknown_and_not_healthy() -> None:
+    found = verdict({})
+
+    assert (found.bottleneck, found.fraction, found.healthy) == ("unknown", 0.0, False)
+
+
+@pytest.mark.parametrize(("works", "said"), [(0.019, "too little to say"), (0.02, "does not say why")])
+def test_devices_that_work_less_than_2_percent_of_a_trace_without_steps_ran_nothing_to_judge(
+    works: float, said: str
+) -> None:
+    found = verdict({"transfer": works, "idle": 1 - works}, step_confidence=0.2)
+
+    assert (found.bottleneck, found.fraction) == ("unknown", 1 - works)
+    assert said in found.summary
+
+
+def test_all_kinds_of_work_count_against_the_2_percent() -> None:
+    shares = {"compute": 0.008, "collective": 0.008, "transfer": 0.008, "idle": 0.976}
+
+    assert "does not say why" in verdict(shares, step_confidence=0.2).summary
+
+
+def test_devices_that_never_work_and_steps_that_are_sure_are_judged_as_always() -> None:
+    assert "does not say why" in verdict({"idle": 1.0}, step_confidence=0.2).summary
+    assert "does not say why" in verdict({"transfer": 0.01, "idle": 0.99}, step_confidence=0.9).summary
+
+
+@pytest.mark.parametrize(("confidence", "healthy"), [(0.5, True), (0.49, False)])
+def test_no_loss_is_harmless_where_steps_were_guessed(confidence: float, healthy: bool) -> None:
+    found = verdict({"input": 0.2, "compute": 0.8}, step_confidence=confidence)
+
+    assert found.healthy is healthy
+    assert ("No steps could be told apart" in found.summary) is not healthy
+    assert verdict({"compute": 1.0}, step_confidence=confidence).healthy
+
+
+@pytest.mark.parametrize(("share", "healthy"), [(0.10, False), (0.099, True)])
+def test_a_medium_finding_is_worth_acting_on(share: float, healthy: bool) -> None:
+    found = verdict({"compute": 1.0}, (finding(share),))
+
+    assert found.healthy is healthy
+    assert ("Nothing found is worth acting on" in found.summary) is healthy
+    assert ("Up to 10% could be saved" in found.summary.replace(" %", "%")) is not healthy
+
+
+def test_the_first_finding_says_what_one_change_could_save() -> None:
+    found = verdict({"compute": 1.0}, (finding(0.3), finding(0.2)))
+
+    assert "Up to 30% could be saved by one change" in found.summary.replace(" %", "%")
+
+
+def test_host_work_is_no_loss_where_no_device_computes() -> None:
+    """All three are above 15 %; only compilation is what somebody waits for."""
+    shares = {"host": 0.5, "launch": 0.3, "compile": 0.2}
+    found = give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics({}, {}), ())
+
+    assert (found.bottleneck, found.fraction) == ("compile", 0.2)
+
+
+def test_the_wait_for_a_straggler_is_imbalance_and_no_fault_of_the_collective() -> None:
+    """Of 40 % communication 25 % is the wait for the late host, so 15 % is left."""
+    shares = {"collective": 0.4, "compute": 0.6}
+
+    late = verdict(shares, late_host_fraction=0.3, collective_wait_fraction=0.25, late_host="worker-3")
+    assert (late.bottleneck, late.fraction) == ("imbalance", 0.3)
+    assert "all hosts waiting for worker-3" in late.summary
+    less = verdict(shares, late_host_fraction=0.12, collective_wait_fraction=0.25, late_host="worker-3")
+    assert (less.bottleneck, less.fraction) == ("collective", pytest.approx(0.15))
+    more = verdict(shares, late_host_fraction=0.14, collective_wait_fraction=0.5, late_host="worker-3")
+    assert more.bottleneck == "compute"
+
+
+def test_the_later_of_a_late_host_and_a_late_device_is_named() -> None:
+    shares = {"collective": 0.1, "compute": 0.9}
+    named = {"late_host": "worker-3", "late_device": "GPU:2"}
+
+    for host, device, words in (
+        (0.3, 0.2, "all hosts waiting for worker-3"),
+        (0.2, 0.2, "all hosts waiting for worker-3"),
+        (0.2, 0.3, "devices waiting for GPU:2"),
+    ):
+        found = verdict(shares, late_host_fraction=host, late_device_fraction=device, **named)
+        assert (found.bottleneck, found.fraction) == ("imbalance", max(host, device))
+        assert words in found.summary
+    alone = verdict(shares, late_device_fraction=0.3, **named)
+    assert (alone.bottleneck, alone.fraction) == ("imbalance", 0.3)
+    assert "devices waiting for GPU:2" in alone.summary
+
+
+def test_skew_counts_only_where_no_collective_tells_who_is_late() -> None:
+    """Devices that meet in collectives and are never late wait for nobody, however unevenly they compute."""
+    shares = {"collective": 0.2, "compute": 0.8}
+
+    alone = verdict(shares, device_skew_fraction=0.3)
+    assert (alone.bottleneck, alone.fraction) == ("imbalance", 0.3)
+    assert "devices waiting for the busiest one" in alone.summary
+    met = verdict(shares, device_skew_fraction=0.3, late_device_fraction=0.0)
+    assert (met.bottleneck, met.fraction) == ("collective", 0.2)
+
+
+def test_allocating_is_taken_from_the_dispatch_and_then_from_the_host_as_which_it_shows() -> None:
+    """35 % allocating: all of 20 % launch, and 15 of the 40 % host. Of 25 % the host keeps 35."""
+    shares = {"launch": 0.2, "host": 0.4, "compute": 0.4}
+
+    much = verdict(shares, memory_call_fraction=0.35)
+    assert (much.bottleneck, much.fraction) == ("memory", 0.35)
+    assert "taking memory from the driver" in much.summary
+    little = verdict(shares, memory_call_fraction=0.25)
+    assert (little.bottleneck, little.fraction) == ("host", pytest.approx(0.35))
+
+
+def test_what_the_dispatch_does_beside_allocating_stays_its_own() -> None:
+    """Of 50 % launch 20 % is allocating; the host's own 25 % are untouched."""
+    found = verdict({"launch": 0.5, "host": 0.25, "compute": 0.25}, memory_call_fraction=0.2)
+
+    assert (found.bottleneck, found.fraction) == ("launch", 0.3)
+    host = verdict({"launch": 0.2, "host": 0.3, "compute": 0.5}, memory_call_fraction=0.2)
+    assert (host.bottleneck, host.fraction) == ("host", 0.3)

@@ -1,0 +1,247 @@
+"""Every name and part of a name that decides the class of a host event, in an event that a runtime writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.host import (
+    host_class,
+    is_single_op,
+    makes_dataset,
+    op_type,
+    runs_python,
+    writes_file,
+)
+from tfadvisor.timeline.names.input_pipeline import builds_pipeline
+
+COMPILES = """
+    tf.function-graph_building
+    XlaCompilationCache::Compile
+    CompileGraph
+    BuildExecutable
+    CompilePtxOrGetCachedResult
+    CompileModuleToLlvmIr
+    CompileToTargetBinary
+    MetaOptimizer::Optimize
+    GraphOptimizationPass
+    GrapplerItem
+    OptimizeGraph
+    RemoteCall: Instantiate
+    InstantiateFunction
+    backend_compile
+    compile_or_get_cached
+    lower_sharding_computation
+    lower_jaxpr_to_module
+    trace_to_jaxpr_dynamic
+    HLO passes before layout assignment
+    JitCompiler::Create
+    TaskDispatcher::dispatch
+    ThunkEmitter::EmitHloComputation
+    MlirToHlo
+    Autotuning fusion.3
+    XlaComputationFromGraph
+    DeserializeExecutable
+    LoadSerialized
+    CpuCompiler::RunHloPasses
+    PjRtCpuClient::CompileAndLoad
+    GemmAlgorithmPicker
+    Codegen
+""".strip().splitlines()
+WAITS = """
+    RendezvousKey arrived
+    Wait:pending_threads=1/8
+    Wait for rendezvous callback
+    np.asarray(jax.Array)
+    device_get
+    jax.device_get
+    BlockUntilReady
+    pjit block_until_ready
+    Stream::BlockHostUntilDone
+    cuStreamSynchronize
+    cuEventSynchronize
+    cuCtxSynchronize
+    cudaDeviceSynchronize
+    ThunkExecutor::Execute (wait for completion)
+    CommonPjRtBuffer::Await
+    PjRtBuffer AwaitReady
+    TensorHandleResolve
+""".strip().splitlines()
+LAUNCHES = """
+    PjitFunction(step)
+    TFE_Py_Execute
+    EagerExecute: MatMul
+    EagerKernelExecute
+    EagerCopyToDevice
+    FunctionRun
+    SessionRun
+    ParseArguments
+    DevicePut
+    ExecuteHelper
+    ExecuteShardedOnLocalDevices
+    convert_to_tensor
+    tf.constant
+    TpuExecute
+    ThunkExecutor::Execute
+    RunExecutable
+    BufferFromHostBuffer
+    CopyToDevice
+    TransferToServer
+    EnqueueExecution
+    cuLaunchKernel
+    cudaLaunchKernel
+    cuGraphLaunch
+    cudaGraphLaunch
+    cuGraphInstantiateWithFlags
+    cudaGraphInstantiate
+    cuMemcpyHtoDAsync_v2
+    cudaMemcpyAsync
+    cuMemsetD32Async
+    cudaMemsetAsync
+    cuModuleLoadData
+    hipLaunchKernel
+    hipModuleLaunchKernel
+    hipExtLaunchKernel
+    hipExtModuleLaunchKernel
+    hipGraphLaunch
+    hipMemcpyAsync
+    hipMemsetD32Async
+    MemcpyHtoD
+    MemcpyDtoH
+    MemcpyPtoP
+    MemsetD8
+    GpuExecutable::ExecuteAsyncOnStream
+    PjRtStreamExecutorLoadedExecutable Client::Execute of PjRt
+""".strip().splitlines()
+OTHERS = {
+    "IteratorGetNextSync:IteratorGetNextSync": HostClass.GET_NEXT,
+    "MultiDeviceIteratorGetNextFromShard": HostClass.GET_NEXT,
+    "EagerLocalExecute: MultiDeviceIteratorGetNextFromShard": HostClass.GET_NEXT,
+    "map/get:IteratorGetNext": HostClass.GET_NEXT,
+    "Iterator::Root": HostClass.DATASET,
+    "MakeIterator::Root": HostClass.DATASET,
+    "PrefetchProduce": HostClass.DATASET,
+    "PrefetchConsume": HostClass.DATASET,
+    "we Consume": HostClass.OTHER,
+    "Producer": HostClass.OTHER,
+    "InstantiatedCapturedFunction::Run": HostClass.CAPTURED,
+    "ExecutorState::Process": HostClass.PROCESS,
+    "ExecutorDoneCallback": HostClass.PROCESS,
+    "RemoteCallOp": HostClass.PROCESS,
+    "EagerLocalExecute: MatMul": HostClass.EAGER_OP,
+    "ProfilerSession::Create": HostClass.PROFILER,
+    "CollectData": HostClass.PROFILER,
+    "ProfilerStart": HostClass.PROFILER,
+    "ProfilerStop": HostClass.PROFILER,
+    "KernelAndDeviceOp::Run": HostClass.RUN_EAGER,
+    "KernelAndDeviceOp::Create": HostClass.OTHER,
+    "Worker::Run": HostClass.OTHER,
+    "PjRtCpu::Execute": HostClass.LAUNCH,
+    "TfrtCpu::Execute": HostClass.OTHER,
+    "PjRtCpu::Release": HostClass.OTHER,
+    "Codegen of my model": HostClass.OTHER,
+    # Marks of the executor and of allocators look like ops where they name one, and are none.
+    "ThreadpoolListener::Record:Region": HostClass.OTHER,
+    "MemoryAllocation of dense:MatMul": HostClass.OTHER,
+    "MemoryDeallocation of dense:MatMul": HostClass.OTHER,
+    "ExecutorPropagateOutputs of dense:MatMul": HostClass.OTHER,
+    "end: dense:MatMul": HostClass.OTHER,
+    "dense:MatMul": HostClass.OP,
+    "load_batch": HostClass.INPUT,
+    "f:__wrapped": HostClass.CONTROL_OP,
+    "f:_inference_step_1": HostClass.CONTROL_OP,
+    "f:__inference_step_1": HostClass.CONTROL_OP,
+    "f:_forward_step_1": HostClass.CONTROL_OP,
+    "f:_backward_step_1": HostClass.CONTROL_OP,
+    "f:_MklConv": HostClass.OP,
+}
+RUN_OTHER_OPS = """
+    PartitionedCall StatefulPartitionedCall TPUPartitionedCall While StatelessWhile If StatelessIf Case StatelessCase For
+    RemoteCall SymbolicGradient _Send _Recv _HostSend _HostRecv Send Recv NoOp _Arg _Retval _DeviceArg _DeviceRetval
+    Switch Merge Enter Exit NextIteration LoopCond ControlTrigger XlaLaunch XlaLaunchV2 _XlaRun XlaRun XlaCompileOnDemand
+""".split()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *((name.strip(), HostClass.COMPILE) for name in COMPILES),
+        *((name.strip(), HostClass.WAIT) for name in WAITS),
+        *((name.strip(), HostClass.LAUNCH) for name in LAUNCHES),
+        *((f"node/{op}:{op}", HostClass.CONTROL_OP) for op in RUN_OTHER_OPS),
+        *OTHERS.items(),
+    ],
+)
+def test_what_the_runtimes_write(name: str, expected: HostClass) -> None:
+    assert host_class(name) is expected
+
+
+@pytest.mark.parametrize("op", ["PyFunc", "PyFuncStateless", "EagerPyFunc"])
+def test_ops_that_hold_pythons_lock(op: str) -> None:
+    assert runs_python(f"map/{op}:{op}")
+    assert not runs_python(op)
+
+
+@pytest.mark.parametrize(
+    "name",
+    """
+    pure_callback io_callback.3 debug_callback debug_print_2 python_callback.1.2 xla_python_cpu_callback
+    xla_ffi_python_gpu_callback xla_ffi_partitioned_python_cpu_callback
+    """.split(),
+)
+def test_callbacks_of_a_compiled_program_hold_it_too(name: str) -> None:
+    assert runs_python(name)
+    assert not runs_python(f"{name}_fusion")
+
+
+WRITING = """
+    SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
+    WriteAudioSummary WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
+""".split()
+
+
+@pytest.mark.parametrize("op", WRITING)
+def test_ops_that_write_files(op: str) -> None:
+    assert writes_file(f"EagerLocalExecute: {op}")
+    assert not writes_file(op)
+    assert not writes_file(f"EagerLocalExecute: Read{op}")
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "iterator"),
+    [
+        ("EagerLocalExecute: TensorSliceDataset", True, False),
+        ("EagerLocalExecute: ParallelMapDatasetV2", True, False),
+        ("EagerLocalExecute: AnonymousIteratorV3", False, True),
+        ("EagerLocalExecute: AnonymousIterator", False, True),
+        ("EagerLocalExecute: DatasetCardinality", False, False),
+        ("EagerLocalExecute: DatasetV", True, False),
+        ("TensorSliceDataset", False, False),
+        ("AnonymousIterator", False, False),
+    ],
+)
+def test_ops_that_build_a_pipeline(name: str, dataset: bool, iterator: bool) -> None:
+    """`V` and the number of an op's version are no part of its name."""
+    assert makes_dataset(name) is dataset
+    assert builds_pipeline(name) is (dataset or iterator)
+
+
+@pytest.mark.parametrize(
+    ("name", "single"),
+    [
+        ("EagerLocalExecute: MatMul", True),
+        ("EagerLocalExecute: __inference_step_9", False),
+        ("EagerLocalExecute: StatefulPartitionedCall", False),
+        ("MatMul", False),
+        ("dense:MatMul", False),
+    ],
+)
+def test_single_ops(name: str, single: bool) -> None:
+    assert is_single_op(name) is single
+
+
+def test_the_type_of_an_op_follows_the_last_colon() -> None:
+    assert op_type("while/body/_1/while/Add:AddV2") == "AddV2"
+    assert op_type("dense:") is None
+    assert op_type(":MatMul") is None
+    assert op_type("dense:matmul") is None

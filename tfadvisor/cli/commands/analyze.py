@@ -1,0 +1,119 @@
+"""`tfadvisor analyze`: options, paths, output file. What is computed and how it looks is decided elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
+from tfadvisor.cli.reading_options import (
+    OUTPUT,
+    RULES,
+    Bandwidth,
+    Disabled,
+    HostName,
+    Output,
+    Params,
+    Paths,
+    RuleFolders,
+    RunName,
+    Steps,
+    chosen_run,
+    reading,
+)
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.report.model import Report
+from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of, names_of
+from tfadvisor.vocabulary import Severity
+
+if TYPE_CHECKING:
+    from tfadvisor.api import Options
+    from tfadvisor.report.outputs.forms import Form
+    from tfadvisor.xplane.runs import Run
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor analyze logdir/
+  tfadvisor analyze logdir/ -o report.html
+  tfadvisor analyze logdir/ --run 2026_01_31_12_00_00 --details
+  tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
+  tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
+
+Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
+
+
+FailOn = Annotated[
+    str | None,
+    choice(
+        "--fail-on",
+        names=[one.value for one in Severity],
+        help="exit with 1 if a finding is at least this severe",
+        panel=RULES,
+    ),
+]
+Format = Annotated[
+    str | None,
+    choice("--format", "-f", names=names_of(REPORT_FORMS), help="form of the report (text)", panel=OUTPUT),
+]
+Details = Annotated[
+    bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)
+]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command("analyze", cls=Command, epilog=_EXAMPLES, short_help="where the step's time goes, why, and what to change")
+def analyze(
+    paths: Paths,
+    run: RunName = None,
+    host: HostName = None,
+    steps: Steps = None,
+    params: Params = None,
+    bandwidth: Bandwidth = None,
+    rules: RuleFolders = None,
+    disable: Disabled = None,
+    fail_on: FailOn = None,
+    format: Format = None,
+    output: Output = None,
+    details: Details = False,
+) -> int:
+    """Say where the step's time goes, why, and what to change.
+
+    Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written beside it.
+    """
+    form = form_of(REPORT_FORMS, format, output)
+    check_page_has_a_file(form, output, "report")
+    options = reading(
+        run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, disabled=disable
+    )
+    chosen = chosen_run(paths, options)
+    if output is not None:
+        check_outside(output, paths, "--output")
+    report, subject = _measured(chosen, options, form)
+    write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
+    for broken in report.broken:
+        note(f"{broken.name}: {broken.error}")
+    return exit_code(report, Severity(fail_on) if fail_on else None)
+
+
+def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
+    """The report, and what the form is written from."""
+    from tfadvisor.api import analyze_run, draw_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
+
+    with reading_progress(run) as progress:
+        if form.drawn:
+            page = draw_run(run, options, progress)
+            return page.report, [page]
+        report = analyze_run(run, options, progress)
+        return report, report
+
+
+def exit_code(report: Report, fail_on: Severity | None) -> int:
+    """1 for a finding at the level, 5 when a rule or metric broke, else 0."""
+    worst = report.worst()
+    if fail_on is not None and worst is not None and worst.rank >= fail_on.rank:
+        return 1
+    return 5 if report.broken else 0

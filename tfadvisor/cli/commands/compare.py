@@ -1,0 +1,144 @@
+"""`tfadvisor compare`: options, paths, output file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tfadvisor.cli.completing import host_names, run_names
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, reading
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.comparison.outputs.forms import COMPARISON_FORMS
+from tfadvisor.errors import UsageError
+from tfadvisor.report.outputs.forms import form_of, names_of
+
+if TYPE_CHECKING:
+    from tfadvisor.api import Options
+    from tfadvisor.report.outputs.forms import Form
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor compare before/ after/
+  tfadvisor compare logdir/ logdir/ --base-run 2026_01_31_12_00_00 --new-run 2026_02_01_09_30_00
+  tfadvisor compare before/ after/ -o change.html
+  tfadvisor compare main.xplane.pb branch.xplane.pb --format markdown >> "$GITHUB_STEP_SUMMARY"
+  tfadvisor compare baselines/default/20260131T120000-1f0c.json logdir/ -o change.json
+
+Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 a side holds no step to compare."""
+
+
+_SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), or a snapshot of a baseline (*.json)"
+Base = Annotated[Path, typer.Argument(metavar="BASE", help=_SIDE, show_default=False, readable=False)]
+New = Annotated[
+    Path, typer.Argument(metavar="NEW", help="the same, for the run to explain", show_default=False, readable=False)
+]
+BaseRun = Annotated[
+    str | None,
+    typer.Option(
+        "--base-run",
+        metavar="NAME",
+        help="the run of BASE instead of its newest",
+        autocompletion=run_names,
+        rich_help_panel=WHAT,
+    ),
+]
+NewRun = Annotated[
+    str | None,
+    typer.Option(
+        "--new-run",
+        metavar="NAME",
+        help="the run of NEW instead of its newest",
+        autocompletion=run_names,
+        rich_help_panel=WHAT,
+    ),
+]
+HostOfBoth = Annotated[
+    str | None,
+    typer.Option(
+        "--host",
+        metavar="NAME",
+        help="only this host, on both sides",
+        autocompletion=host_names,
+        rich_help_panel=WHAT,
+    ),
+]
+StepsOfBoth = Annotated[
+    str | None,
+    typer.Option("--steps", metavar="A:B", help="only steps A up to but not B, on both sides", rich_help_panel=WHAT),
+]
+Format = Annotated[
+    str | None,
+    choice(
+        "--format",
+        "-f",
+        names=names_of(COMPARISON_FORMS),
+        help="form of the comparison (text); html is a page with both runs side by side",
+        panel=OUTPUT,
+    ),
+]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command("compare", cls=Command, epilog=_EXAMPLES, short_help="where the change of the step time comes from")
+def compare(
+    base: Base,
+    new: New,
+    base_run: BaseRun = None,
+    new_run: NewRun = None,
+    host: HostOfBoth = None,
+    steps: StepsOfBoth = None,
+    format: Format = None,
+    output: Output = None,
+) -> int:
+    """Say where the change of the step time comes from.
+
+    Splits the difference of two runs' mean step time over causes that add up to it: the classes of the step, and inside
+    compute, collectives and transfers the ops. Ops are recognised when compilers number them anew.
+    """
+    form = form_of(COMPARISON_FORMS, format, output)
+    check_page_has_a_file(form, output, "change")
+    if output is not None:
+        check_outside(output, [base, new], "--output")
+    sides = [(path, reading(run=run, host=host, steps=steps)) for path, run in ((base, base_run), (new, new_run))]
+    if form.drawn:
+        _write_page(sides, output)
+    else:
+        _write(sides, form, output)
+    return 0
+
+
+def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -> None:
+    from tfadvisor.api import compare as compare_runs  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import read_side  # noqa: PLC0415
+
+    base, new = (read_side(path, options) for path, options in sides)
+    write_form(form, compare_runs(base, new), output)
+
+
+def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
+    """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
+    from tfadvisor.api import compare as compare_runs  # noqa: PLC0415
+    from tfadvisor.api import draw_run  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import chosen_side  # noqa: PLC0415
+    from tfadvisor.cli.outputs import write_out, write_output  # noqa: PLC0415
+    from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
+    from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+
+    for path, _ in reversed(sides):
+        if path.suffix == ".json" and path.is_file():
+            raise UsageError(
+                f"{path}: a page draws traces, and a snapshot holds none. Give traces, or another --format."
+            )
+    pages = [draw_run(chosen_side(path, options), options) for path, options in reversed(sides)]
+    reports = [page.report for page in pages]
+    comparisons = [on_page(compare_runs(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
+    text = as_html(pages, comparisons=comparisons)
+    if output is None:
+        write_out(text, page=True)
+    else:
+        write_output(output, text, "--output")

@@ -1,0 +1,125 @@
+"""`tfadvisor flags`: what is wrong with flags and variables before a run is started with them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import write_out
+from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.errors import UsageError
+from tfadvisor.report.printable import one_line
+from tfadvisor.report.terminal_text import DIM, TextPage, screen_of
+
+if TYPE_CHECKING:
+    from tfadvisor.flags.as_text import Line
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor flags check "--xla_gpu_enable_latency_hiding_scheduler=true" --jaxlib 0.6.2
+  tfadvisor flags check "XLA_FLAGS='--xla_gpu_autotune_level=0' NCCL_P2P_DISABLE=1 python train.py"
+  tfadvisor flags check "$XLA_FLAGS" --fail-on warning --format json
+  printenv XLA_FLAGS | tfadvisor flags check -
+
+Exit codes: 0 fine (also when something was found, without --fail-on), 1 something at --fail-on level, 2 usage."""
+_LABEL = 9
+_STYLES = {"error": "bold red", "warning": "bold yellow", "note": "cyan", "ok": "green"}
+_LOOK_LIKE_OPTIONS = ("--", "-x", "-tf_")
+
+
+class _TakesFlags(Command):
+    """Takes `--xla_dump_to=x` for the argument that it is, though it looks like an option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What begins with a blank is never taken for an option."""
+        options = {flag for one in self.get_params(ctx) for flag in one.opts}
+        given = [
+            f" {one}"
+            if one != "--" and one.startswith(_LOOK_LIKE_OPTIONS) and one.partition("=")[0] not in options
+            else one
+            for one in args
+        ]
+        return list(super().parse_args(ctx, given))
+
+
+Flags = Annotated[
+    str,
+    typer.Argument(
+        metavar="FLAGS", help="flags and NAME=value pairs in quotes, or - for standard input", show_default=False
+    ),
+]
+Jaxlib = Annotated[str | None, typer.Option("--jaxlib", metavar="V", help="judge by this jaxlib (the newest recorded)")]
+TensorFlow = Annotated[
+    str | None, typer.Option("--tensorflow", metavar="V", help="judge XLA's flags by this TensorFlow instead")
+]
+FailOn = Annotated[
+    str | None, choice("--fail-on", names=("error", "warning"), help="exit with 1 if anything is at least this bad")
+]
+Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="form of the report (text)")]
+
+app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", short_help="check flags and variables")
+
+
+@app.callback()
+def flags() -> None:
+    """Flags and variables."""
+
+
+@app.command("check", cls=_TakesFlags, epilog=_EXAMPLES, short_help="what is wrong with flags and variables")
+def check_flags(
+    flags: Flags,
+    jaxlib: Jaxlib = None,
+    tensorflow: TensorFlow = None,
+    fail_on: FailOn = None,
+    format: Format = None,
+) -> int:
+    """Say what is wrong with XLA, TensorFlow, JAX, NCCL and CUDA settings before a run is started with them.
+
+    FLAGS is one text: XLA's flags as they are, NAME=value pairs, or both, as a shell takes them; - reads it from standard
+    input. Each is unknown, removed, renamed, misplaced, deprecated, of a wrong value, the default already, in conflict with
+    another, dangerous, or fine. An unknown flag ends a process at its start, so which flags exist was asked of the libraries
+    themselves, version by version. An error is what ends the process or is not read; a warning costs speed or does something
+    else than it looks; a note is worth knowing.
+    """
+    from tfadvisor.flags.as_text import as_data, lines  # noqa: PLC0415  (other commands need none of it)
+    from tfadvisor.flags.check import check  # noqa: PLC0415
+
+    _check_versions(jaxlib, tensorflow)
+    checked = check(_text(flags), jaxlib, tensorflow)
+    if format == "json":
+        import json  # noqa: PLC0415
+
+        write_out(json.dumps(as_data(checked), indent=2) + "\n")
+    else:
+        write_out(_laid_out(lines(checked)))
+    return 1 if fail_on and checked.has(fail_on) else 0
+
+
+def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
+    from tfadvisor.flags.versions import order  # noqa: PLC0415
+
+    if jaxlib is not None and tensorflow is not None:
+        raise UsageError("--jaxlib and --tensorflow exclude each other: give one of them.")
+    for option, version in (("jaxlib", jaxlib), ("tensorflow", tensorflow)):
+        if version is not None and order(version) is None:
+            raise UsageError(f"--{option} {version}: give a version as 0.6.2")
+
+
+def _text(given: str) -> str:
+    """The argument, or standard input; no more of that than a variable can hold."""
+    from tfadvisor.flags.settings import LONGEST  # noqa: PLC0415
+
+    return sys.stdin.read(LONGEST + 1) if given == "-" else given
+
+
+def _laid_out(lines: Iterator[Line]) -> str:
+    """One entry of the report after another: a label, then the text beside it on as many lines as it needs."""
+    page = TextPage(screen_of(sys.stdout))
+    for one in lines:
+        indent = _LABEL + one.indent if one.label or one.indent else 0
+        page.hanging((one.label, _STYLES.get(one.label, "")), (one_line(one.text), DIM if one.quiet else ""), indent)
+    return page.text()

@@ -1,0 +1,323 @@
+"""`tfadvisor gate`: options, paths, the store, files and streams. What is judged and how it looks is decided elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import check_outside, note, write_form, write_output
+from tfadvisor.cli.reading_options import (
+    BASELINE,
+    OUTPUT,
+    Bandwidth,
+    Config,
+    HostName,
+    Labels,
+    Model,
+    Output,
+    Params,
+    PathsOrNone,
+    RuleFolders,
+    RunName,
+    Steps,
+    reading,
+)
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.errors import UsageError
+from tfadvisor.gate.outputs.forms import FILES, VERDICT_FORMS
+from tfadvisor.report.outputs.forms import Form, form_of, names_of
+
+if TYPE_CHECKING:
+    from tfadvisor.api import Options
+    from tfadvisor.gate.baseline.snapshot import Snapshot
+    from tfadvisor.gate.config.resolved import Config as Judging
+    from tfadvisor.gate.config.resolved import Written
+    from tfadvisor.gate.judging.result import GateResult
+    from tfadvisor.report.model import Report
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor gate logdir/                                      budgets and rules of tfadvisor.toml
+  tfadvisor baseline add logdir/ --store baselines            on the main branch, after each good run
+  tfadvisor gate logdir/ --baseline baselines                 on a branch
+  tfadvisor gate run1/ --candidates run2/ run3/ --baseline baselines      several runs see smaller changes
+  tfadvisor gate logdir/ --baseline baselines --junit gate.xml --sarif gate.sarif --codequality gate.json
+  tfadvisor gate --check-config                               only check tfadvisor.toml
+
+tfadvisor.toml:
+  preset = "recommended"            # or "strict", "none"
+  [budgets]
+  input_bound_fraction = "5 %"
+  [relative]
+  step_time_ms = "3 %"
+
+Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read, 4 not comparable or
+not enough data to judge, 5 a rule or metric broke."""
+
+
+_JUDGING = "How to judge"
+Candidates = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--candidates",
+        metavar="PATH",
+        help="more runs of the same program as PATH: one or several paths",
+        readable=False,
+    ),
+]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="DIR",
+        help="the store of earlier runs, or a logdir whose runs are taken as such (.tfadvisor/baselines)",
+        rich_help_panel=BASELINE,
+        readable=False,
+    ),
+]
+Preset = Annotated[
+    str | None,
+    choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
+]
+OnInconclusive = Annotated[
+    str | None,
+    choice(
+        "--on-inconclusive",
+        names=("pass", "warn", "fail"),
+        help="what to do where the data do not decide: pass, warn, or exit with 4 (fail)",
+        panel=_JUDGING,
+    ),
+]
+Add = Annotated[
+    bool,
+    typer.Option(
+        "--add", help="add the runs to the baseline if the gate passes, and on a first run", rich_help_panel=_JUDGING
+    ),
+]
+CheckConfig = Annotated[
+    bool,
+    typer.Option("--check-config", help="check the configuration and do nothing else", rich_help_panel=_JUDGING),
+]
+Format = Annotated[
+    str | None,
+    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="form of the verdict (text)", panel=OUTPUT),
+]
+JUnit = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit", metavar="FILE", help="JUnit XML: a test case a check", rich_help_panel=OUTPUT, readable=False
+    ),
+]
+Sarif = Annotated[
+    Path | None,
+    typer.Option(
+        "--sarif", metavar="FILE", help="SARIF 2.1.0, for code scanning", rich_help_panel=OUTPUT, readable=False
+    ),
+]
+CodeQuality = Annotated[
+    Path | None,
+    typer.Option(
+        "--codequality",
+        metavar="FILE",
+        help="Code Climate JSON, as GitLab reads it",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What the command line asks for, with the configuration. files: for each option that writes a file beside."""
+
+    paths: Sequence[Path]
+    candidates: Sequence[Path]
+    options: Options
+    written: Written
+    baseline: Path | None
+    model: str | None
+    labels: Sequence[str]
+    on_inconclusive: str | None
+    add: bool
+    form: Form
+    output: Path | None
+    files: Mapping[str, Path | None]
+
+
+class _TakesSeveral(Command):
+    """`--candidates a b c` is `--candidates a --candidates b --candidates c`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Every path up to the next option is a candidate."""
+        given: list[str] = []
+        several = False
+        for one in args:
+            if one.startswith("-"):
+                several = False
+            elif several and given[-1] != "--candidates":
+                given.append("--candidates")
+            given.append(one)
+            several = several or one == "--candidates"
+        return list(super().parse_args(ctx, given))
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
+def gate(
+    paths: PathsOrNone = None,
+    candidates: Candidates = None,
+    baseline: Store = None,
+    model: Model = None,
+    label: Labels = None,
+    config: Config = None,
+    preset: Preset = None,
+    on_inconclusive: OnInconclusive = None,
+    add: Add = False,
+    check_config: CheckConfig = False,
+    run: RunName = None,
+    host: HostName = None,
+    steps: Steps = None,
+    params: Params = None,
+    bandwidth: Bandwidth = None,
+    rules: RuleFolders = None,
+    format: Format = None,
+    output: Output = None,
+    junit: JUnit = None,
+    sarif: Sarif = None,
+    codequality: CodeQuality = None,
+) -> int:
+    """Judge a run against budgets and against earlier runs.
+
+    Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
+    change it could have seen, and says `cannot tell` where that is larger than the limit.
+    """
+    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.gate.config.read import read  # noqa: PLC0415
+
+    written = read(gate_inputs.config_file(config), gate_inputs.known_names(rules or ()), preset)
+    if check_config:
+        note(f"{written.file}: fine.")
+        return 0
+    if not paths:
+        raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
+    return _gated(
+        Asked(
+            paths=paths,
+            candidates=candidates or (),
+            options=reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules),
+            written=written,
+            baseline=baseline,
+            model=model,
+            labels=label or (),
+            on_inconclusive=on_inconclusive,
+            add=add,
+            form=form_of(VERDICT_FORMS, format, output),
+            output=output,
+            files={"junit": junit, "sarif": sarif, "codequality": codequality},
+        )
+    )
+
+
+def _gated(asked: Asked) -> int:
+    """Judges, writes, tells and keeps; the exit code."""
+    _check_outputs(asked)
+    verdict, candidates, store = _judged(asked)
+    _write(verdict, asked)
+    _tell_github(verdict)
+    _keep(verdict, candidates, store, asked)
+    return verdict.exit_code
+
+
+def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
+    """The verdict, the snapshots that it is about, and the store that it used."""
+    from datetime import datetime, timezone  # noqa: PLC0415
+
+    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.gate.baseline.comparable_runs import choose  # noqa: PLC0415
+    from tfadvisor.gate.judging.judge import judge  # noqa: PLC0415
+
+    written, model = asked.written, asked.model or asked.written.layer.model
+    reports = [gate_inputs.report_of(asked.paths, asked.options)]
+    reports += [gate_inputs.report_of([path], gate_inputs.newest(asked.options)) for path in asked.candidates]
+    labels = gate_inputs.labels_of(asked.labels, written.layer.labels)
+    candidates = [gate_inputs.judged_snapshot(report, model, labels) for report in reports]
+    reports, candidates = _without_copies(reports, candidates)
+    config = _config(written, reports[0], candidates[0], asked.on_inconclusive)
+    store = gate_inputs.store_of(asked.baseline, written)
+    stored = gate_inputs.stored_runs(store, asked.options, model, labels)
+    today = datetime.now(timezone.utc).date()
+    return judge(config, reports, candidates, choose(stored, candidates, config.keep), today), candidates, store
+
+
+def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:
+    """The same trace given twice counts once."""
+
+    seen: set[str] = set()
+    kept: list[tuple[Report, Snapshot]] = []
+    for report, candidate in zip(reports, candidates, strict=True):
+        if candidate.fingerprint in seen:
+            note(f"{report.run.path} is a copy of another candidate and does not count.")
+        else:
+            kept.append((report, candidate))
+        seen.add(candidate.fingerprint)
+    return [report for report, _ in kept], [candidate for _, candidate in kept]
+
+
+def _config(written: Written, report: Report, candidate: Snapshot, on_inconclusive: str | None) -> Judging:
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    from tfadvisor.gate.config.resolved import Identity, resolve  # noqa: PLC0415
+
+    devices = tuple(f"{device.kind} {device.model}".strip() for device in report.run.devices)
+    config = resolve(written, Identity(candidate.key.model, report.run.name, report.run.hosts, devices))
+    return replace(config, on_inconclusive=on_inconclusive) if on_inconclusive else config
+
+
+def _check_outputs(asked: Asked) -> None:
+    for option, target in {"output": asked.output, **asked.files}.items():
+        if target is not None:
+            check_outside(target, [*asked.paths, *asked.candidates], f"--{option}")
+
+
+def _write(verdict: GateResult, asked: Asked) -> None:
+    for form in FILES:
+        if (target := asked.files[form.name]) is not None:
+            write_output(target, form.write(verdict), f"--{form.name}")
+    write_form(asked.form, verdict, asked.output)
+
+
+def _tell_github(verdict: GateResult) -> None:
+    """Annotations on stderr, which the runner reads too, so that standard output stays what was asked for."""
+    from tfadvisor.gate.outputs.github import workflow_commands  # noqa: PLC0415
+    from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
+
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        sys.stdout.flush()
+        sys.stderr.write("".join(f"{line}\n" for line in workflow_commands(verdict)))
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        try:
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(as_markdown(verdict))
+        except OSError as error:
+            note(f"GITHUB_STEP_SUMMARY {summary}: cannot be written: {error.strerror or error}.")
+
+
+def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, asked: Asked) -> None:
+    from tfadvisor.cli.gate_inputs import keep_of  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import add, leave_pending  # noqa: PLC0415
+    from tfadvisor.gate.judging.result import Outcome  # noqa: PLC0415
+
+    passed = verdict.outcome in (Outcome.PASS, Outcome.WARN) and verdict.exit_code == 0
+    if asked.add and passed:
+        added, known = add(store, candidates, keep_of(asked.written))
+        note(f"{len(added)} run{'s' if len(added) != 1 else ''} added to {store}, {len(known)} there already.")
+    elif not passed:
+        leave_pending(store, candidates[0])

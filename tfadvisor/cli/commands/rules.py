@@ -1,0 +1,126 @@
+"""`tfadvisor rules`: the catalogue on the terminal and as pages, and lint and cases of a rule folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tfadvisor.cli.completing import rule_ids
+from tfadvisor.cli.outputs import note, write_out
+from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import UsageError
+from tfadvisor.report.printable import printable
+
+if TYPE_CHECKING:
+    from tfadvisor.engine.loading.catalogue import Catalogue
+
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--rules",
+        metavar="DIR",
+        help="a folder with more rules, or the name of an installed rule package",
+        readable=False,
+    ),
+]
+RuleId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="as `tfadvisor rules list` prints it", autocompletion=rule_ids, show_default=False
+    ),
+]
+PagesFolder = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="where to (rule-pages)", show_default=False, readable=False)
+]
+CheckedFolder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="a folder with rule files and their cases", show_default=False, readable=False),
+]
+
+app = typer.Typer(
+    cls=Commands,
+    help="The rule catalogue: list it, read a rule, check a folder of rules, write a page for each.",
+    short_help="the rule catalogue",
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.command("list", cls=Command, short_help="one line a rule")
+def list_rules(rules: Folders = None) -> int:
+    """One line a rule: its id, what it is about, its title."""
+    catalogue = _catalogue(rules)
+    width = max((len(rule.id) for rule in catalogue.rules), default=0)
+    for rule in sorted(catalogue.rules, key=lambda rule: (rule.category, rule.id)):
+        write_out(f"{rule.id:<{width}}  {rule.category:<10}  {printable(rule.title)}\n")
+    return _tell_broken(catalogue)
+
+
+@app.command("show", cls=Command, short_help="one rule")
+def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
+    """One rule: why it matters, what it prescribes, and where that comes from."""
+    catalogue = _catalogue(rules)
+    rule = next((one for one in catalogue.rules if one.id == rule_id), None)
+    if rule is None:
+        meant = did_you_mean(rule_id, [one.id for one in catalogue.rules])
+        raise UsageError(f"no rule is called {rule_id}.{meant} `tfadvisor rules list` names them all.")
+    lines = [f"{rule.id} ({rule.category})", rule.title, "", rule.why]
+    for fix in rule.fixes:
+        lines += ["", f"Fix ({fix.kind}): {fix.do}", "", *(f"    {line}" for line in fix.snippet.splitlines())]
+        lines.append(f"  Valid for: {fix.valid_for}")
+        if fix.side_effect:
+            lines.append(f"  Side effect: {fix.side_effect}")
+    lines += ["", *(f"Source: {source.doc} {source.section} {source.url}" for source in rule.source)]
+    write_out(printable("\n".join(lines)) + "\n")
+    return 0
+
+
+@app.command("docs", cls=Command, short_help="a page a rule")
+def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) -> int:
+    """Writes one Markdown page a rule, with its cases, and an index of them."""
+    from tfadvisor.engine.checking.rule_page import index_page, whole_page  # noqa: PLC0415  (only this command writes pages)
+
+    catalogue = _catalogue(rules)
+    pages = {f"{rule.id}.md": whole_page(rule) for rule in catalogue.rules}
+    pages["index.md"] = index_page(catalogue.rules)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in pages.items():
+            (out / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror or error}.") from error
+    write_out(f"{len(catalogue.rules)} pages and index.md in {printable(str(out))}\n")
+    return _tell_broken(catalogue)
+
+
+@app.command("check", cls=Command, short_help="lint a folder and run its cases")
+def check_rules(folder: CheckedFolder) -> int:
+    """Lint every rule of a folder and run its cases."""
+    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, which rules are checked against)
+    from tfadvisor.engine.checking.cases import check_folder  # noqa: PLC0415  (reads YAML, which listing rules does not need)
+
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder.")
+    checked = check_folder(folder)
+    for failure in checked.failures:
+        write_out(printable(failure) + "\n")
+    write_out(f"{checked.rules} rules, {checked.cases} cases, {len(checked.failures)} failures\n")
+    return 5 if checked.failures else 0
+
+
+def _catalogue(folders: Sequence[Path] | None) -> Catalogue:
+    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, so that rules can be checked)
+    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+
+    return load_catalogue(folders or ())
+
+
+def _tell_broken(catalogue: Catalogue) -> int:
+    """The exit code."""
+    for error in catalogue.broken:
+        note(str(error))
+    return 5 if catalogue.broken else 0

@@ -1,0 +1,107 @@
+"""Typer's commands with what ours add: lines of examples that stay lines, and groups that know what was meant."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import UsageError
+
+
+class Command(TyperCommand):
+    """A command. Its epilog, examples and exit codes, is printed as it is written."""
+
+    def __init__(self, *arguments: Any, epilog: str | None = None, help: str | None = None, **settings: Any) -> None:
+        """As TyperCommand, which would make one paragraph of an epilog's lines, and keep those of a paragraph of help."""
+        super().__init__(*arguments, help=_paragraphs(help), **settings)
+        self.examples = epilog
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Rich prints at once; without it the formatter collects."""
+        super().format_help(ctx, formatter)
+        _print_examples(self.examples, formatter)
+
+
+class Commands(TyperGroup):
+    """A group of commands, which says what was meant by one that it does not have."""
+
+    def __init__(self, *arguments: Any, epilog: str | None = None, help: str | None = None, **settings: Any) -> None:
+        """As Command."""
+        super().__init__(*arguments, help=_paragraphs(help), **settings)
+        self.examples = epilog
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """As Command."""
+        super().format_help(ctx, formatter)
+        _print_examples(self.examples, formatter)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names. Raises UsageError for none."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise UsageError(
+                f"no command is called {args[0]}.{did_you_mean(args[0], known)} Try '{ctx.command_path} --help'."
+            )
+        return super().resolve_command(ctx, args)
+
+
+class LazyCommands(Commands):
+    """The top group: a command's module is imported when the command is asked for, or all of them for --help.
+
+    modules: names of commands, in the order of --help, and of modules whose `app` each is.
+    """
+
+    modules: ClassVar[Mapping[str, str]]
+    default = "analyze"
+    """The command that a path in place of a command is for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of --help."""
+        return list(self.modules)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """None for one that there is not."""
+        if cmd_name not in self.modules:
+            return None
+        command = typer.main.get_command(importlib.import_module(self.modules[cmd_name]).app)
+        command.name = cmd_name
+        return command
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Nothing at all asks for help, and a path alone is to be analysed."""
+        if not args and not ctx.resilient_parsing:
+            args = ["--help"]
+        elif args and args[0] not in self.modules and _is_path(args[0]):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+def _is_path(text: str) -> bool:
+    if text.startswith("-"):
+        return False
+    return "/" in text or os.sep in text or text.endswith((".pb", ".pb.gz")) or os.path.exists(text)  # noqa: PTH110
+
+
+def _paragraphs(help: str | None) -> str | None:
+    """Each paragraph on one line, to be wrapped as wide as the terminal is."""
+    return help and "\n\n".join(" ".join(one.split()) for one in help.split("\n\n"))
+
+
+def _print_examples(examples: str | None, formatter: Any) -> None:
+    if not examples:
+        return
+    if formatter.getvalue():  # rich is switched off
+        formatter.write(f"\n{examples}\n")
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    text = Text(examples)
+    text.highlight_regex(r"(?m)^\w[^:\n]*:", "bold")
+    Console(highlight=False).print(text, soft_wrap=True)

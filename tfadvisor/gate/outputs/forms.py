@@ -1,0 +1,19 @@
+"""The forms of a gate's verdict, and those of the files that it writes beside."""
+
+from __future__ import annotations
+
+from tfadvisor.report.outputs.forms import Form
+
+_HERE = "tfadvisor.gate.outputs"
+
+VERDICT_FORMS = (
+    Form("text", (".txt",), f"{_HERE}.text:as_text", on_screen=True),
+    Form("json", (".json",), "tfadvisor.report.outputs.json_text:as_json"),
+    Form("markdown", (".md", ".markdown"), f"{_HERE}.markdown:as_markdown"),
+)
+FILES = (
+    Form("junit", (), f"{_HERE}.junit:as_junit"),
+    Form("sarif", (), f"{_HERE}.sarif:as_sarif"),
+    Form("codequality", (), f"{_HERE}.codequality:as_codequality"),
+)
+"""Each has an option of its own, named like the form."""

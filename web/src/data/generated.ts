@@ -1,0 +1,403 @@
+/** Written by docs/generate.py; edit the Python instead. */
+
+/** Texts that repeat: row i is texts[code[i]]. */
+export interface Texts {
+  texts: (string | null)[];
+  code: number[];
+}
+
+/** A table: one column for each field of a row. */
+export type Columns<Row> = { [Name in keyof Row]: [Row[Name]] extends [string | null] ? Texts : Row[Name][] };
+
+/** What stands inside the page. */
+export interface Data {
+  format: number;
+  trace_viewer: string | null;
+  runs: PageData[];
+  comparisons: ComparedRuns[];
+}
+
+/** Who wrote the report. */
+export interface Tool {
+  name: string;
+  version: string;
+}
+
+/** One device that worked in the run. */
+export interface DeviceInfo {
+  name: string;
+  kind: string;
+  model: string;
+  host: string;
+}
+
+/** What was analysed. captured_at: ISO time in UTC or None. window_ms: from the first event to the last. */
+export interface RunInfo {
+  path: string;
+  name: string;
+  hosts: string[];
+  devices: DeviceInfo[];
+  framework: string;
+  framework_version: string | null;
+  captured_at: string | null;
+  window_ms: number;
+}
+
+/** Periods of the counted steps, start to start, ms. */
+export interface StepTimes {
+  mean: number;
+  median: number;
+  p95: number;
+  min: number;
+  max: number;
+  stdev: number;
+}
+
+/** The report's counted steps as columns, one row a step. */
+export interface StepColumns {
+  index: number[];
+  hosts: string[];
+  host: number[];
+  names: string[];
+  name: number[];
+  start_ms: number[];
+  duration_ms: number[];
+  share: Record<string, number[]>;
+}
+
+/** A step that does not count, and why: compiling, warm-up or cut-off. */
+export interface SetAsideStep {
+  index: number;
+  name: string;
+  host: string;
+  duration_ms: number;
+  reason: string;
+}
+
+/**
+ * The counted steps. source: how they were found; confidence 0..1; about: what they were told by.
+ *
+ * count: on the host that has most; each holds those of all hosts.
+ */
+export interface StepsInfo {
+  count: number;
+  source: string;
+  confidence: number;
+  about: string;
+  time_ms: StepTimes | null;
+  each: StepColumns;
+  set_aside: SetAsideStep[];
+}
+
+/** bottleneck: what costs most; fraction: its share of step time; healthy: nothing costs enough to act on. */
+export interface Verdict {
+  bottleneck: string;
+  fraction: number;
+  healthy: boolean;
+  summary: string;
+}
+
+/** A metric's number, or None and the reason. */
+export interface MetricValue {
+  value: number | null;
+  unit: string;
+  reason: string | null;
+  about: string;
+  better: "less" | "more" | "neither";
+  scatter: "exact" | "counted" | "share" | "factor";
+}
+
+/** A metric by name or a text, with its value and unit ("text" for words). */
+export interface Evidence {
+  metric: string | null;
+  text: string;
+  value: number | string | null;
+  unit: string;
+}
+
+/** What a fix could save: a range of shares of step time, and what the range rests on. */
+export interface Saving {
+  low: number;
+  high: number;
+  basis: string;
+}
+
+/** kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself. */
+export interface Fix {
+  kind: string;
+  do: string;
+  snippet: string;
+  env: Record<string, string>;
+  valid_for: string;
+  side_effect: string;
+}
+
+/** A place in the user's program; file is as the trace names it, without its folder. */
+export interface Location {
+  file: string;
+  line: number | null;
+  op: string;
+}
+
+/** Where a rule's knowledge comes from. */
+export interface SourceRef {
+  doc: string;
+  section: string;
+  url: string;
+}
+
+/** One thing to change. */
+export interface Finding {
+  rule_id: string;
+  category: string;
+  severity: "critical" | "high" | "medium" | "low" | "info";
+  title: string;
+  summary: string;
+  evidence: Evidence[];
+  saving: Saving;
+  fixes: Fix[];
+  locations: Location[];
+  source: SourceRef[];
+  caveat: string;
+  claims: string[];
+}
+
+/** A rule that the trace cannot decide. */
+export interface NotApplicable {
+  rule_id: string;
+  reason: string;
+}
+
+/** What is wrong with the trace itself and what to do at the next capture. */
+export interface CaptureNote {
+  rule_id: string;
+  note: string;
+  do: string;
+  snippet: string;
+}
+
+/** A rule or metric that failed; the rest of the report stands. */
+export interface Broken {
+  name: string;
+  error: string;
+}
+
+/** Everything that one analysis found. findings: the largest saving first. ops: the hottest first. */
+export interface Report {
+  tool: Tool;
+  run: RunInfo;
+  steps: StepsInfo;
+  breakdown: Record<string, number>;
+  verdict: Verdict;
+  metrics: Record<string, MetricValue>;
+  findings: Finding[];
+  not_applicable: NotApplicable[];
+  capture: CaptureNote[];
+  broken: Broken[];
+  schema_version: "1";
+}
+
+/**
+ * What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
+ *
+ * None where the trace does not tell.
+ */
+export interface Op {
+  op: string | null;
+  kernel: string;
+  module: string | null;
+  kind: string;
+  share: number;
+  ms_per_step: number;
+  count_per_step: number;
+  precision: string | null;
+  opcode: string | null;
+  flops: number | null;
+  bytes: number | null;
+  file: string | null;
+  line: number | null;
+}
+
+/** One collective of the program over all devices and counted steps. None where not known. */
+export interface CollectiveRow {
+  name: string;
+  kind: string;
+  bytes: number | null;
+  group: number | null;
+  devices: number;
+  count_per_step: number;
+  median_ms: number;
+  fastest_ms: number;
+  ms_per_step: number;
+  exposed: number;
+  wait_ms: number | null;
+  bus_gb_s: number | null;
+}
+
+/** One active device over the counted steps in which it takes part. */
+export interface DeviceRow {
+  host: string;
+  name: string;
+  kind: string;
+  model: string;
+  steps: number;
+  class_ms: Record<string, number>;
+  step: number[];
+  compute_ms: number[];
+  wait_ms: number | null;
+  last_share: number | null;
+}
+
+/**
+ * One stage of an input pipeline. path: from the consumer, `Prefetch::Map`. ms_per_step: its own work; wall_ms: what
+ * that takes at least with its parallelism.
+ */
+export interface StageRow {
+  path: string;
+  kind: string;
+  name: string;
+  calls_per_step: number;
+  ms_per_step: number;
+  wall_ms: number;
+  parallelism: number;
+  python: boolean;
+  settings: Record<string, string>;
+}
+
+/** The input pipeline of one host. */
+export interface PipelineInfo {
+  host: string;
+  stages: StageRow[];
+}
+
+/** A Python call of the training loop, per counted step. */
+export interface CallRow {
+  host: string;
+  place: string;
+  inner: string;
+  calls_per_step: number;
+  host_ms: number;
+  input_ms: number;
+}
+
+/**
+ * One lane of a drawn step. role: "classes", "stream", "driver" or "thread"; device: "" on the host.
+ *
+ * around: calls that enclose the whole step. deeper: events nested too deep to be drawn.
+ */
+export interface LaneInfo {
+  role: string;
+  device: string;
+  name: string;
+  around: string[];
+  deeper: number;
+}
+
+/**
+ * A step with its events; which: "median" or "worst". index: of the step, as in the report.
+ *
+ * One row an event or block in every column. start, length, busy: ns, start from the step's. kind: place in the page's
+ * classes. name: index into names, -1 of a block and of classes. events: how many a block stands for; busy: how long
+ * they run.
+ */
+export interface DrawnStep {
+  host: string;
+  which: string;
+  index: number;
+  span_ns: number;
+  lanes: LaneInfo[];
+  lane: number[];
+  depth: number[];
+  start: number[];
+  length: number[];
+  kind: number[];
+  name: number[];
+  names: string[];
+  threads_left_out: number;
+  block: number[];
+  block_events: number[];
+  block_busy: number[];
+}
+
+/** One run. ops: as the report's, but more of them. hosts_left_out: of the drawn steps. */
+export interface PageData {
+  report: Report;
+  ops: Columns<Op>;
+  collectives: Columns<CollectiveRow>;
+  devices: DeviceRow[];
+  pipelines: PipelineInfo[];
+  calls: Columns<CallRow>;
+  drawn: DrawnStep[];
+  hosts_left_out: number;
+}
+
+/** A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader. */
+export interface CauseRow {
+  change_ms: number;
+  class_name: string;
+  words: string;
+}
+
+/**
+ * Where the change of the step time comes from. new, base: places of the runs in the page.
+ *
+ * causes: they add up to the change. beside: what speaks for them. differences: why the runs are not quite alike.
+ */
+export interface ComparedRuns {
+  new: number;
+  base: number;
+  summary: string;
+  change_ms: number;
+  causes: CauseRow[];
+  beside: string[];
+  differences: string[];
+}
+
+export const FORMAT = 1;
+
+/** Classes of time, in the order of their codes. */
+export const CLASSES = ["compute", "collective", "transfer", "compile", "input", "launch", "host", "idle"] as const;
+export type Class = (typeof CLASSES)[number];
+
+export const CLASS_MEANING: Record<Class, string> = {
+  "compute": "a kernel or op runs on the device",
+  "collective": "only communication between devices runs",
+  "transfer": "only a copy runs",
+  "compile": "the device waits for tracing, compiling or autotuning",
+  "input": "the device waits for the next batch",
+  "launch": "the device waits for ops or kernels to be dispatched",
+  "host": "the device waits for other host work: Python, callbacks, logging",
+  "idle": "the device waits, and the trace does not say for what",
+};
+
+export const CLASS_OF_WORK: Record<string, Class> = {
+  "compute": "compute",
+  "collective": "collective",
+  "infeed": "input",
+  "h2d": "transfer",
+  "d2h": "transfer",
+  "d2d": "transfer",
+  "p2p": "transfer",
+  "other_copy": "transfer",
+  "memset": "transfer",
+};
+
+export const VERDICT_NAMES: Record<string, string> = {
+  "input": "Input-bound",
+  "host": "Host-bound",
+  "launch": "Launch-bound",
+  "compile": "Compiling",
+  "transfer": "Transfer-bound",
+  "collective": "Communication-bound",
+  "imbalance": "Unbalanced",
+  "memory": "Memory-bound",
+  "compute": "Compute-bound",
+  "none": "Healthy",
+  "unknown": "Unknown",
+};
+
+export const FRAMEWORKS: Record<string, string> = {
+  "tensorflow": "TensorFlow",
+  "jax": "JAX",
+  "pytorch-xla": "PyTorch/XLA",
+};
