@@ -28,7 +28,7 @@ def test_each_class_is_the_share_that_its_metric_gives(one: TimeClass) -> None:
 
 
 def test_classes_are_told_apart_with_and_without_colours() -> None:
-    for what in ("fill", "ansi", "meaning", "metric"):
+    for what in ("fill", "style", "meaning", "metric"):
         assert len({getattr(one, what) for one in TimeClass}) == len(TimeClass), what
     for theme in (0, 1):
         colours = {one.colours[theme] for one in TimeClass}

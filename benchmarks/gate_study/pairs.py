@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tfadvisor.comparison.side import Traits
 from tfadvisor.gate.baseline.comparable_runs import choose
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.baseline.snapshot_json import from_text
@@ -55,11 +56,17 @@ def load(file: Path) -> tuple[Mapping[str, object], list[Run]]:
             line["kind"],
             line["at"],
             line["load"],
-            from_text(json.dumps(line["snapshot"])),
+            _with_traits(from_text(json.dumps(line["snapshot"]))),
         )
         for line in lines
     ]
     return about, runs
+
+
+def _with_traits(snapshot: Snapshot) -> Snapshot:
+    """The recordings are older than what metrics declare about themselves, which a new run's report carries."""
+    traits = {one.name: Traits(one.better, one.scatter) for one in registered_metrics().values()}
+    return replace(snapshot, side=replace(snapshot.side, traits=traits))
 
 
 def config(rate: float = 0.01) -> Config:
