@@ -104,3 +104,16 @@ def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["False", "host"]
+
+
+def test_the_oldest_dependencies_that_are_tested_are_the_oldest_allowed() -> None:
+    """Of each dependency the oldest release in .ci/lowest.txt is the lower bound that pyproject.toml states."""
+    allowed = dict(
+        re.findall(r'^  "([\w-]+)>=([\d.]+)', (ROOT / "pyproject.toml").read_text().split("[project.opt")[0], re.M)
+    )
+    tested = re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / ".ci" / "lowest.txt").read_text(), re.M)
+
+    oldest = dict(reversed(tested))
+
+    assert {"numpy", "protobuf", "rich"} <= allowed.keys()
+    assert [name for name, bound in allowed.items() if not f"{oldest.get(name)}.".startswith(f"{bound}.")] == []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pytest
 from support.trace_builder import trace
 
 import tfadvisor
+from tfadvisor.errors import UsageError
 
 
 def test_events_are_a_frame_with_the_stats_asked_for(tmp_path: Path) -> None:
@@ -32,3 +35,14 @@ def test_lines_are_a_frame(tmp_path: Path) -> None:
         [0, "/host:CPU", "python", 1],
         [1, "/device:GPU:0", "Stream #1(Compute)", 1],
     ]
+
+
+def test_without_pandas_a_frame_is_one_error_that_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    opened = tfadvisor.open(trace().step(1, 3).write(tmp_path))
+
+    for frame in (opened.events, opened.lines):
+        with pytest.raises(UsageError, match=r"pip install 'tfadvisor\[pandas\]'$"):
+            frame()

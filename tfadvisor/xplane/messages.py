@@ -124,7 +124,11 @@ def _json_name(field_name: str) -> str:
 def _build() -> dict[str, Any]:
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file_descriptor())
-    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in TABLE}
+    if hasattr(message_factory, "GetMessageClass"):
+        class_of = message_factory.GetMessageClass
+    else:  # protobuf before 4.22
+        class_of = message_factory.MessageFactory(pool).GetPrototype  # type: ignore[attr-defined]
+    return {name: class_of(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in TABLE}
 
 
 _CLASSES = _build()

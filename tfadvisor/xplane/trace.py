@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import is_in
+from tfadvisor.errors import UsageError
 from tfadvisor.xplane.columns import HostTrace, Kind, Selection
 from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run, choose_run
@@ -29,14 +30,19 @@ class Trace(msgspec.Struct, frozen=True):
         for (missing where an event does not carry it).
 
         Times are int64 picoseconds since the profiler session began. Stats must be among those the trace was opened
-        with.
+        with. Raises UsageError where pandas cannot be loaded.
         """
-        import pandas as pd  # noqa: PLC0415  (half a second that only frames need)
+        _need_pandas()
+        import pandas as pd  # noqa: PLC0415
 
         return pd.concat([self._host_events(index, stats) for index in range(len(self.hosts))], ignore_index=True)
 
     def lines(self) -> pd.DataFrame:
-        """One row a line: host, plane, id, name, display_name, timestamp_ns, duration_ps, events (their number)."""
+        """One row a line: host, plane, id, name, display_name, timestamp_ns, duration_ps, events (their number).
+
+        Raises UsageError where pandas cannot be loaded.
+        """
+        _need_pandas()
         import pandas as pd  # noqa: PLC0415
 
         frames = []
@@ -59,6 +65,7 @@ class Trace(msgspec.Struct, frozen=True):
         return pd.concat(frames, ignore_index=True)
 
     def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
+        _need_pandas()
         import pandas as pd  # noqa: PLC0415
 
         host = self.hosts[index]
@@ -100,3 +107,15 @@ def open_trace(
     chosen, _ = choose_run([Path(path)], run, host)
     selection = Selection(dict.fromkeys(stats))
     return Trace(chosen, tuple(decode_file(file, selection) for file in chosen.files))
+
+
+def _need_pandas() -> None:
+    """Raises UsageError with the line that installs pandas where it cannot be loaded. It is loaded when a frame is asked
+    for, which takes half a second, and is no dependency: a new one brings a NumPy that older TensorFlow cannot work with.
+    """
+    try:
+        import pandas  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise UsageError(
+            f"Frames need pandas, which cannot be loaded ({error}): pip install 'tfadvisor[pandas]'"
+        ) from error

@@ -57,7 +57,7 @@ def decode(source: Source, selection: Selection) -> HostTrace:
     space = messages.XSpace()
     try:
         space.ParseFromString(bytes(source.buffer))
-    except DecodeError as error:
+    except (DecodeError, SystemError) as error:  # protobuf 3.20 wraps the one into the other
         raise damaged(source, None, "the bytes are no protobuf message") from error
     return _columns(source, selection, space)
 
