@@ -21,6 +21,8 @@ from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+_ACCELERATOR_THREADS = ("tf_GPU_Event_Manager",)
+"""Threads of TensorFlow that wait for a GPU's events."""
 PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 """TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
 
@@ -298,3 +300,8 @@ def _op_or_annotation(name: str) -> HostClass:
     ):
         return HostClass.CONTROL_OP
     return HostClass.OP
+
+
+def is_accelerator_thread(name: str) -> bool:
+    """Whether a thread of this name exists only beside a GPU that is used, whether or not its work was recorded."""
+    return name.startswith(_ACCELERATOR_THREADS)
