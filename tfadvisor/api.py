@@ -111,7 +111,10 @@ def compare(base: str | Path | Report | Snapshot, new: str | Path | Report | Sna
 
 
 def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
-    """The numbers of one side."""
+    """The numbers of one side, as a baseline keeps them.
+
+    Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a report without a counted step.
+    """
     from tfadvisor.gate.baseline.snapshot import Snapshot, snapshot_of  # noqa: PLC0415
 
     if isinstance(side, Snapshot):
