@@ -499,3 +499,32 @@ def test_the_pre_commit_hooks_call_what_exists() -> None:
     for hook in hooks:
         assert hook["entry"].startswith("tfadvisor gate")
         assert hook["language"] == "python"
+
+
+def names_in(store: Path) -> list[str]:
+    return sorted(file.stem for file in store.glob("default/*.json"))
+
+
+def test_a_run_is_shown_removed_and_the_oldest_are_pruned(store: Path) -> None:
+    first, *rest = names_in(store)
+    shown = tfadvisor("baseline", "show", first, "--store", store, cwd=store.parent)
+    assert shown.returncode == 0
+    assert "step_time_ms" in shown.stdout
+    metrics = json.loads(tfadvisor("baseline", "show", first, "--store", store, "-f", "json", cwd=store.parent).stdout)
+    assert metrics["metrics"]["kernels_per_step"] == 1
+
+    removed = tfadvisor("baseline", "remove", first, "--store", store, cwd=store.parent)
+    assert (removed.returncode, names_in(store)) == (0, rest)
+
+    pruned = tfadvisor("baseline", "prune", "--keep", "2", "--store", store, cwd=store.parent)
+    assert pruned.stdout.count("removed default") == 3
+    assert len(names_in(store)) == 2
+
+
+@pytest.mark.parametrize(("name", "why"), [("undated", "fits 6 runs"), ("nothing-such", "is no run of it")])
+def test_2_a_name_that_fits_no_run_or_several_takes_none(store: Path, name: str, why: str) -> None:
+    done = tfadvisor("baseline", "remove", name, "--store", store, cwd=store.parent)
+
+    assert done.returncode == 2
+    assert why in flat(done.stderr)
+    assert len(names_in(store)) == 6
