@@ -111,6 +111,6 @@ def test_the_text_names_the_new_op_with_its_line() -> None:
 
     text = as_text(compare_sides(base, new))
 
-    assert "The step takes 50 ms (+50 %) more: compute +50 ms." in text
+    assert "The step takes 50 ms (+50%) more: compute +50 ms." in text
     assert "+50 ms      compute    dot.9: new, 50 ms a step, 2 times, train.py:31" in text
     assert "+50 ms      in all, mean step time" in text

@@ -22,7 +22,7 @@ def signed(milliseconds: float) -> str:
 
 
 def signed_share(fraction: float) -> str:
-    """`+18 %`."""
+    """`+18%`."""
     return f"{'−' if fraction < 0 else '+'}{percent(abs(fraction))}"
 
 
@@ -34,7 +34,7 @@ def head_words(head: Head) -> str:
 
 
 def verdict_words(comparison: Comparison) -> str:
-    """`The step takes 410 µs (+18 %) more: compute +401 µs, launch +10 µs.`"""
+    """`The step takes 410 µs (+18%) more: compute +401 µs, launch +10 µs.`"""
     change = comparison.change_ms
     if comparison.same:
         return "Both are the same trace."

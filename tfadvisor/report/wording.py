@@ -52,15 +52,15 @@ def steps_line(report: Report) -> str:
 
 
 def saving_words(saving: Saving) -> str:
-    """`saves 38-77 % of step time`; empty when a finding saves nothing by itself."""
+    """`saves 38-77% of step time`; empty when a finding saves nothing by itself."""
     if saving.high <= 0:
         return ""
     low, high = percent(saving.low), percent(saving.high)
-    return f"up to {high} of step time" if low == high else f"{low.removesuffix(' %')}–{high} of step time"
+    return f"up to {high} of step time" if low == high else f"{low.removesuffix('%')}–{high} of step time"
 
 
 def evidence_words(evidence: Evidence) -> str:
-    """`input bound fraction 77 %`."""
+    """`input bound fraction 77%`."""
     if evidence.metric is None:
         return f"{evidence.text}: {one_line(str(evidence.value))}"
     assert isinstance(evidence.value, float)

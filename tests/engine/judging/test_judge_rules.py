@@ -65,7 +65,7 @@ def test_a_saving_is_a_share_of_the_step(measured: float, high: float) -> None:
 
 
 def test_low_and_high_are_parts_of_the_metric() -> None:
-    """20 to 60 % of 50 %."""
+    """20 to 60% of 50%."""
     one = found(saving(0.2, 0.6), input_bound_fraction=0.5, host_fraction=0.5).saving
 
     assert (one.low, one.high, one.basis) == (0.1, 0.3, "as measured")

@@ -29,7 +29,7 @@ def verdict(shares: dict[str, float], findings: tuple[Finding, ...] = (), /, **k
 
 
 def finding(share: float) -> Finding:
-    """A finding that could save this share of step time: medium from 10 %."""
+    """A finding that could save this share of step time: medium from 10%."""
     (rule,) = [one for one in load_catalogue().rules if one.id == "input-loader-in-step"]
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     found = judge(rule, metrics(facts, {"input_bound_fraction": share}))
@@ -68,7 +68,7 @@ def test_what_nobody_can_explain_is_named_where_it_is_more_than_any_loss_and_the
 
 
 def test_little_idle_time_beside_little_work_is_not_named() -> None:
-    """15 % idle, 10 % compute and losses below 15 % each: the devices compute, as far as can be said."""
+    """15% idle, 10% compute and losses below 15% each: the devices compute, as far as can be said."""
     rest = {"input": 0.13, "host": 0.13, "launch": 0.13, "compile": 0.12, "transfer": 0.12, "collective": 0.12}
 
     assert verdict({**rest, "idle": 0.15, "compute": 0.10}).bottleneck == "compute"
@@ -76,7 +76,7 @@ def test_little_idle_time_beside_little_work_is_not_named() -> None:
 
 
 def test_little_work_is_compute_still_and_none_is_unknown() -> None:
-    """Classes of 14 % each are no loss worth naming; what is left is the work, if there is any."""
+    """Classes of 14% each are no loss worth naming; what is left is the work, if there is any."""
     rest = {"input": 0.14, "host": 0.14, "launch": 0.14, "compile": 0.14, "transfer": 0.14, "idle": 0.14}
 
     assert verdict({**rest, "collective": 0.12, "compute": 0.04}).bottleneck == "compute"
@@ -137,7 +137,7 @@ def test_the_first_finding_says_what_one_change_could_save() -> None:
 
 
 def test_host_work_is_no_loss_where_no_device_computes() -> None:
-    """All three are above 15 %; only compilation is what somebody waits for."""
+    """All three are above 15%; only compilation is what somebody waits for."""
     shares = {"host": 0.5, "launch": 0.3, "compile": 0.2}
     found = give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics({}, {}), ())
 
@@ -145,7 +145,7 @@ def test_host_work_is_no_loss_where_no_device_computes() -> None:
 
 
 def test_the_wait_for_a_straggler_is_imbalance_and_no_fault_of_the_collective() -> None:
-    """Of 40 % communication 25 % is the wait for the late host, so 15 % is left."""
+    """Of 40% communication 25% is the wait for the late host, so 15% is left."""
     shares = {"collective": 0.4, "compute": 0.6}
 
     late = verdict(shares, late_host_fraction=0.3, collective_wait_fraction=0.25, late_host="worker-3")
@@ -186,7 +186,7 @@ def test_skew_counts_only_where_no_collective_tells_who_is_late() -> None:
 
 
 def test_allocating_is_taken_from_the_dispatch_and_then_from_the_host_as_which_it_shows() -> None:
-    """35 % allocating: all of 20 % launch, and 15 of the 40 % host. Of 25 % the host keeps 35."""
+    """35% allocating: all of 20% launch, and 15 of the 40% host. Of 25% the host keeps 35."""
     shares = {"launch": 0.2, "host": 0.4, "compute": 0.4}
 
     much = verdict(shares, memory_call_fraction=0.35)
@@ -197,7 +197,7 @@ def test_allocating_is_taken_from_the_dispatch_and_then_from_the_host_as_which_i
 
 
 def test_what_the_dispatch_does_beside_allocating_stays_its_own() -> None:
-    """Of 50 % launch 20 % is allocating; the host's own 25 % are untouched."""
+    """Of 50% launch 20% is allocating; the host's own 25% are untouched."""
     found = verdict({"launch": 0.5, "host": 0.25, "compute": 0.25}, memory_call_fraction=0.2)
 
     assert (found.bottleneck, found.fraction) == ("launch", 0.3)

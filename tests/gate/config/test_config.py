@@ -68,7 +68,7 @@ def test_a_file_changes_single_settings_of_its_preset(tmp_path: Path) -> None:
     text = """
 on-inconclusive = "warn"
 [relative]
-step_time_ms = { limit = "10 %", level = "warn" }
+step_time_ms = { limit = "10%", level = "warn" }
 kernels_per_step = { level = "off" }
 [budgets]
 input_bound_fraction = 0.05
@@ -102,12 +102,12 @@ critical = "error"
 def test_an_override_is_for_runs_that_fit_all_its_patterns(tmp_path: Path) -> None:
     text = """
 [relative]
-step_time_ms = "5 %"
+step_time_ms = "5%"
 [[override]]
 models = ["gpt-*", "bert"]
 devices = ["*H100*"]
 [override.relative]
-step_time_ms = "1 %"
+step_time_ms = "1%"
 [[override]]
 hosts = "ci-*"
 on-inconclusive = "pass"
@@ -160,9 +160,9 @@ models = ["bert"]
             "relative.step_time_ms.limt: is not known here; did you mean limit?",
         ),
         ("[relative]\nstep_time_ms = {}", 2, "needs either a limit"),
-        ('[relative]\nstep_time_ms = { limit = "5 %", change = 3 }', 2, "needs either a limit"),
+        ('[relative]\nstep_time_ms = { limit = "5%", change = 3 }', 2, "needs either a limit"),
         ("[relative]\nstep_time_ms = 5", 2, ""),
-        ("[relative]\nstep_time_ms = 50", 2, 'did you mean "50 %"?'),
+        ("[relative]\nstep_time_ms = 50", 2, 'did you mean "50%"?'),
         ("[relative]\nstep_time_ms = -0.1", 2, "is below 0"),
         ('[relative]\nstep_time_ms = "5"', 2, "must be a number or a share"),
         ("[relative]\nstep_time_ms = nan", 2, "must be a number"),

@@ -54,9 +54,9 @@ Examples:
 tfadvisor.toml:
   preset = "recommended"            # or "strict", "none"
   [budgets]
-  input_bound_fraction = "5 %"
+  input_bound_fraction = "5%"
   [relative]
-  step_time_ms = "3 %"
+  step_time_ms = "3%"
 
 Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read, 4 not comparable or
 not enough data to judge, 5 a rule or metric broke."""

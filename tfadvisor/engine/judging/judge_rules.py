@@ -19,8 +19,8 @@ from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Not
 from tfadvisor.vocabulary import Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
-"""Shares of step time from which a possible saving is critical, high, medium or low. 20 % is where XProf calls a run
-highly input-bound, 10 % is the launch gap that TensorFlow's guide calls worth fixing, 3 % is where XProf starts to warn."""
+"""Shares of step time from which a possible saving is critical, high, medium or low. 20% is where XProf calls a run
+highly input-bound, 10% is the launch gap that TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
 _ONCE = "fewer than three steps cannot tell whether the host does this in every step"

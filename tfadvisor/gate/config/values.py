@@ -81,16 +81,16 @@ class Values:
         """A rate of false alarms."""
         rate = self.share(values, at)
         if rate is not None and not 1e-6 <= rate <= 0.2:
-            raise self._file.error(at, "must lie between 0.0001 % and 20 %.")
+            raise self._file.error(at, "must lie between 0.0001% and 20%.")
         return rate
 
     def share(self, values: Mapping[str, Any], at: Path) -> float | None:
-        """`"5 %"` or `0.05`."""
+        """`"5%"` or `0.05`."""
         number = self._number(values, at)
         if number is not None and number < 0:
             raise self._file.error(at, "is below 0.")
         if number is not None and number > 10 and not isinstance(values[str(at[-1])], str):
-            raise self._file.error(at, f'is {number:g} times; did you mean "{number:g} %"?')
+            raise self._file.error(at, f'is {number:g} times; did you mean "{number:g}%"?')
         return number
 
     def amount(self, values: Mapping[str, Any], at: Path, unit: str) -> float | None:
@@ -106,7 +106,7 @@ class Values:
         if isinstance(value, str) and (match := _PERCENT.match(value)):
             return float(match.group(1)) / 100
         if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
-            raise self._file.error(at, f'is {_shown(value)}, and must be a number or a share such as "5 %".')
+            raise self._file.error(at, f'is {_shown(value)}, and must be a number or a share such as "5%".')
         return float(value)
 
     def day(self, values: Mapping[str, Any], at: Path) -> date:

@@ -39,7 +39,7 @@ def detectable(base: Sequence[float], reach: float | None, nature: Nature) -> fl
 
 
 def change_words(base: float, change: float, unit: Unit) -> str:
-    """`13 %` of the base; in the unit where the base is 0 or the metric is a share already."""
+    """`13%` of the base; in the unit where the base is 0 or the metric is a share already."""
     if unit is Unit.FRACTION:
         return f"{abs(change) * 100:.2g} points"
     if base == 0 and unit is Unit.COUNT and 0 < abs(change) < 1:
@@ -47,7 +47,7 @@ def change_words(base: float, change: float, unit: Unit) -> str:
     if base == 0 or abs(change / base) > 1000:
         return in_words(abs(change), unit)
     share = abs(change / base) * 100
-    return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %"
+    return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%"
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class Sentence(msgspec.Struct, frozen=True):
     def slower_machine(self, log_factor: float, *, steady: bool) -> str:
         """Everything takes longer alike."""
         text = (
-            f"{self._moved()}, and ops whose work did not change take {expm1(log_factor) * 100:.0f} % longer throughout"
+            f"{self._moved()}, and ops whose work did not change take {expm1(log_factor) * 100:.0f}% longer throughout"
         )
         if steady:
             return f"{text}; the limit is {self._of(self.about.allowed)}."
@@ -97,7 +97,7 @@ class Sentence(msgspec.Struct, frozen=True):
         """The machine hides a change."""
         speed = -expm1(log_factor) * 100
         return (
-            f"{self._moved()}, but ops whose work did not change take {speed:.0f} % less time, as on a faster machine; at equal "
+            f"{self._moved()}, but ops whose work did not change take {speed:.0f}% less time, as on a faster machine; at equal "
             f"speed it would be {self._of(distance)} worse. Run again, in turns with the base, to tell."
         )
 

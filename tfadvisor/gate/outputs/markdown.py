@@ -94,7 +94,7 @@ def _notes(verdict: GateResult) -> list[str]:
 
 
 def _foot(verdict: GateResult) -> list[str]:
-    rate = f"{verdict.false_alarm_rate * 100:g} %"
+    rate = f"{verdict.false_alarm_rate * 100:g}%"
     lines = [f"<sub>tfadvisor, rate of false alarms over all metrics {rate}.</sub>"]
     if verdict.outcome is Outcome.FAIL and verdict.runs:
         lines.insert(0, 'If the change is meant: `tfadvisor baseline accept --reason "…"`\n')

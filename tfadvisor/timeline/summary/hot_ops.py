@@ -53,7 +53,7 @@ class HotOps(msgspec.Struct, frozen=True):
     """The ops that take most of one device's time."""
 
     ops: tuple[HotOp, ...]
-    """The hottest first, until 95 % of compute_ps or a hundred are named."""
+    """The hottest first, until 95% of compute_ps or a hundred are named."""
     compute_ps: int
     """Summed time of all compute ops in the counted steps, ps."""
     parameters: int | None

@@ -37,7 +37,7 @@ function stats(report: Report): HTMLElement {
   const rows: [string, string, string][] = [];
   if (times !== null && steps.source !== "whole-trace") {
     rows.push(["Step", duration(times.median), `median; mean ${duration(times.mean)}`]);
-    rows.push(["95 % within", duration(times.p95), `${duration(times.min)} to ${duration(times.max)}`]);
+    rows.push(["95% within", duration(times.p95), `${duration(times.min)} to ${duration(times.max)}`]);
     rows.push(["Steps", count(steps.count), stepsAside(report)]);
   }
   const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;
