@@ -53,7 +53,7 @@ export function count(number: number): string {
   return grouped(number, Math.abs(number) < 100 ? 1 : 0);
 }
 
-/** `saves 38–77% of step time`; empty when a finding saves nothing by itself. */
+/** `saves 38–77% of step time`; empty when a finding saves nothing on its own. */
 export function savingWords(saving: { low: number; high: number }): string {
   if (saving.high <= 0) return "";
   const [low, high] = [percent(saving.low), percent(saving.high)];
