@@ -2,7 +2,7 @@
 
 python docs/lint_words.py              list errors, count warnings; exit code 1 when there is an error
 python docs/lint_words.py --warnings   list warnings too
-python docs/lint_words.py --pages      only pages, neither rules nor metrics
+python docs/lint_words.py --pages      only pages, without rules and metrics
 python docs/lint_words.py FILE…        only these Markdown files
 
 The style is written in Vale's format (`existence`, `substitution` and `occurrence` rules), so Vale shows the same in an

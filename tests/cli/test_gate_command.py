@@ -87,7 +87,7 @@ def test_0_an_unchanged_run_passes(store: Path) -> None:
     done = tfadvisor("gate", run, "--baseline", store, cwd=store.parent)
 
     assert done.returncode == 0, done.stdout
-    assert done.stdout.startswith("  could have seen  step_time_ms +")
+    assert done.stdout.startswith("  detects          step_time_ms +")
 
 
 def test_1_a_slower_run_fails_and_says_why(store: Path) -> None:
@@ -97,7 +97,7 @@ def test_1_a_slower_run_fails_and_says_why(store: Path) -> None:
 
     assert done.returncode == 1
     assert "step_time_ms rose by 30%" in done.stdout
-    assert "kernel_0: 60 µs → 90 µs a step" in done.stdout
+    assert "kernel_0: 60 µs → 90 µs per step" in done.stdout
     assert "baseline accept" in done.stdout
 
 
@@ -169,7 +169,7 @@ def test_2_a_wrong_configuration_is_named_with_its_line(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert re.search(
-        r"tfadvisor\.toml:3: relative\.step_time: no metric is called so; did you mean step_time_ms\?", done.stderr
+        r"tfadvisor\.toml:3: relative\.step_time: no metric has this name; did you mean step_time_ms\?", done.stderr
     )
 
 
@@ -231,7 +231,7 @@ def test_4_too_little_is_known_to_judge_a_small_change(tmp_path: Path) -> None:
 
     done = tfadvisor("gate", run, "--baseline", "store", cwd=tmp_path)
     assert done.returncode == 4
-    assert "With 1 baseline run it is not known how much runs differ" in flat(done.stdout)
+    assert "1 baseline run cannot show how much runs differ" in flat(done.stdout)
 
     assert tfadvisor("gate", run, "--baseline", "store", "--on-inconclusive", "warn", cwd=tmp_path).returncode == 0
 

@@ -70,7 +70,7 @@ def test_when_no_fix_is_left_the_version_is_named() -> None:
 
     assert found.fixes == ()
     assert found.left_out == (
-        "What would help needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on)."
+        "The fix needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on)."
     )
 
 

@@ -86,7 +86,7 @@ def test_one_step_does_not_tell_what_the_host_does_in_every_step() -> None:
     two = judge(RULES["host-work-in-loop"], metrics({"framework": "tensorflow"}, **seen, steps_counted=2))
 
     assert isinstance(two, NotApplicable)
-    assert two.reason == "fewer than three steps cannot tell whether the host does this in every step"
+    assert two.reason == "fewer than three steps cannot show whether the host does this in every step"
     assert fired("host-work-in-loop", metrics({"framework": "tensorflow"}, **seen, steps_counted=3))
 
 

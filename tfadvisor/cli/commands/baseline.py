@@ -66,7 +66,7 @@ Keep = Annotated[
     typer.Option("--keep", metavar="N", help="how many runs a baseline keeps (10)", rich_help_panel=BASELINE),
 ]
 Format = Annotated[
-    str | None, choice("--format", "-f", names=("text", "json"), help="form of the list (text)", panel=OUTPUT)
+    str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
 
 app = typer.Typer(
@@ -119,7 +119,7 @@ def list_runs(
     label: Labels = None,
     config: Config = None,
 ) -> int:
-    """One line a run, the oldest first."""
+    """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import read_store  # noqa: PLC0415
 
@@ -155,7 +155,7 @@ def accept_run(
     label: Labels = None,
     config: Config = None,
 ) -> int:
-    """Take a run as the new level: earlier runs still tell how much runs differ, but no more where they lie."""
+    """Take a run as the new level: earlier runs still show how much runs differ, but no longer their level."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
 

@@ -77,7 +77,7 @@ Store = Annotated[
     typer.Option(
         "--baseline",
         metavar="DIR",
-        help="the store of earlier runs, or a logdir whose runs are taken as such (.tfadvisor/baselines)",
+        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
         rich_help_panel=BASELINE,
         readable=False,
     ),
@@ -91,7 +91,7 @@ OnInconclusive = Annotated[
     choice(
         "--on-inconclusive",
         names=("pass", "warn", "fail"),
-        help="what to do where the data do not decide: pass, warn, or exit with 4 (fail)",
+        help="what to do if the data do not decide: pass, warn, or exit with 4 (fail)",
         panel=_JUDGING,
     ),
 ]
@@ -107,12 +107,12 @@ CheckConfig = Annotated[
 ]
 Format = Annotated[
     str | None,
-    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="form of the verdict (text)", panel=OUTPUT),
+    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
 ]
 JUnit = Annotated[
     Path | None,
     typer.Option(
-        "--junit", metavar="FILE", help="JUnit XML: a test case a check", rich_help_panel=OUTPUT, readable=False
+        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
     ),
 ]
 Sarif = Annotated[

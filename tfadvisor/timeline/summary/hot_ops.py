@@ -154,7 +154,10 @@ def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[in
     except TraceError as error:
         return None, error.cause.rstrip(".")
     if not found.likely.elements:
-        return None, f"{program.name} hands no floating-point argument back, so it is no training step"
+        return None, f"{program.name} returns no floating-point argument, so it is not a training step"
     if not found.is_named:
-        return None, f"the arguments of {program.name} have no names that tell parameters from the optimizer's state"
+        return (
+            None,
+            f"the arguments of {program.name} have no names that distinguish parameters from the optimizer's state",
+        )
     return found.likely.elements, ""
