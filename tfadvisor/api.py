@@ -137,5 +137,5 @@ def _stored(path: Path) -> Snapshot:
         return from_text(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, SnapshotError) as error:
         raise TraceError(
-            str(path), f"is no snapshot that can be read: {error}.", "Give a trace, or a snapshot."
+            str(path), f"is not a snapshot that can be read: {error}.", "Give a trace, or a snapshot."
         ) from error

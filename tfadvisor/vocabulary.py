@@ -161,7 +161,7 @@ class VerdictWords(msgspec.Struct, frozen=True):
     name: str
     """`Input-bound`."""
     lost: str = ""
-    """What the time goes into, as the end of `38 % of step time is …`; "" where the verdict makes a sentence of its own."""
+    """What the time goes into, as the end of `38% of step time is …`; "" where the verdict makes a sentence of its own."""
 
 
 VERDICTS: Mapping[str, VerdictWords] = {
@@ -170,9 +170,9 @@ VERDICTS: Mapping[str, VerdictWords] = {
     "launch": VerdictWords("Launch-bound", "dispatching ops and kernels"),
     "compile": VerdictWords("Compiling", "tracing and compiling"),
     "transfer": VerdictWords("Transfer-bound", "copying data"),
-    "collective": VerdictWords("Communication-bound", "communication that nothing hides"),
+    "collective": VerdictWords("Communication-bound", "communication that no computation hides"),
     "imbalance": VerdictWords("Unbalanced"),
-    "memory": VerdictWords("Memory-bound", "taking memory from the driver and giving it back"),
+    "memory": VerdictWords("Memory-bound", "allocating memory from the driver and freeing it"),
     "compute": VerdictWords("Compute-bound"),
     "none": VerdictWords("Healthy"),
     "unknown": VerdictWords("Unknown"),

@@ -183,7 +183,7 @@ def test_an_expired_entry_ignores_nothing_and_is_told() -> None:
     verdict = gate(ignoring(date(2026, 5, 31)), report())
 
     assert verdict.exit_code == 1
-    assert "was ignored until 2026-05-31 (known, ticket 7); it no longer is" in verdict.notices[0]
+    assert "was ignored until 2026-05-31 (known, ticket 7); the gate judges it again" in verdict.notices[0]
 
 
 def test_an_entry_for_another_model_ignores_nothing() -> None:

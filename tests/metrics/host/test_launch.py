@@ -132,7 +132,7 @@ def test_hundreds_of_short_ops_of_one_type_cost_by_their_number() -> None:
 
     assert metrics.value("repeated_op_fraction") == 0.8
     assert metrics.value("tiny_op_fraction") == 0.8
-    assert metrics.fact("repeated_op") == "StridedSliceGrad, 200 times a step, 20.0 µs each"
+    assert metrics.fact("repeated_op") == "StridedSliceGrad, 200 times per step, 20.0 µs each"
 
 
 def test_fewer_or_longer_ops_and_products_are_what_they_are() -> None:

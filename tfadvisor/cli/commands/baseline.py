@@ -69,7 +69,7 @@ Keep = Annotated[
     typer.Option("--keep", metavar="N", help="how many runs a baseline keeps (10)", rich_help_panel=BASELINE),
 ]
 Format = Annotated[
-    str | None, choice("--format", "-f", names=("text", "json"), help="form of the list (text)", panel=OUTPUT)
+    str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
 
 _RUN = "a run: the beginning of its file's name or of its fingerprint, as `baseline list` shows them"
@@ -126,7 +126,7 @@ def list_runs(
     label: Labels = None,
     config: Config = None,
 ) -> int:
-    """One line a run, the oldest first."""
+    """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import read_store  # noqa: PLC0415
 
@@ -162,7 +162,7 @@ def accept_run(
     label: Labels = None,
     config: Config = None,
 ) -> int:
-    """Take a run as the new level: earlier runs still tell how much runs differ, but no more where they lie."""
+    """Take a run as the new level: earlier runs still show how much runs differ, but no longer their level."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
 

@@ -54,9 +54,9 @@ Examples:
 tfadvisor.toml:
   preset = "recommended"            # or "strict", "none"
   [budgets]
-  input_bound_fraction = "5 %"
+  input_bound_fraction = "5%"
   [relative]
-  step_time_ms = "3 %"
+  step_time_ms = "3%"
 
 Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read, 4 not comparable or
 not enough data to judge, 5 a rule or metric broke."""
@@ -77,7 +77,7 @@ Store = Annotated[
     typer.Option(
         "--baseline",
         metavar="DIR",
-        help="the store of earlier runs, or a logdir whose runs are taken as such (.tfadvisor/baselines)",
+        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
         rich_help_panel=BASELINE,
         readable=False,
     ),
@@ -92,7 +92,7 @@ OnCannotTell = Annotated[
         "--on-cannot-tell",
         "--on-inconclusive",
         names=("pass", "warn", "fail"),
-        help="where the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
+        help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
         panel=_JUDGING,
     ),
 ]
@@ -106,12 +106,12 @@ CheckConfig = Annotated[
 ]
 Format = Annotated[
     str | None,
-    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="form of the verdict (text)", panel=OUTPUT),
+    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
 ]
 JUnit = Annotated[
     Path | None,
     typer.Option(
-        "--junit", metavar="FILE", help="JUnit XML: a test case a check", rich_help_panel=OUTPUT, readable=False
+        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
     ),
 ]
 Sarif = Annotated[

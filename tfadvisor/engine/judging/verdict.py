@@ -22,14 +22,14 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings)
     guessed = is_guessed(metrics)
     if not any(breakdown.values()):
-        return Verdict("unknown", 0.0, False, "The trace holds nothing that could be told apart into steps or devices.")
+        return Verdict("unknown", 0.0, False, "The trace holds no steps and no devices.")
     proof = metrics.fact("unrecorded_device")
     if proof is not None:
         return Verdict(
             "unknown",
             1.0,
             False,
-            f"The GPU's work was not recorded, although {proof}: nothing can be said of the step.",
+            f"The profiler did not record the GPU's work, although {proof}: the trace cannot show where the step goes.",
         )
     losses = {name: breakdown[name] for name in _LOSSES}
     if metrics.fact("device_kind") is None:
@@ -40,7 +40,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     works = sum(breakdown[name] for name in ("compute", "collective", "transfer"))
     if guessed and 0 < works < _RUNS:
         bottleneck, fraction = "unknown", 1 - works
-        summary = f"The devices work for {percent(works)} of this trace, too little to say what holds them up."
+        summary = f"The devices work for {percent(works)} of this trace, too little to show what slows them down."
     elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (is_few(metrics) and losses[top] < works):
         bottleneck, fraction = top, losses[top]
         summary = (
@@ -48,7 +48,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         )
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
-        summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not say why."
+        summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not show why."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
         summary = f"The devices compute for {percent(compute)} of step time; {_beside(top, losses[top], metrics)}."
@@ -67,7 +67,7 @@ def _beside(top: str, loss: float, metrics: Metrics) -> str:
     """What else takes time where the devices are the limit."""
     if loss < _WORTH_NAMING or not is_few(metrics):
         return "no other cost is large"
-    return f"whether the {percent(loss)} of {VERDICTS[top].lost} beside it recurs, so few steps cannot tell"
+    return f"so few steps cannot show whether the {percent(loss)} of {VERDICTS[top].lost} recurs"
 
 
 def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
@@ -98,7 +98,7 @@ def _awaited(metrics: Metrics) -> str:
 
 def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:
     if is_guessed(metrics):
-        return " No steps could be told apart, so this is about the whole trace."
+        return " The trace shows no steps, so this is about the whole trace."
     if healthy:
-        return " Nothing found is worth acting on."
-    return f" Up to {percent(findings[0].saving.high)} could be saved by one change." if findings else ""
+        return " No finding is worth acting on."
+    return f" One change could save up to {percent(findings[0].saving.high)}." if findings else ""

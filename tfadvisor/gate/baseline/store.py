@@ -185,7 +185,7 @@ def _read(file: Path) -> Snapshot:
     except OSError as error:
         raise SnapshotError(f"it cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SnapshotError("it is no text; it may be damaged") from error
+        raise SnapshotError("it is not text; it may be damaged") from error
 
 
 def _file_of(folder: Path, snapshot: Snapshot) -> Path:

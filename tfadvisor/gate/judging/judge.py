@@ -86,7 +86,9 @@ def _without_ignored(config: Config, checks: Sequence[Check], model: str, today:
             found.append(replace(check, outcome=Outcome.IGNORED, message=why))
         elif expired:
             found.append(check)
-            told.append(f"{check.name} was ignored until {expired.expires} ({expired.reason}); it no longer is.")
+            told.append(
+                f"{check.name} was ignored until {expired.expires} ({expired.reason}); the gate judges it again."
+            )
     return found, told
 
 

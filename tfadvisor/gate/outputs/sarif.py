@@ -22,7 +22,7 @@ _ASKS = {
     "rule": "The advisor must not find this.",
 }
 _IF_MEANT = (
-    "If the change is meant, `tfadvisor baseline accept` takes the new level; a limit is changed in tfadvisor.toml, and an "
+    "If the change is intended, `tfadvisor baseline accept` takes the new level; a limit is changed in tfadvisor.toml, and an "
     "[[ignore]] entry there waits until a day, with a reason."
 )
 

@@ -208,7 +208,7 @@ def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
 
 @fact(needs=(known_steps,))
 def most_frequent_op(question: Question) -> str:
-    """The op type that runs most often per step, with its number and mean length: `Mul, 1,200 times a step, 1.4 µs
+    """The op type that runs most often per step, with its number and mean length: `Mul, 1,200 times per step, 1.4 µs
     each`.
     """
     found = _by_type(question)
@@ -220,17 +220,17 @@ def most_frequent_op(question: Question) -> str:
 def _many_times(question: Question, kind: str) -> str:
     number, ps = _by_type(question)[kind]
     per_step = number / max(device_steps(question.run), 1)
-    return f"{kind}, {per_step:,.0f} times a step, {ps / number / PS_PER_US:.1f} µs each"
+    return f"{kind}, {per_step:,.0f} times per step, {ps / number / PS_PER_US:.1f} µs each"
 
 
 @fact(needs=(a_device,))
 def repeated_op(question: Question) -> str:
     """The op type that takes most of the time in repeated_op_fraction, with its number and mean length:
-    `StridedSliceGrad, 552 times a step, 28.4 µs each`.
+    `StridedSliceGrad, 552 times per step, 28.4 µs each`.
     """
     found = _repeated(question)
     if not found:
-        raise MetricAbsent("no type of op runs hundreds of times a step")
+        raise MetricAbsent("no type of op runs hundreds of times per step")
     return _many_times(question, max(found, key=lambda kind: found[kind][1]))
 
 

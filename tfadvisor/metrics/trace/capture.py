@@ -78,7 +78,7 @@ def framework_version(question: Question) -> str:
     """The framework's version: `0.6.2`. JAX writes its own, which is jaxlib's too."""
     version = question.run.hosts[0].capture.framework_version
     if not version:
-        raise MetricAbsent("the trace does not tell the framework's version")
+        raise MetricAbsent("the trace does not name the framework's version")
     return version
 
 

@@ -80,7 +80,7 @@ def run_hosts(
         except BrokenProcessPool as error:
             raise TraceError(
                 str(files[0].parent),
-                "could not be read: a process that read one of its hosts was killed, most likely for lack of memory.",
+                "could not be read: the system killed a process that read one of its hosts, probably because memory ran out.",
                 "Analyse one host at a time with --host NAME, or on a machine with more memory.",
             ) from error
         except BaseException:
@@ -115,8 +115,8 @@ def _decode(file: Path, selection: Selection, progress: Callable[[int, int], Non
     if not len(trace.events):
         raise TraceError(
             str(file),
-            "is a trace without a single event.",
-            "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
+            "holds no events.",
+            "The profiler stopped before anything ran, or could not attach: record at least three steps.",
         )
     return trace
 
