@@ -61,6 +61,18 @@ def kernel_queue_us(question: Question) -> float:
 
 
 @metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
+def queued_kernel_fraction(question: Question) -> float:
+    """Share of the kernels' time in kernels that were launched before their GPU had finished what came before them. Near 1
+    the host is ahead and the GPU sets the pace; near 0 the GPU waits for every launch.
+    """
+    found = [device.launches for _, device in gpus(question.run)]
+    linked = sum(one.linked_ps for one in found)
+    if not linked:
+        raise MetricAbsent("no kernel in a counted step is linked to its launch")
+    return sum(one.behind_ps for one in found) / linked
+
+
+@metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
 def graph_kernel_share(question: Question) -> float:
     """Share of the kernels with a known launch, by number, that a CUDA or HIP graph launched (XLA: command buffers).
     Such kernels have no launch time of their own.
