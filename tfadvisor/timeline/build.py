@@ -95,7 +95,7 @@ def build_host(
     active = [device for device in devices if device.is_active]
     breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, classes, steps)
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
-    costs = host_costs(threads, steps, activity, classes, active)
+    costs = host_costs(threads, steps, activity, classes, active, pipeline)
     pictures: tuple[StepPicture, ...] = ()
     if pictured_events is not None:
         from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)

@@ -152,6 +152,15 @@ def eager_dispatch_fraction(question: Question) -> float:
     return min(eager, share(question, TimeClass.LAUNCH))
 
 
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def crowded_launch_fraction(question: Question) -> float:
+    """Share of step time in which no device works and the host dispatches, while ops of a tf.data pipeline run on two
+    threads or more. It is part of kernel_launch_gap_fraction. One busy thread leaves the others to the step.
+    """
+    crowded = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.CROWDED_LAUNCH])
+    return min(crowded, share(question, TimeClass.LAUNCH))
+
+
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def file_writing_fraction(question: Question) -> float:
     """Share of step time between the end of the step's compiled function and the last op that writes a checkpoint, a
