@@ -18,7 +18,7 @@ def compiled(*ops: tuple[str, int, float, float], dispatch: float = 0) -> TraceB
         builder.call("EagerLocalExecute: __inference_train_function_9", at, at + PERIOD - 10).thread("tf_Compute/1")
         at += dispatch
         for kind, number, length, pause in ops:
-            for index in range(number):
+            for _ in range(number):
                 builder.call(f"model/{kind}:{kind}", at, at + length)
                 at += length + pause
     return builder

@@ -152,6 +152,17 @@ def eager_dispatch_fraction(question: Question) -> float:
     return min(eager, share(question, TimeClass.LAUNCH))
 
 
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def eager_step_share(question: Question) -> float:
+    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one, those that save or
+    restore variables left out: a checkpoint reads hundreds, once.
+    """
+    hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.eager_steps >= 0]
+    if not hosts:
+        raise MetricAbsent("TensorFlow's eager runtime runs no op in a counted step")
+    return sum(host.evidence.calls.eager_steps for host in hosts) / counted_steps(hosts)
+
+
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def crowded_launch_fraction(question: Question) -> float:
     """Share of step time in which no device works and the host dispatches, while ops of a tf.data pipeline run on two
