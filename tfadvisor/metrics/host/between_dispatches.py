@@ -37,6 +37,15 @@ def host_frame(question: Question) -> str:
 
 
 @fact
+def host_frame_runs_step(question: Question) -> str:
+    """Whether host_frame is the training step itself, known by the step's dispatch inside it: yes or no."""
+    frames = _costliest_frames(question)
+    if not frames:
+        raise MetricAbsent("the trace holds no Python frames")
+    return "yes" if frames[0].runs_step else "no"
+
+
+@fact
 def host_frames(question: Question) -> str:
     """The calls of the training loop that take most host time, with their shares of step time: `log_metrics 31%, save
     4.0%`.
