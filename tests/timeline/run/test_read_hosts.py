@@ -101,7 +101,7 @@ def test_of_several_broken_files_the_first_hosts_is_told_and_later_ones_are_not_
     files = [tmp_path / f"host-{number:02}.xplane.pb" for number in range(20)]
     begun: list[Path] = []
 
-    def read(file: Path, *_: object) -> None:
+    def read(file: Path, **_: object) -> None:
         begun.append(file)
         time.sleep({0: 0.2, 1: 0}.get(files.index(file), 0.05))
         raise TraceError(str(file), "is broken.", "")
