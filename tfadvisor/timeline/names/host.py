@@ -42,6 +42,12 @@ _WRITING_OPS = frozenset(
     """.split()
 )
 """TensorFlow ops that write a checkpoint, a summary or another file."""
+_STATE_OPS = _WRITING_OPS | frozenset(
+    """
+    ReadVariableOp AssignVariableOp VarHandleOp VarIsInitializedOp RestoreV2 Restore ShardedFilename StringJoin Identity
+    """.split()
+)
+"""TensorFlow ops that save or restore a program's variables, file names and writing included."""
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
 """A TensorFlow op's kernel: `layer/name:Type`."""
 # Ops that run other ops; their events cover their children's time or nothing at all.
@@ -176,6 +182,11 @@ def runs_python(name: str) -> bool:
 def writes_file(name: str) -> bool:
     """Whether an op that Python dispatches writes a checkpoint, a summary or another file."""
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
+
+
+def keeps_state(name: str) -> bool:
+    """Whether an op that Python dispatches by itself reads, saves or restores variables, as checkpoints do by the hundred."""
+    return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _STATE_OPS
 
 
 def makes_dataset(name: str) -> bool:
