@@ -8,7 +8,6 @@ from tfadvisor.timeline.losses.model import Activity, LostTime
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import TimeClass
 
-
 UNNAMED = "work that the trace does not name"
 """How an activity begins of which the trace says nothing."""
 

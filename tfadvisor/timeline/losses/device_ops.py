@@ -44,11 +44,10 @@ def _line_of(device: Device, programs: Modules, event: int, name: str) -> str:
     try:
         module = ops.names[int(ops.module[event])] if ops.module[event] >= 0 else ""
         if ops.program[event] >= 0:
-            program = programs.of_program(ops.program_ids[int(ops.program[event])], module)
+            found = [programs.of_program(ops.program_ids[int(ops.program[event])], module)]
         else:
-            named = programs.named(module)
-            program = named[0] if len(named) == 1 else None
-        known = None if program is None else OpsOfProgram(program).find(name)[1]
+            found = list(programs.named(module))
+        known = OpsOfProgram(found[0]).find(name)[1] if len(found) == 1 and found[0] is not None else None
     except TraceError:
         return ""
     return f"{name} ({known.file}:{known.line})" if known is not None and known.file else ""
