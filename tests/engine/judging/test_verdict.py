@@ -203,3 +203,29 @@ def test_what_the_dispatch_does_beside_allocating_stays_its_own() -> None:
     assert (found.bottleneck, found.fraction) == ("launch", 0.3)
     host = verdict({"launch": 0.2, "host": 0.3, "compute": 0.5}, memory_call_fraction=0.2)
     assert (host.bottleneck, host.fraction) == ("host", 0.3)
+
+
+@pytest.mark.parametrize("loss", ["input", "host", "launch", "compile", "transfer", "collective", "idle"])
+@pytest.mark.parametrize(
+    ("share", "steps", "confidence", "healthy"),
+    [(0.15, 3, 0.5, False), (0.149, 3, 0.5, True), (0.7, 3, 1.0, False)],
+)
+def test_no_run_that_loses_15_percent_of_its_steps_is_healthy(
+    loss: str, share: float, steps: int, confidence: float, healthy: bool
+) -> None:
+    found = verdict({loss: share, "compute": 1 - share}, steps_counted=steps, step_confidence=confidence)
+
+    assert found.healthy is healthy
+    assert ("Nothing found is worth acting on" in found.summary) is healthy
+
+
+def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
+    told = verdict(
+        {"idle": 0.8, "compute": 0.2}, idle_activity="gc collect, called by main (train.py:3) on python, 97 % of it"
+    )
+    untold = verdict(
+        {"idle": 0.8, "compute": 0.2}, idle_activity="work that the trace does not name, on python, 97 % of it"
+    )
+
+    assert "most of it during gc collect, called by main (train.py:3)" in told.summary
+    assert "the trace does not say why" in untold.summary
