@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median
+from tfadvisor.arrays import distinct, is_in, median, ranks
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Threads
@@ -183,12 +183,13 @@ def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndar
     below = np.flatnonzero(is_in(parent, calls))
     if not len(below):
         return below
-    rows, inverse = np.unique(row[below], return_inverse=True)
-    time = np.bincount(inverse, (end - start)[below])
+    function = ranks(row[below])
+    time = np.bincount(function, (end - start)[below])
     top = int(np.argmax(time))
     if time[top] < 0.5 * float((end - start)[calls].sum()):
         return below[:0]
-    return below[inverse == top]
+    chosen: Int64Array = below[function == top]
+    return chosen
 
 
 def _own(
