@@ -229,11 +229,43 @@ def test_4_too_little_is_known_to_judge_a_small_change(tmp_path: Path) -> None:
     tfadvisor("baseline", "add", built().write(tmp_path / "base"), "--store", "store", cwd=tmp_path)
     run = built(busy=70, period=110).write(tmp_path / "new")
 
-    done = tfadvisor("gate", run, "--baseline", "store", cwd=tmp_path)
+    done = tfadvisor("gate", run, "--baseline", "store", "--on-cannot-tell", "fail", cwd=tmp_path)
     assert done.returncode == 4
     assert "With 1 baseline run it is not known how much runs differ" in flat(done.stdout)
 
-    assert tfadvisor("gate", run, "--baseline", "store", "--on-inconclusive", "warn", cwd=tmp_path).returncode == 0
+    assert tfadvisor("gate", run, "--baseline", "store", "--on-inconclusive", "fail", cwd=tmp_path).returncode == 4
+    (tmp_path / "tfadvisor.toml").write_text('on_cannot_tell = "fail"\n')
+    assert tfadvisor("gate", run, "--baseline", "store", cwd=tmp_path).returncode == 4
+
+
+def test_0_ten_unchanged_runs_through_the_recipe_are_ten_in_the_store(tmp_path: Path) -> None:
+    """Each run is gated against those before it and added: steps of 100 µs, the last one longer by 0.0 to 0.9 µs."""
+    for number in range(10):
+        run = built(step=number / 10).write(tmp_path / f"run{number}")
+        done = tfadvisor("gate", run, "--baseline", "store", "--add", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+
+    assert len(list((tmp_path / "store").glob("default/*.json"))) == 10
+
+
+def test_0_one_more_kernel_a_step_is_seen_at_the_second_run(tmp_path: Path) -> None:
+    tfadvisor("gate", built().write(tmp_path / "first"), "--baseline", "store", "--add", cwd=tmp_path)
+
+    done = tfadvisor("gate", built(kernels=2).write(tmp_path / "more"), "--baseline", "store", "--add", cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert "kernels_per_step rose by" in flat(done.stdout)
+    assert len(list((tmp_path / "store").glob("default/*.json"))) == 1
+
+
+def test_0_a_faster_run_passes_and_is_offered_as_the_new_baseline(store: Path) -> None:
+    """A third off the step, where six runs agree to a tenth of a percent."""
+    run = built(busy=40, period=67).write(store.parent / "faster")
+
+    done = tfadvisor("gate", run, "--baseline", "store", cwd=store.parent)
+
+    assert done.returncode == 0
+    assert "`tfadvisor baseline accept` makes it what later runs are held to" in flat(done.stdout + done.stderr)
 
 
 def test_4_comparing_with_a_trace_that_holds_no_step(tmp_path: Path) -> None:
@@ -467,3 +499,32 @@ def test_the_pre_commit_hooks_call_what_exists() -> None:
     for hook in hooks:
         assert hook["entry"].startswith("tfadvisor gate")
         assert hook["language"] == "python"
+
+
+def names_in(store: Path) -> list[str]:
+    return sorted(file.stem for file in store.glob("default/*.json"))
+
+
+def test_a_run_is_shown_removed_and_the_oldest_are_pruned(store: Path) -> None:
+    first, *rest = names_in(store)
+    shown = tfadvisor("baseline", "show", first, "--store", store, cwd=store.parent)
+    assert shown.returncode == 0
+    assert "step_time_ms" in shown.stdout
+    metrics = json.loads(tfadvisor("baseline", "show", first, "--store", store, "-f", "json", cwd=store.parent).stdout)
+    assert metrics["metrics"]["kernels_per_step"] == 1
+
+    removed = tfadvisor("baseline", "remove", first, "--store", store, cwd=store.parent)
+    assert (removed.returncode, names_in(store)) == (0, rest)
+
+    pruned = tfadvisor("baseline", "prune", "--keep", "2", "--store", store, cwd=store.parent)
+    assert pruned.stdout.count("removed default") == 3
+    assert len(names_in(store)) == 2
+
+
+@pytest.mark.parametrize(("name", "why"), [("undated", "fits 6 runs"), ("nothing-such", "is no run of it")])
+def test_2_a_name_that_fits_no_run_or_several_takes_none(store: Path, name: str, why: str) -> None:
+    done = tfadvisor("baseline", "remove", name, "--store", store, cwd=store.parent)
+
+    assert done.returncode == 2
+    assert why in flat(done.stderr)
+    assert len(names_in(store)) == 6

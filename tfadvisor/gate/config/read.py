@@ -27,8 +27,10 @@ from tfadvisor.gate.config.values import Values, meant
 _DIRECTIONS = ("up", "down", "both")
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
 _SLOWER = ("inconclusive", "fail")
+_ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell", "on-inconclusive")
+"""The last is what the first versions called it."""
 _OF_LAYER = (
-    "on-inconclusive",
+    *_ON_CANNOT_TELL,
     "on-slower-machine",
     "false-alarm-rate",
     "min-runs",
@@ -87,7 +89,7 @@ class _LayerReader(Values):
             keep=self.whole(values, (*at, "keep"), 1, 1000),
             fewest_runs=self.whole(values, (*at, "min-runs"), 2, 1000),
             false_alarm_rate=self.rate(values, (*at, "false-alarm-rate")),
-            on_inconclusive=self.choice(values, (*at, "on-inconclusive"), POLICIES),
+            on_cannot_tell=self.first_choice(values, at, _ON_CANNOT_TELL, POLICIES),
             on_slower_machine=self.choice(values, (*at, "on-slower-machine"), _SLOWER),
             budgets={
                 name: self.budget(name, one, where) for name, one, where in self.metrics(values, (*at, "budgets"))

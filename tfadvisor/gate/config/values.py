@@ -71,6 +71,12 @@ class Values:
         value = values.get(str(at[-1]))
         return None if value is None else self.one_of(value, at, allowed)
 
+    def first_choice(
+        self, values: Mapping[str, Any], at: Path, names: Sequence[str], allowed: Sequence[str]
+    ) -> str | None:
+        """The same under the first of several names that is given."""
+        return next((found for name in names if (found := self.choice(values, (*at, name), allowed))), None)
+
     def one_of(self, value: Any, at: Path, allowed: Sequence[str]) -> str:
         """A value that is given and must be one of some words."""
         if not isinstance(value, str) or value not in allowed:

@@ -103,6 +103,7 @@ def _verdict(one: GatedMetric, config: Config, level: float, first: float) -> Ch
         p=one.p(),
         runs=len(one.base),
         line=one.asked.line,
+        improved=outcome is Outcome.PASS and one.improved(level),
     )
 
 
