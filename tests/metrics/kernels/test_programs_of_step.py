@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.units import percent
+
 
 def training_with_evaluation(runs: int, evaluate: str = "jit_evaluate") -> TraceBuilder:
     """Four steps of 100 us: the training step computes 20 us in two kernels, then `runs` evaluations of 5 us each."""
@@ -38,7 +40,8 @@ def test_an_evaluation_twelve_times_a_step_is_counted_and_named() -> None:
     assert found.value("repeated_program_runs_per_step") == 12
     assert found.value("repeated_program_fraction") == pytest.approx(0.6)
     assert found.fact("step_programs") == (
-        "jit_evaluate 12 times a step, 75 % of compute time; jit_train_step 1 times a step, 25 % of compute time"
+        f"jit_evaluate 12 times a step, {percent(0.75)} of compute time; "
+        f"jit_train_step 1 times a step, {percent(0.25)} of compute time"
     )
 
 
@@ -48,7 +51,8 @@ def test_programs_that_run_equally_often_are_compared_and_none_is_repeated() -> 
     assert found.value("repeated_program_runs_per_step") is None
     assert found.fact("repeated_program") is None
     assert found.fact("step_programs") == (
-        "jit_train_step 1 times a step, 80 % of compute time; jit_evaluate 1 times a step, 20 % of compute time"
+        f"jit_train_step 1 times a step, {percent(0.8)} of compute time; "
+        f"jit_evaluate 1 times a step, {percent(0.2)} of compute time"
     )
 
 

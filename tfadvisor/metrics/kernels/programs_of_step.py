@@ -59,7 +59,8 @@ def _program(table: OpTable, rows: np.ndarray, steps: int, total: int) -> StepPr
 @fact(needs=(known_steps,))
 def step_programs(question: Question) -> str:
     """The compiled programs that a step runs, with how often and their shares of compute time: `jit_evaluate 12 times a
-    step, 71 % of compute time; jit_train_step 1 times a step, 28 % of compute time`.
+    step, 71% of compute time; jit_train_step 1 times a step, 28%
+    of compute time`.
     """
     large = [one for one in _programs(question) if one.share >= _LARGE]
     if len(large) < 2:
