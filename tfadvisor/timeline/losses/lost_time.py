@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, difference, intersection, union, union_of
-from tfadvisor.timeline.losses.activities import main_activity
+from tfadvisor.timeline.losses.activities import main_activity, names_of
 from tfadvisor.timeline.losses.device_ops import main_device_op
 from tfadvisor.timeline.losses.model import LostTime
 from tfadvisor.timeline.model import Device, Steps
@@ -33,7 +33,7 @@ def lost_time(
     device = devices[0] if devices else None
     parts = classes_of_time(device, classes)
     parts[TimeClass.IDLE] = difference(windows, union_of(*parts.values()))
-    found = []
+    names, found = None, []
     for kind, everywhere in parts.items():
         if kind is TimeClass.COMPUTE:
             continue
@@ -43,6 +43,7 @@ def lost_time(
         if kind in _ON_DEVICE and device is not None:
             activity = main_device_op(device, programs, instants)
         else:
-            activity = main_activity(threads, steps, instants, drivers=kind is TimeClass.HOST)
+            names = names or names_of(threads)
+            activity = main_activity(threads, names, steps, instants, drivers=kind is TimeClass.HOST)
         found.append(LostTime(kind, instants.length(), activity))
     return tuple(sorted(found, key=lambda one: -one.ps))
