@@ -24,6 +24,7 @@ from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
 from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
@@ -123,6 +124,7 @@ def build_host(
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
+            losses=() if unrecorded.proof else lost_time(threads, steps, classes, active, programs),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),
             pictures=pictures,
