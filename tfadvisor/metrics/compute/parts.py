@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.remember import once
@@ -21,6 +22,9 @@ _MOST = 4_000
 """Ops of a device that are told one by one; the others, the shortest, count as of no layer."""
 _UNTELLING = frozenset(("custom-call", "fusion", "call", "bitcast", "tuple", "get-tuple-element"))
 """Opcodes that do not say what is computed."""
+
+_CALLED = "StatefulPartitionedCall/"
+"""How a function's ops are named where another function calls it."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -86,7 +90,18 @@ def compute_parts(run: RunTimeline) -> Parts:
         raise MetricAbsent("no op begins in a counted step")
     known = _known(run)
     parts = [_part(key, time[key], count[key], known.get((key[1] or key[2], key[3]))) for key in time]
-    return Parts(tuple(sorted(parts, key=lambda one: -one.total_ps)), total)
+    return Parts(tuple(_with_their_layer(sorted(parts, key=lambda one: -one.total_ps))), total)
+
+
+def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
+    """Gradients named after the op that they are of, `conv2d/convolution/Conv2DBackpropFilter`, count in its layer."""
+    layer_of = {f"{one.layer}/{one.path.name}": one.layer for one in parts if one.path and not one.path.is_gradient}
+    return [
+        replace(one, path=one.path._replace(layer=layer_of[one.layer]))
+        if one.path and one.path.is_gradient and layer_of.get(one.layer)
+        else one
+        for one in parts
+    ]
 
 
 def _key(table: OpTable, row: int) -> _Key:
@@ -114,7 +129,7 @@ def _part(key: _Key, total_ps: int, count: int, known: InProgram | None) -> Part
         path = op_path(known.op_name)
     effect = known.effect if known is not None and known.effect not in _UNTELLING else ""
     return Part(
-        name=op or (text.rpartition(":")[0] if path and text else "") or short_name(kernel),
+        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if path and text else "") or short_name(kernel),
         path=path,
         op_type=effect or (path.op_type if path else ""),
         line=f"{known.file}:{known.line}" if known is not None and known.file else "",

@@ -10,11 +10,13 @@ _TRANSFORMED = re.compile(r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|lineari
 _FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
 _REPLICA = re.compile(r"^replica_(\d+)$")
 _NUMBERED = re.compile(r"^_\d+$")
+_EINSUM = "->"
+"""In JAX's name of an einsum, `bsd,de->bse`."""
 _TRAILING_NUMBER = re.compile(r"(?:_\d+)+$")
 _SURROUNDINGS = frozenset(
     """
     StatefulPartitionedCall PartitionedCall gradient_tape gradients while body cond closed_call checkpoint
-    rematted_computation XlaModule
+    rematted_computation XlaModule shard_map
     """.split()
 )
 """Parts that tell how an op is reached, and not in which layer it is."""
@@ -28,6 +30,8 @@ class OpPath(NamedTuple):
 
     layer: str
     """`model/dense`, or the optimizer's name; "" outside of any scope."""
+    name: str
+    """The op's own, its path's last part."""
     op_type: str
     """`MatMul` of TensorFlow's ops, `dot_general` of JAX's."""
     replica: int
@@ -39,6 +43,8 @@ class OpPath(NamedTuple):
 @lru_cache(maxsize=1 << 16)  # several questions are asked of each path
 def op_path(path: str) -> OpPath | None:
     """None for what names no op."""
+    if "::" in path:  # a C++ name
+        return None
     name, colon, kind = path.rpartition(":")
     if not colon:
         name, kind = path, ""
@@ -52,7 +58,7 @@ def op_path(path: str) -> OpPath | None:
             scopes.pop()
     if scopes and is_optimizer(scopes[0]):
         scopes = scopes[:1]
-    return OpPath("/".join(scopes), kind or last, replica, "gradient_tape" in parts)
+    return OpPath("/".join(scopes), last, kind or last, replica, "gradient_tape" in parts)
 
 
 def is_optimizer(layer: str) -> bool:
@@ -69,7 +75,7 @@ def _scopes(parts: list[str]) -> tuple[list[str], int]:
             replica = int(found.group(1))
             continue
         plain = _plain(part)
-        if plain and plain not in _SURROUNDINGS and not _NUMBERED.match(plain):
+        if plain and plain not in _SURROUNDINGS and not _NUMBERED.match(plain) and _EINSUM not in plain:
             kept.append(plain)
     return kept, replica
 
