@@ -31,7 +31,9 @@ def double_parts(question: Question) -> tuple[Part, ...]:
     for one in found:
         if one.path is not None and not one.path.is_gradient and one.layer:
             layers.setdefault(one.layer, set()).add(one.op_type)
-    apart = {layer for layer, types in layers.items() if _BIAS in types and types & _PRODUCTS and _CONVERTS not in types}
+    apart = {
+        layer for layer, types in layers.items() if _BIAS in types and types & _PRODUCTS and _CONVERTS not in types
+    }
     fast = any(one.op_type.startswith(_FAST) for one in found)
     if not apart and not fast:
         raise MetricAbsent("the trace has no HLO, and no op whose type tells its precision")

@@ -191,7 +191,12 @@ def _time_by(page: TextPage, report: Report) -> None:
     for what, rows in parts:
         if rows:
             table = [
-                [one_line(one.name or "all else"), percent(one.share), duration(one.ms_per_step), f"{one.count_per_step:.4g}"]
+                [
+                    one_line(one.name or "all else"),
+                    percent(one.share),
+                    duration(one.ms_per_step),
+                    f"{one.count_per_step:.4g}",
+                ]
                 for one in rows
             ]
             page.table(f"Compute time by {what}", [[what, "share", "a step", "runs"], *table], left=(0,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -28,8 +28,8 @@ SMALL_KERNEL_PS = 10_000_000
 class OpTable(msgspec.Struct, frozen=True):
     """What ran in the counted steps: one row a distinct (name, op, module, program, class), shape (rows,).
 
-    name, op, module, program: as in DeviceOps. path: likewise, of the row's last event where it has several. count: how often. total_ps: its summed time. small: how many took less than
-    SMALL_KERNEL_PS.
+    name, op, module, program: as in DeviceOps. path: likewise, of the row's last event where it has several. count:
+    how often. total_ps: its summed time. small: how many took less than SMALL_KERNEL_PS.
     """
 
     name: npt.NDArray[np.int32]
@@ -140,7 +140,7 @@ def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
 
 
 def _table_of_rows(
-    ops: DeviceOps, row: Int64Array, columns: tuple[npt.NDArray[np.generic], ...], length: Int64Array
+    ops: DeviceOps, row: Int64Array, columns: tuple[npt.NDArray[Any], ...], length: Int64Array
 ) -> OpTable:
     """row: of each event. columns: name, op, module, program, path and class of each; a row's are those of its last."""
     rows = int(row.max()) + 1
