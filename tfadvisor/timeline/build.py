@@ -59,6 +59,8 @@ SELECTION = Selection(
         stats.DEVICE_DURATION_PS: None,
         stats.HLO_OP: None,
         stats.HLO_MODULE: None,
+        stats.TF_OP: None,
+        stats.OUTERMOST_ANNOTATION: None,
         stats.MODULE_NAME: _PROGRAM_RUNS,
         stats.MEMCPY_DETAILS: None,
         stats.ALLOCATOR_NAME: _ALLOCATIONS,

@@ -142,6 +142,7 @@ def _table(
         op=np.where(is_thunk, row, -1).astype(np.int32),
         module=module,
         program=program,
+        path=np.where(is_thunk, -1, row).astype(np.int32),
         bytes=np.full(len(positions), -1, np.int64),
         meeting=_meeting_keys(trace, threads, positions),
         memory=np.zeros(len(positions), np.int8),
