@@ -40,7 +40,7 @@ def steps_line(report: Report) -> str:
     if steps.time_ms is None:
         return "no steps"
     if steps.source == "whole-trace":
-        return f"no steps told apart: {duration(steps.time_ms.mean)} {one_line(steps.about)}"
+        return f"no steps told apart: {duration(steps.time_ms.median)} {one_line(steps.about)}"
     aside = ""
     if steps.set_aside:
         reasons = ", ".join(sorted({step.reason for step in steps.set_aside}))
@@ -48,7 +48,7 @@ def steps_line(report: Report) -> str:
     sure = "" if steps.source == "marker" else f", inferred, confidence {percent(steps.confidence)}"
     number = f"{steps.count} steps" if steps.count != 1 else "1 step"
     number += f" on each of {len(report.run.hosts)} hosts" if len(report.run.hosts) > 1 else ""
-    return f"{number} of {duration(steps.time_ms.mean)} ({one_line(steps.about)}{sure}){aside}"
+    return f"{number} of {duration(steps.time_ms.median)} ({one_line(steps.about)}{sure}){aside}"
 
 
 def saving_words(saving: Saving) -> str:

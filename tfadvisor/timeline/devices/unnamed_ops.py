@@ -17,15 +17,13 @@ from tfadvisor.timeline.model import DeviceOps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host import is_end_mark
 from tfadvisor.timeline.names.programs import (
+    ANY_PROGRAM,
     awaits_program,
     bounds_pool_work,
-    module_of_call,
+    program_of_call,
     runs_program,
     starts_pool_work,
 )
-
-_ANY_PROGRAM = "an XLA program"
-"""Stands for the name where no call tells it."""
 
 
 class UnnamedOps(msgspec.Struct, frozen=True):
@@ -43,7 +41,9 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
     count = len(unnamed.start)
     if not count:
         return ops
-    programs = [_program(threads, one) for one in unnamed.call.tolist()]
+    programs = [
+        program_of_call(threads.names[threads.row[one]]) if one >= 0 else ANY_PROGRAM for one in unnamed.call.tolist()
+    ]
     names = tuple(dict.fromkeys(programs))
     name = np.array([names.index(one) for one in programs], np.int32) + np.int32(len(ops.names))
     nothing, called = np.full(count, -1, np.int32), unnamed.call >= 0
@@ -127,11 +127,6 @@ def _calls(threads: Threads, position: Int64Array, start: Int64Array) -> Int64Ar
     if not len(calls) or (threads.start[calls] > start[early:]).any():
         return np.full(len(position), -1, np.int64)
     return np.concatenate([np.full(early, -1, np.int64), calls])
-
-
-def _program(threads: Threads, call: int) -> str:
-    """The program that a call runs, by the name that XLA gives it."""
-    return (call >= 0 and module_of_call(threads.names[threads.row[call]])) or _ANY_PROGRAM
 
 
 def _merged(one: DeviceOps, other: DeviceOps, names: tuple[str, ...]) -> DeviceOps:

@@ -106,6 +106,17 @@ def _strays(row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, ins
     return inside & (usual[np.maximum(place, 0)] <= _EAGER_PAUSE_PS) & (pause <= _STRAY_PAUSE_PS)
 
 
+def named_eager_kernels(threads: Threads) -> Int64Array:
+    """Positions of the ops that the eager runtime runs under their own name, as up to TensorFlow 2.8."""
+    found = []
+    for thread in threads.threads:
+        calls = threads.of(thread, HostClass.EAGER_OP)
+        calls = calls[_are_single_ops(threads, calls)]
+        ops = threads.of(thread, HostClass.OP) if len(calls) else calls
+        found.append(ops[union(threads.start[calls], threads.end[calls]).contains(threads.start[ops])])
+    return _joined(found)
+
+
 def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
     """Positions of (kernels that the eager runtime runs itself, runs of functions that it waits for).
 

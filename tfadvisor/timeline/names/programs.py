@@ -15,6 +15,8 @@ _COMPLETION = "ThunkExecutor::Execute (wait for completion)"
 """XLA's CPU runtime at the end of a program's run, once a run."""
 _POOL_WORK = ("ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegion")
 """A thread of a pool takes up work that another one left to it, and is done with it."""
+ANY_PROGRAM = "an XLA program"
+"""Stands for a program's name where no call tells it."""
 _DISPATCHES = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExecutable")
 """Dispatches that say which program or op they start."""
 _DEVICE_PUT = "DevicePut"
@@ -36,6 +38,11 @@ def module_of_call(name: str) -> str | None:
     """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after it; None for other names."""
     function = jitted_function(name)
     return None if function is None else f"jit_{_NO_IDENTIFIER.sub('_', function)}"
+
+
+def program_of_call(name: str) -> str:
+    """The program that a call runs, as XLA names it: of a jitted function's call its module."""
+    return module_of_call(name) or ANY_PROGRAM
 
 
 def program_name(name: str) -> str:
