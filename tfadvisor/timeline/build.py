@@ -13,6 +13,7 @@ from tfadvisor.timeline.devices.unrecorded import unrecorded_work
 from tfadvisor.timeline.host.calls_that_cost import host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
 from tfadvisor.timeline.host.costs import HostCost, host_costs
+from tfadvisor.timeline.host.dispatches import without_evaluations
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.libraries import libraries
@@ -87,7 +88,7 @@ def build_host(
     """
     trace = on_own_clocks(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
-    threads = host_threads(trace)
+    threads = without_evaluations(host_threads(trace))
     programs = find_modules(trace)
     pipeline = pipeline_work(trace, threads)
     devices = find_devices(Recorded(trace, threads, host, pipeline, programs))

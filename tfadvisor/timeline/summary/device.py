@@ -56,6 +56,10 @@ class OpTable(msgspec.Struct, frozen=True):
         """The rows of one class."""
         return np.flatnonzero(self.kind == kind)
 
+    def whole_programs(self) -> BoolArray:
+        """Which rows stand for programs whose ops the trace does not name: they bear the program's name as their own."""
+        return np.asarray(self.name == self.module, np.bool_)
+
 
 class CopyTotals(msgspec.Struct, frozen=True):
     """The copies of one class in the counted steps. unsized: those of which the trace does not say how large they are.
