@@ -41,26 +41,35 @@ MEMORY = 8 << 30
 LEFT_OUT = "not exclude_each_other and not stripping_the_markers"
 """Tests that take seconds and fail where a faster one does, too."""
 
-_STEPS = tuple(
-    f"timeline/steps/test_{name}.py" for name in ("accepted_steps", "which_steps_count", "inference", "find")
-)
-_DRIVER = ("timeline/host/test_time_of_driver.py", "timeline/steps/test_breakdown.py")
+_IN_STEPS = "timeline/steps/test_"
+_ACCEPTED = (f"{_IN_STEPS}accepted_steps.py", f"{_IN_STEPS}inference.py", f"{_IN_STEPS}which_steps_count.py")
+_FOUND = (f"{_IN_STEPS}find.py", f"{_IN_STEPS}which_steps_count.py", f"{_IN_STEPS}few_calls.py")
+_DRIVER = ("timeline/host/test_time_of_driver.py", f"{_IN_STEPS}breakdown.py")
+_THREADS = (f"{_IN_STEPS}find.py", "timeline/host/test_time_of_driver.py", f"{_IN_STEPS}accepted_steps.py")
 _RULES = tuple(f"engine/judging/test_{name}.py" for name in ("verdict", "claims", "judge_rules", "outcomes"))
 _GATE = ("gate/judging/test_surprise.py", "gate/judging/test_relative.py")
 MODULES = {
-    "timeline/steps/by_module.py": _STEPS,
-    "timeline/steps/by_function.py": _STEPS,
-    "timeline/steps/by_batch.py": _STEPS,
-    "timeline/steps/by_pattern.py": _STEPS,
-    "timeline/steps/rhythm.py": _STEPS,
-    "timeline/steps/find.py": _STEPS,
+    "timeline/steps/find.py": _FOUND,
+    "timeline/steps/markers.py": _FOUND,
+    "timeline/steps/by_module.py": _ACCEPTED,
+    "timeline/steps/by_function.py": _ACCEPTED,
+    "timeline/steps/by_batch.py": _ACCEPTED,
+    "timeline/steps/by_pattern.py": _ACCEPTED,
+    "timeline/steps/rhythm.py": _ACCEPTED,
+    "timeline/steps/periodicity.py": _ACCEPTED,
+    "timeline/steps/same_name.py": _ACCEPTED,
+    "timeline/steps/few_calls.py": (f"{_IN_STEPS}few_calls.py", *_ACCEPTED),
+    "timeline/steps/capture_work.py": (f"{_IN_STEPS}few_calls.py",),
     "timeline/steps/breakdown.py": _DRIVER,
+    "timeline/host/threads.py": _THREADS,
+    "timeline/host/dispatches.py": _DRIVER,
     "timeline/host/time_of_driver.py": _DRIVER,
     "timeline/host/eager_ops.py": _DRIVER,
     "timeline/names/host.py": ("timeline/names",),
     "engine/judging/claims.py": _RULES,
     "engine/judging/verdict.py": _RULES,
     "engine/judging/judge_rules.py": _RULES,
+    "engine/judging/few_steps.py": _RULES,
     "gate/statistics/mann_whitney.py": ("gate/statistics/test_mann_whitney.py",),
     "gate/judging/surprise.py": _GATE,
     "gate/judging/relative.py": _GATE,

@@ -241,3 +241,18 @@ def test_the_caveat_of_a_weak_trace_stays_before_that_of_the_cut() -> None:
 
     assert LESS_IS_LEFT not in first.caveat
     assert second.caveat == f"{first.caveat} {LESS_IS_LEFT}"
+
+
+def test_a_class_of_which_nothing_is_known_serves_nobody() -> None:
+    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
+
+    outcomes = run(drawing("one", "loop_python_fraction", 0.5, "launch"), **known)
+
+    assert (outcomes.findings, [one.rule_id for one in outcomes.not_applicable]) == ((), ["one"])
+
+
+def test_a_finding_that_saves_nothing_is_still_about_its_classes() -> None:
+    """Of fixed severity, it takes no time from anybody."""
+    rule = replace(drawing("one", "host_fraction", 0.5), saving=None, severity=Severity.HIGH, category="memory")
+
+    assert claims_of(run(rule, **HOST)) == [("launch", "host", "idle")]
