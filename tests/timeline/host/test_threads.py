@@ -21,7 +21,9 @@ def times(threads: Threads) -> list[tuple[float, float]]:
 
 def test_lines_behind_each_other_are_taken_as_they_are() -> None:
     """Three events of the device come first; the host's keep no index of their own."""
-    builder = trace().busy("GPU:0", (0, 1), (1, 2), (2, 3)).call("a", 0, 5).call("b", 5, 9).thread("other").call("c", 1, 2)
+    builder = (
+        trace().busy("GPU:0", (0, 1), (1, 2), (2, 3)).call("a", 0, 5).call("b", 5, 9).thread("other").call("c", 1, 2)
+    )
 
     threads = host_threads(builder.decode())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support.trace_builder import trace
 
 from tfadvisor.timeline.names import stats

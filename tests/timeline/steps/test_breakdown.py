@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.model import Steps, StepKind, StepSource
+from tfadvisor.timeline.model import StepKind, Steps, StepSource
 from tfadvisor.timeline.steps.breakdown import unknown_time
 from tfadvisor.vocabulary import TimeClass
 

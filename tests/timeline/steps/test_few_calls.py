@@ -138,6 +138,14 @@ def test_uneven_calls_must_launch_four_fifths_of_the_work(work: float, source: S
     assert two_functions(work, calls=5).timeline().steps.source is source
 
 
+@pytest.mark.parametrize(("calls", "source"), [(2, StepSource.MODULE), (3, StepSource.WHOLE_TRACE)])
+def test_two_calls_that_launch_most_work_are_steps_and_three_uneven_ones_must_launch_nearly_all(
+    calls: int, source: StepSource
+) -> None:
+    """70 of 100 µs; three calls begin 300 and 700 µs apart."""
+    assert two_functions(30, calls=calls).timeline().steps.source is source
+
+
 def test_what_is_launched_as_a_call_ends_is_not_the_calls() -> None:
     """70 µs launched within, 30 from its end on."""
     builder = trace().call("PjitFunction(a)", 0, 10).kernel("GPU:0", "a", 20, 90, launched=(9, 10))
