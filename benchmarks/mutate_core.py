@@ -185,8 +185,9 @@ def main() -> int:
             rows.append(line)
             rates.append(rate)
     if given.write:
-        head, rule, _ = PAGE.read_text(encoding="utf-8").partition("| --- |" + " ---: |" * 5 + "\n")
-        PAGE.write_text(head + rule + "\n".join(rows) + "\n", encoding="utf-8")
+        head, rule, after = PAGE.read_text(encoding="utf-8").partition("| --- |" + " ---: |" * 5 + "\n")
+        below = after[after.find("\n\n") :] if "\n\n" in after else "\n"
+        PAGE.write_text(head + rule + "\n".join(rows) + below, encoding="utf-8")
     return int(min(rates, default=1.0) < given.least)
 
 

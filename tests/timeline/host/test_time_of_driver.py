@@ -365,3 +365,10 @@ def test_python_that_an_op_calls_in_a_pause_is_work_of_the_host() -> None:
     builder = ops(8, 50).thread("tf_Compute/1").call("f:EagerPyFunc", 20, 40)
 
     assert shares(builder.timeline())["launch"] == 430 - 20
+
+
+def test_a_traced_function_may_be_the_first_event_of_its_thread() -> None:
+    """It begins at 0, the step at 10."""
+    builder = trace().call("f", 0, 40, tf_function_call="traced-xla").step(10, 110).busy("GPU:0", (80, 110))
+
+    assert shares(builder.timeline()) == {"compile": 30, "host": 40, "compute": 30}

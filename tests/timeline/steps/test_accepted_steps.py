@@ -512,3 +512,54 @@ def test_programs_that_all_begin_at_once_have_no_rhythm() -> None:
         builder.on_line("/device:TPU:0", "XLA Modules", "jit_train(1)", 5, 5 + length)
 
     assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
+def test_the_device_holds_no_rhythm_where_it_begins_with_two_calls_at_once() -> None:
+    """Its periods of 50, 50, 0, 50 and 50 would have a rhythm."""
+    builder = trace()
+    for index, (at, begin) in enumerate(zip([0, 95, 97, 99, 260, 320], [100, 150, 200, 200, 250, 300], strict=True)):
+        builder.call("PjitFunction(step)", at, at + 1)
+        builder.kernel("GPU:0", "f", begin, begin + 9, launched=(at, at + 1), stream=index, hlo_module="jit_step")
+
+    assert builder.timeline().steps.confidence == 0.45  # six calls without a rhythm
+
+
+def test_batches_before_and_behind_the_loop_are_not_taken_by_it() -> None:
+    """Ten iterations take seven batches; four more are taken before the loop and four behind it."""
+    builder = trace().call("train", 0, 3000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for at in (10, 110, 210, 310, 2010, 2110, 2210, 2310):
+        builder.call("IteratorGetNextOp::DoCompute", at, at + 5)
+    for index in range(10):
+        at = 1000 + index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        if index < 7:
+            builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    assert builder.timeline().steps.about != LOOP
+
+
+def test_a_loop_of_the_executor_is_driven_by_the_thread_that_dispatches() -> None:
+    """The first thread only ticks; the second calls the function in which the loop runs."""
+    builder = trace().call("tick", 0, 1).thread("driver").call("train", 0, 1000, tf_function_call="notTraced-nonXla")
+    builder.call("EagerLocalExecute: __inference_train_1", 0, 990).thread("tf_Compute/1")
+    for index in range(5):
+        at = index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert (steps.about, steps.thread) == (LOOP, 1)
+
+
+def test_a_sequence_that_repeats_less_well_is_less_sure() -> None:
+    """Of 36 pairs a cycle of four apart one odd dispatch breaks two: 34 of 36, and 0.8 of that."""
+    builder = trace().busy("GPU:0", (0, 1000))
+    for index in range(10):
+        for position, name in enumerate("abxd" if index == 5 else "abcd"):
+            at = index * 100 + position * 10
+            builder.call(f"PjitFunction({name})", at, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert (steps.source, steps.confidence) == (StepSource.LAUNCH_PATTERN, round(0.8 * 34 / 36, 3))
