@@ -41,26 +41,34 @@ MEMORY = 8 << 30
 LEFT_OUT = "not exclude_each_other and not stripping_the_markers"
 """Tests that take seconds and fail where a faster one does, too."""
 
-_STEPS = tuple(
-    f"timeline/steps/test_{name}.py" for name in ("accepted_steps", "which_steps_count", "inference", "find")
-)
-_DRIVER = ("timeline/host/test_time_of_driver.py", "timeline/steps/test_breakdown.py")
-_RULES = tuple(f"engine/judging/test_{name}.py" for name in ("verdict", "claims", "judge_rules", "outcomes"))
+_IN_STEPS = "timeline/steps/test_"
+_ACCEPTED = (f"{_IN_STEPS}accepted_steps.py", f"{_IN_STEPS}inference.py", f"{_IN_STEPS}which_steps_count.py")
+_FOUND = (f"{_IN_STEPS}find.py", f"{_IN_STEPS}which_steps_count.py", f"{_IN_STEPS}few_calls.py")
+_DRIVER = ("timeline/host/test_time_of_driver.py", f"{_IN_STEPS}breakdown.py")
+_VERDICT, _CLAIMS, _JUDGED = (f"engine/judging/test_{name}.py" for name in ("verdict", "claims", "judge_rules"))
 _GATE = ("gate/judging/test_surprise.py", "gate/judging/test_relative.py")
 MODULES = {
-    "timeline/steps/by_module.py": _STEPS,
-    "timeline/steps/by_function.py": _STEPS,
-    "timeline/steps/by_batch.py": _STEPS,
-    "timeline/steps/by_pattern.py": _STEPS,
-    "timeline/steps/rhythm.py": _STEPS,
-    "timeline/steps/find.py": _STEPS,
+    "timeline/steps/find.py": _FOUND,
+    "timeline/steps/markers.py": (f"{_IN_STEPS}markers.py", f"{_IN_STEPS}find.py"),
+    "timeline/steps/by_module.py": _ACCEPTED,
+    "timeline/steps/by_function.py": _ACCEPTED,
+    "timeline/steps/by_batch.py": _ACCEPTED,
+    "timeline/steps/by_pattern.py": _ACCEPTED,
+    "timeline/steps/rhythm.py": _ACCEPTED,
+    "timeline/steps/periodicity.py": (f"{_IN_STEPS}periodicity.py", *_ACCEPTED),
+    "timeline/steps/same_name.py": _ACCEPTED,
+    "timeline/steps/few_calls.py": (f"{_IN_STEPS}few_calls.py", *_ACCEPTED),
+    "timeline/steps/capture_work.py": (f"{_IN_STEPS}few_calls.py",),
     "timeline/steps/breakdown.py": _DRIVER,
+    "timeline/host/threads.py": ("timeline/host/test_threads.py", f"{_IN_STEPS}find.py"),
+    "timeline/host/dispatches.py": ("timeline/host/test_dispatches.py", "timeline/host/test_time_of_driver.py"),
     "timeline/host/time_of_driver.py": _DRIVER,
     "timeline/host/eager_ops.py": _DRIVER,
     "timeline/names/host.py": ("timeline/names",),
-    "engine/judging/claims.py": _RULES,
-    "engine/judging/verdict.py": _RULES,
-    "engine/judging/judge_rules.py": _RULES,
+    "engine/judging/claims.py": (_CLAIMS,),
+    "engine/judging/verdict.py": (_VERDICT,),
+    "engine/judging/judge_rules.py": (_JUDGED, _CLAIMS),
+    "engine/judging/few_steps.py": (_JUDGED, _VERDICT),
     "gate/statistics/mann_whitney.py": ("gate/statistics/test_mann_whitney.py",),
     "gate/judging/surprise.py": _GATE,
     "gate/judging/relative.py": _GATE,
@@ -177,8 +185,9 @@ def main() -> int:
             rows.append(line)
             rates.append(rate)
     if given.write:
-        head, rule, _ = PAGE.read_text(encoding="utf-8").partition("| --- |" + " ---: |" * 5 + "\n")
-        PAGE.write_text(head + rule + "\n".join(rows) + "\n", encoding="utf-8")
+        head, rule, after = PAGE.read_text(encoding="utf-8").partition("| --- |" + " ---: |" * 5 + "\n")
+        below = after[after.find("\n\n") :] if "\n\n" in after else "\n"
+        PAGE.write_text(head + rule + "\n".join(rows) + below, encoding="utf-8")
     return int(min(rates, default=1.0) < given.least)
 
 

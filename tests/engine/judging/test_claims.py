@@ -286,3 +286,18 @@ def test_a_finding_about_another_class_explains_nothing() -> None:
     outcomes = run(FALLBACK, drawing("copies", "host_fraction", 0.9, "transfer"), **HOST, **UNEXPLAINED)
 
     assert "unexplained-host-time" in [one.rule_id for one in outcomes.findings]
+
+
+def test_a_class_of_which_nothing_is_known_serves_nobody() -> None:
+    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
+
+    outcomes = run(drawing("one", "loop_python_fraction", 0.5, "launch"), **known)
+
+    assert (outcomes.findings, [one.rule_id for one in outcomes.not_applicable]) == ((), ["one"])
+
+
+def test_a_finding_that_saves_nothing_is_still_about_its_classes() -> None:
+    """Of fixed severity, it takes no time from anybody."""
+    rule = replace(drawing("one", "host_fraction", 0.5), saving=None, severity=Severity.HIGH, category="memory")
+
+    assert claims_of(run(rule, **HOST)) == [("launch", "host", "idle")]

@@ -205,6 +205,44 @@ def test_what_the_dispatch_does_beside_allocating_stays_its_own() -> None:
     assert (host.bottleneck, host.fraction) == ("host", 0.3)
 
 
+def test_a_device_whose_work_was_not_recorded_is_unknown_with_the_proof() -> None:
+    found = verdict({"idle": 1.0}, unrecorded_device="100 kernels were launched")
+
+    assert (found.bottleneck, found.fraction, found.healthy) == ("unknown", 1.0, False)
+    assert "although 100 kernels were launched" in found.summary
+
+
+def test_where_no_wait_in_collectives_is_known_they_keep_their_time() -> None:
+    """A late device of 10 %, and 20 % communication: nobody knows who waits in it."""
+    found = verdict({"collective": 0.2, "compute": 0.8}, late_device_fraction=0.1, late_device="GPU:2")
+
+    assert (found.bottleneck, found.fraction) == ("collective", 0.2)
+
+
+@pytest.mark.parametrize(("steps", "loss"), [(3, "input"), (2, "compute")])
+def test_one_or_two_steps_name_no_loss_below_the_work(steps: float, loss: str) -> None:
+    """40 % input beside 60 % work; from three steps on it is the bottleneck."""
+    found = verdict({"input": 0.4, "compute": 0.6}, steps_counted=steps)
+
+    assert found.bottleneck == loss
+
+
+def test_all_kinds_of_work_count_against_a_loss_of_few_steps() -> None:
+    """A loss of 40 % beside 20 + 10 + 10 % work is as much, one of 39 less."""
+    work = {"compute": 0.2, "collective": 0.1, "transfer": 0.1}
+
+    assert verdict({**work, "input": 0.4, "host": 0.2}, steps_counted=1).bottleneck == "input"
+    assert verdict({**work, "input": 0.375, "host": 0.225}, steps_counted=1).bottleneck == "compute"
+
+
+@pytest.mark.parametrize(("loss", "steps", "beside"), [(0.15, 2, True), (0.149, 2, False), (0.4, 1, True)])
+def test_few_steps_leave_open_whether_a_loss_beside_the_work_recurs(loss: float, steps: float, beside: bool) -> None:
+    found = verdict({"input": loss, "compute": 1 - loss}, steps_counted=steps)
+
+    assert found.bottleneck == "compute"
+    assert ("waiting for or preparing the next batch" in found.summary) is beside
+
+
 @pytest.mark.parametrize(
     ("queued", "launch", "bottleneck"),
     [(0.499, 0.3, "launch"), (0.5, 0.3, "compute"), (0.9, 0.499, "compute"), (0.9, 0.5, "launch")],
@@ -218,7 +256,7 @@ def test_launch_gaps_are_no_limit_where_most_kernels_queue_and_the_device_works_
 
 
 def test_launch_time_beside_queued_kernels_is_told() -> None:
-    said = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9).summary
+    said = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9).summary.replace(" %", "%")
 
     assert "compute for 70%" in said
     assert "the 30% of dispatching ops and kernels is not the limit" in said

@@ -333,3 +333,42 @@ def test_ops_that_the_pipeline_dispatches_are_none_of_the_step() -> None:
         builder.call("EagerLocalExecute: MatMul", 100 + index * 60, 110 + index * 60)
 
     assert shares(builder.timeline()) == {"launch": 5, "host": 895, "compute": 100}
+
+
+def test_runs_of_kernels_on_other_threads_are_no_waits_of_the_driver() -> None:
+    """The last event of the thread before, and one of the thread behind; the driver's own last event loads a batch."""
+    builder = trace().thread("before").call("KernelAndDeviceFunc::Run", 0, 90).thread("python")
+    builder.step(0, 100).call("load_batch", 10, 40).busy("GPU:0", (80, 100))
+    builder.thread("behind").call("tick", 0, 1).call("tick", 2, 3).call("KernelAndDeviceFunc::Run", 5, 90)
+
+    assert shares(builder.timeline()) == {"input": 30, "host": 50, "compute": 20}
+
+
+@pytest.mark.parametrize(("end", "expected"), [(40, {"launch": 30}), (41, {"launch": 10, "idle": 20})])
+def test_a_kernel_that_ends_with_its_op_is_the_ops(end: float, expected: dict[str, float]) -> None:
+    """An op from 10 to 40 runs its kernel from 20 on; a run that outlasts it is a wait, as long as the op."""
+    builder = trace().step(0, 100).call("EagerLocalExecute: MatMul", 10, 40).call("KernelAndDeviceOp::Run", 20, end)
+    found = shares(builder.busy("GPU:0", (80, 100)).timeline())
+
+    assert found == {"host": 80 - sum(expected.values()), "compute": 20, **expected}
+
+
+def test_a_long_pause_between_two_ops_is_no_eager_dispatch() -> None:
+    """Eight ops of 10 µs 50 apart; one more 5 ms later."""
+    builder = ops(8, 50).call("EagerLocalExecute: MatMul", 5430, 5440)
+
+    assert builder.timeline().costs[HostCost.EAGER].length() == 440 * PS
+
+
+def test_python_that_an_op_calls_in_a_pause_is_work_of_the_host() -> None:
+    """Eight ops with pauses of 50 µs; in the first another thread runs Python for 20."""
+    builder = ops(8, 50).thread("tf_Compute/1").call("f:EagerPyFunc", 20, 40)
+
+    assert shares(builder.timeline())["launch"] == 430 - 20
+
+
+def test_a_traced_function_may_be_the_first_event_of_its_thread() -> None:
+    """It begins at 0, the step at 10."""
+    builder = trace().call("f", 0, 40, tf_function_call="traced-xla").step(10, 110).busy("GPU:0", (80, 110))
+
+    assert shares(builder.timeline()) == {"compile": 30, "host": 40, "compute": 30}

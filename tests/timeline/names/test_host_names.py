@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from support.trace_builder import trace
 
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import (
+    function_name,
     host_class,
+    is_eager_function,
+    is_end_mark,
+    is_kernel_launch,
+    is_kernel_of_one_op,
+    is_profiler_call,
     is_single_op,
     makes_dataset,
+    makes_iterator,
     op_type,
     runs_python,
+    scales_loss,
     writes_file,
 )
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
@@ -245,3 +255,80 @@ def test_the_type_of_an_op_follows_the_last_colon() -> None:
     assert op_type("dense:") is None
     assert op_type(":MatMul") is None
     assert op_type("dense:matmul") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "scales"),
+    [
+        ("LossScaleOptimizer/lossScale:ReadVariableOp", True),
+        ("current_loss_scale/Read:ReadVariableOp", True),
+        ("AutoCastVariable/lossscale:AssignVariableOp", True),
+        ("loss:Mul", False),
+        ("scale:Mul", False),
+        ("LOSSSCALE:Mul", False),  # no runtime writes it so
+    ],
+)
+def test_names_of_a_dynamic_loss_scale(name: str, scales: bool) -> None:
+    assert scales_loss(name) is scales
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("ThreadpoolListener::Record", 0),
+        ("ExecutorState::Process", 0),
+        ("ExecutorDoneCallback", 0),
+        ("FunctionRun", 0),
+        ("CommonPjRtBuffer::Await", 1),
+    ],
+)
+def test_what_the_executor_schedules_says_nothing_of_use_about_who_waits(name: str, kept: int) -> None:
+    """Its many producers and consumers are not read."""
+    columns = trace().call(name, 0, 1, _p=5, _c=6).decode()
+
+    assert len(columns.stat(stats.PRODUCER_ID).event) == len(columns.stat(stats.CONSUMER_ID).event) == kept
+
+
+@pytest.mark.parametrize(
+    "name",
+    """
+    cuLaunchKernel cudaLaunchKernel_v7000 hipLaunchKernel hipModuleLaunchKernel hipExtModuleLaunchKernel
+    zeCommandListAppendLaunchKernel
+    """.split(),
+)
+def test_calls_that_launch_one_kernel(name: str) -> None:
+    assert is_kernel_launch(name)
+    assert not is_kernel_launch(f"before {name}")
+    assert not is_kernel_launch("cuGraphLaunch")
+
+
+@pytest.mark.parametrize(
+    "name", ["ProfilerSession::Stop", "CollectData", "ProfilerStart", "ProfilerStop", "$profiler.py:91 start_trace"]
+)
+def test_calls_of_the_profiler(name: str) -> None:
+    assert is_profiler_call(name)
+    assert not is_profiler_call(f"my {name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("EagerLocalExecute: MatMul", True),
+        ("EagerLocalExecute: __inference_f_1", False),
+        ("EagerLocalExecute: StatefulPartitionedCall", False),
+        ("EagerLocalExecute: matmul", False),
+    ],
+)
+def test_kernels_of_one_op(name: str, kernel: bool) -> None:
+    assert is_kernel_of_one_op(name) is kernel
+
+
+def test_functions_by_name() -> None:
+    assert is_eager_function("EagerLocalExecute: __inference_f_1")
+    assert not is_eager_function("EagerLocalExecute: MatMul")
+    assert not is_eager_function("__inference_f_1")
+    assert function_name("EagerLocalExecute: __inference_f_12") == "__inference_f"
+    assert makes_iterator("EagerLocalExecute: AnonymousIteratorV2")
+    assert not makes_iterator("AnonymousIteratorV2")
+    assert is_end_mark("end: all-reduce.1")
+    assert not is_end_mark("the end: all-reduce.1")

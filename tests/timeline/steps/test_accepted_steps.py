@@ -170,6 +170,8 @@ def test_three_calls_of_a_jitted_function_are_steps(count: int, accepted: bool) 
         ([0, 95, 97, 99, 260, 320], True),  # over before the work before them began: 95, 97, 99; 260 and 320 are not
         ([0, 95, 97, 210, 260], False),  # 95 and 97 of four
         ([0, 95, 97, 199, 260], True),  # 95, 97 and 199 of four
+        ([0, 95, 97, 200, 260], True),  # the call at 200 as the third's work begins
+        ([0, 95, 97, 201, 260], False),
     ],
 )
 def test_the_device_holds_the_rhythm_where_most_calls_are_ahead(calls: list[float], accepted: bool) -> None:
@@ -383,3 +385,181 @@ def test_a_cycle_ends_with_its_last_call(on_device: bool) -> None:
     steps = pattern("abcd", 4, on_device=on_device)
 
     assert ((steps.span_ends - steps.starts) / PS).tolist() == [35] * 4
+
+
+def test_a_last_call_whose_work_is_not_in_the_trace_leaves_no_rhythm() -> None:
+    """Six calls of which four are ahead of a device that begins every 50 µs, and one more at the end of the trace."""
+    builder = trace()
+    for index, at in enumerate([0, 95, 97, 99, 260, 320, 400]):
+        builder.call("PjitFunction(step)", at, at + 1)
+        if index < 6:
+            begin = 110 + index * 50
+            builder.kernel("GPU:0", "f", begin, begin + 20, launched=(at, at + 1), hlo_module="jit_step")
+
+    assert builder.timeline().steps.confidence == 0.45  # six calls without a rhythm
+
+
+def test_work_that_no_call_launched_gives_no_call_a_beginning() -> None:
+    """The device runs a part of the step once more behind the last call, launched by nothing that is in the trace."""
+    builder = trace()
+    for index, at in enumerate([0, 95, 97, 99, 260, 320]):
+        begin = 100 + index * 50
+        builder.call("PjitFunction(step)", at, at + 1)
+        builder.kernel("GPU:0", "f", begin, begin + 20, launched=(at, at + 1), hlo_module="jit_step")
+        builder.on_line("/device:GPU:0", "Stream #2(C)", "f", begin - 30, begin - 25, hlo_module="jit_step")
+    builder.kernel("GPU:0", "f", 900, 910, launched=(500, 501), hlo_module="jit_step")
+
+    steps = builder.timeline().steps
+
+    assert (steps.confidence, (steps.starts / PS).tolist()) == (0.9, [100, 150, 200, 250, 300, 350])
+
+
+def test_the_first_device_to_begin_begins_a_call() -> None:
+    """GPU 0 begins late and unevenly; GPU 1 begins every 50 µs."""
+    builder = trace()
+    late = [130, 230, 240, 330, 340, 440]
+    for index, at in enumerate([0, 95, 97, 99, 260, 320]):
+        builder.call("PjitFunction(step)", at, at + 1)
+        for device, begin in (("GPU:0", late[index]), ("GPU:1", 100 + index * 50)):
+            builder.kernel(device, "f", begin, begin + 9, launched=(at, at + 1), hlo_module="jit_step")
+
+    assert builder.timeline().steps.confidence == 0.9
+
+
+def test_time_on_all_devices_says_which_function_is_the_step() -> None:
+    """`a` computes 60 µs on the first GPU, `b` 40 on each of two."""
+    builder = trace()
+    for at in (0, 100, 200, 300):
+        builder.call("PjitFunction(a)", at, at + 1).call("PjitFunction(b)", at + 5, at + 6)
+        builder.kernel("GPU:0", "k", at + 10, at + 50, launched=(at, at + 1), hlo_module="jit_b")
+        builder.kernel("GPU:0", "k", at + 50, at + 80, launched=(at + 5, at + 6), hlo_module="jit_a")
+        builder.kernel("GPU:0", "l", at + 80, at + 99, launched=(at + 5, at + 6), hlo_module="jit_a")
+        builder.kernel("GPU:1", "k", at + 10, at + 50, launched=(at + 5, at + 6), hlo_module="jit_b")
+
+    assert builder.timeline().steps.about == "calls of PjitFunction(b)"
+
+
+def test_the_first_call_names_a_function_that_is_called_by_two_names() -> None:
+    """XLA names the module `jit_a_b` after both."""
+    builder = trace()
+    for index, name in enumerate(("a.b", "a_b", "a_b")):
+        at = index * 100
+        builder.call(f"PjitFunction({name})", at, at + 1)
+        builder.kernel("GPU:0", "k", at + 10, at + 50, launched=(at, at + 1), hlo_module="jit_a_b")
+
+    assert builder.timeline().steps.about == "calls of PjitFunction(a.b)"
+
+
+def test_calls_on_other_threads_than_the_driving_one_are_no_steps() -> None:
+    """The driver calls the function every 100 µs, a thread that warms it up in between."""
+    builder = trace()
+    for at in (0, 100, 200, 300):
+        builder.call("PjitFunction(a)", at, at + 20)
+        builder.kernel("GPU:0", "k", at + 10, at + 50, launched=(at, at + 1), hlo_module="jit_a")
+    builder.thread("another")
+    for at in (30, 140, 250):
+        builder.call("PjitFunction(a)", at, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert (steps.thread, (steps.starts / PS).tolist()) == (0, [0, 100, 200, 300])
+
+
+def test_a_tpu_whose_line_of_programs_is_empty_leaves_the_steps_to_the_next() -> None:
+    builder = trace().on_line("/device:TPU:0", "XLA Modules", "jit_a(1)", 0, 1)
+    for at in (0, 100, 200, 300):
+        builder.on_line("/device:TPU:1", "XLA Modules", "jit_a(1)", at, at + 90)
+        builder.on_line("/device:TPU:1", "XLA Ops", "%fusion.1 = f32[8]", at, at + 90)
+    builder.files()
+    del builder._spaces["host"].planes[0].lines[0].events[:]
+
+    assert (builder.timeline().steps.starts / PS).tolist() == [0, 100, 200, 300]
+
+
+def test_iterations_without_a_run_are_no_loop() -> None:
+    builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for at in (0, 100, 200):
+        builder.call("ExecutorState::Process", at, at + 90, iter_num=at // 100 + 1)
+
+    assert builder.timeline().steps.about != LOOP
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_a_cycle_whose_first_call_is_another_does_not_count(on_device: bool) -> None:
+    """Three cycles of four, of which the third begins with another call: two beginnings are no rhythm."""
+    builder = trace() if on_device else trace().busy("GPU:0", (0, 1000))
+    for index, names in enumerate(("cdab", "cdab", "xdab")):
+        for position, name in enumerate(names):
+            at = index * 100 + position * 10
+            if on_device:
+                builder.busy("GPU:0", (at, at + 5), name=name)
+            else:
+                builder.call(f"PjitFunction({name})", at, at + 5)
+
+    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
+def test_five_periods_may_be_judged_by_their_neighbours() -> None:
+    """100, 110, 200, 290 and 300 lie 90 from their median of 200 in the middle (45 %), and 50 from their neighbours."""
+    steps = function_calls([0, 100, 210, 410, 700, 1000], length=90)
+
+    assert (steps.source, steps.confidence) == (StepSource.MODULE, round(0.9 / 1.25, 3))
+
+
+def test_programs_that_all_begin_at_once_have_no_rhythm() -> None:
+    builder = trace().on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8]", 0, 1)
+    for length in (10, 20, 30, 40):
+        builder.on_line("/device:TPU:0", "XLA Modules", "jit_train(1)", 5, 5 + length)
+
+    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
+def test_the_device_holds_no_rhythm_where_it_begins_with_two_calls_at_once() -> None:
+    """Its periods of 50, 50, 0, 50 and 50 would have a rhythm."""
+    builder = trace()
+    for index, (at, begin) in enumerate(zip([0, 95, 97, 99, 260, 320], [100, 150, 200, 200, 250, 300], strict=True)):
+        builder.call("PjitFunction(step)", at, at + 1)
+        builder.kernel("GPU:0", "f", begin, begin + 9, launched=(at, at + 1), stream=index, hlo_module="jit_step")
+
+    assert builder.timeline().steps.confidence == 0.45  # six calls without a rhythm
+
+
+def test_batches_before_and_behind_the_loop_are_not_taken_by_it() -> None:
+    """Ten iterations take seven batches; four more are taken before the loop and four behind it."""
+    builder = trace().call("train", 0, 3000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for at in (10, 110, 210, 310, 2010, 2110, 2210, 2310):
+        builder.call("IteratorGetNextOp::DoCompute", at, at + 5)
+    for index in range(10):
+        at = 1000 + index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        if index < 7:
+            builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    assert builder.timeline().steps.about != LOOP
+
+
+def test_a_loop_of_the_executor_is_driven_by_the_thread_that_dispatches() -> None:
+    """The first thread only ticks; the second calls the function in which the loop runs."""
+    builder = trace().call("tick", 0, 1).thread("driver").call("train", 0, 1000, tf_function_call="notTraced-nonXla")
+    builder.call("EagerLocalExecute: __inference_train_1", 0, 990).thread("tf_Compute/1")
+    for index in range(5):
+        at = index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert (steps.about, steps.thread) == (LOOP, 1)
+
+
+def test_a_sequence_that_repeats_less_well_is_less_sure() -> None:
+    """Of 36 pairs a cycle of four apart one odd dispatch breaks two: 34 of 36, and 0.8 of that."""
+    builder = trace().busy("GPU:0", (0, 1000))
+    for index in range(10):
+        for position, name in enumerate("abxd" if index == 5 else "abcd"):
+            at = index * 100 + position * 10
+            builder.call(f"PjitFunction({name})", at, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert (steps.source, steps.confidence) == (StepSource.LAUNCH_PATTERN, round(0.8 * 34 / 36, 3))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.model import StepKind, Steps, StepSource
+from tfadvisor.timeline.steps.breakdown import unknown_time
 from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000
@@ -332,3 +335,15 @@ def test_compilation_and_input_come_before_what_is_launched_and_not_started() ->
     builder.call("backend_compile", 10, 30).call("load_batch", 30, 50)
 
     assert shares(builder.timeline()) == {"compute": 20, "launch": 40, "compile": 20, "input": 20}
+
+
+def test_where_the_devices_work_was_not_recorded_all_time_is_idle() -> None:
+    """One row for two steps of 30 and 70 ps."""
+    bounds = np.array([0, 30], np.int64), np.array([30, 100], np.int64)
+    steps = Steps(*bounds, bounds[1], ("a", "b"), (StepKind.STEADY,) * 2, StepSource.MARKER, 1.0, 0, "")
+
+    found = unknown_time(steps)
+
+    assert found.shape == (1, 2, len(TimeClass))
+    assert found[0, :, TimeClass.IDLE].tolist() == [30, 70]
+    assert found.sum() == 100

@@ -135,8 +135,6 @@ def _number_inside(threads: Threads, positions: Int64Array, chosen: BoolArray) -
 
 def outermost(threads: Threads, positions: Int64Array) -> Int64Array:
     """The positions (ascending, of one thread) that do not lie inside an earlier one."""
-    if not len(positions):
-        return positions
     reach = np.maximum.accumulate(threads.end[positions])
     keep = np.ones(len(positions), np.bool_)
     keep[1:] = threads.start[positions[1:]] >= reach[:-1]

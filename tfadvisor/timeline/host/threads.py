@@ -55,11 +55,10 @@ class Threads(msgspec.Struct, frozen=True):
         if self.event is None:
             position = events - self.first_event
             return np.where((position >= 0) & (position < len(self)), position, -1).astype(np.int64)
-        order = np.argsort(self.event, kind="stable")
-        place = np.minimum(np.searchsorted(self.event, events, sorter=order), max(len(order) - 1, 0))
-        if not len(order):
+        if not len(self.event):
             return np.full(len(events), -1, np.int64)
-        found = order[place]
+        order = np.argsort(self.event, kind="stable")
+        found = order[np.minimum(np.searchsorted(self.event, events, sorter=order), len(order) - 1)]
         return np.where(self.event[found] == events, found, -1).astype(np.int64)
 
     def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:

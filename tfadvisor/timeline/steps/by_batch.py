@@ -32,7 +32,7 @@ def batches_taken(threads: Threads, driver: int) -> Inferred | None:
 
 def batches_of_layered_steps(threads: Threads, functions: Inferred | None) -> Inferred | None:
     """A loop that takes one batch for several calls of a function steps from batch to batch: each layer is a function."""
-    if functions is None or functions.thread < 0:
+    if functions is None:
         return functions
     batches = batches_taken(threads, functions.thread)
     if batches is None or not batches.confidence or len(functions.starts) < 2 * len(batches.starts):

@@ -55,10 +55,9 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
     """
     position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
     id_position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
-    if not len(position) or int(iteration.max()) < LEAST_CYCLES:
+    if not len(id_position):
         return None
-    where = np.searchsorted(id_position, position)
-    where = np.minimum(where, max(len(id_position) - 1, 0))
+    where = np.minimum(np.searchsorted(id_position, position), len(id_position) - 1)
     matches = id_position[where] == position
     position, iteration, run = position[matches], iteration[matches], step_id[where[matches]]
     if not len(position):

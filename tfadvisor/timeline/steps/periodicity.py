@@ -40,8 +40,7 @@ def find_period(codes: Int64Array, starts: Int64Array, ends: Int64Array) -> Peri
     length = int(lags[match >= best * _AS_GOOD].min())
     pause = np.zeros(len(codes), np.int64)
     pause[1:] = np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0)
-    whole = len(codes) // length * length
-    by_phase = pause[:whole].reshape(-1, length)[1:].mean(axis=0) if whole >= 2 * length else pause[:length]
+    by_phase = pause[: len(codes) // length * length].reshape(-1, length)[1:].mean(axis=0)
     return Period(length, best, _cycle_starts(codes, length, int(np.argmax(by_phase))))
 
 
@@ -59,8 +58,7 @@ def _candidate_lags(codes: Int64Array) -> Int64Array:
 def _cycle_starts(codes: Int64Array, length: int, phase: int) -> Int64Array:
     """Where cycles begin: at each use of the name at this phase if a cycle uses it once, else every `length` items."""
     regular = np.arange(phase, len(codes), length, dtype=np.int64)
-    anchor = codes[phase] if phase < len(codes) else codes[0]
-    uses = np.flatnonzero(codes == anchor)
+    uses = np.flatnonzero(codes == codes[phase])
     if abs(len(uses) - len(regular)) <= 1:
         return uses.astype(np.int64)
     return regular

@@ -37,9 +37,12 @@ def inferred(
 
 
 def _spread(starts: Int64Array) -> float:
-    """How far the periods lie from the median one, as a share of it; or from their neighbours, where they slowly grow."""
+    """How far the periods lie from the median one, as a share of it; or from their neighbours, where they slowly grow.
+
+    starts: of two cycles or more.
+    """
     periods = np.diff(starts)
-    typical = median(periods) if len(periods) else 0.0
+    typical = median(periods)
     if typical <= 0:
         return 1.0
     away = np.abs(periods - typical)

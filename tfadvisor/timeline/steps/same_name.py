@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def grouped(
     rows: npt.NDArray[np.int32], names: Sequence[str], bare: Callable[[str], str]
 ) -> tuple[list[str], Int64Array]:
-    """(distinct bare names, index of each row's among them). bare: a name without its number."""
+    """(distinct bare names, index of each row's among them). rows: one or more. bare: a name without its number."""
     label = {row: bare(names[row]) for row in distinct(rows).tolist()}
     labels = sorted(set(label.values()))
-    table = np.zeros(max(label, default=0) + 1, np.int64)
+    table = np.zeros(max(label) + 1, np.int64)
     for row, text in label.items():
         table[row] = labels.index(text)
     return labels, table[rows]

@@ -1,0 +1,97 @@
+"""Which calls dispatch, and jitted functions that Python runs itself, as under jax_disable_jit. Times in µs."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.timeline.host.dispatches import (
+    calls_of_module,
+    dispatches,
+    driving_thread,
+    interpreted_function,
+    outermost,
+)
+from tfadvisor.timeline.host.threads import Threads, host_threads
+
+PS = 1_000_000
+
+
+def threads_of(builder: TraceBuilder) -> Threads:
+    return host_threads(builder.decode())
+
+
+def interpreted(
+    calls: int, executions: int, name: str = "PjitFunction(step)", at: float = 0, builder: TraceBuilder | None = None
+) -> TraceBuilder:
+    """A call in which so many jitted functions and so many executions of programs begin."""
+    builder = (builder or trace()).call(name, at, at + 1000)
+    for index in range(calls):
+        builder.call("PjitFunction(add)", at + 10 + index * 50, at + 40 + index * 50)
+    for index in range(executions):
+        builder.call("PjRtCpuExecutable::Execute", at + 20 + index * 50, at + 30 + index * 50)
+    return builder
+
+
+@pytest.mark.parametrize(("calls", "executions", "found"), [(8, 8, "step"), (7, 8, ""), (8, 7, ""), (9, 9, "step")])
+def test_python_runs_a_jitted_function_in_which_eight_others_execute(calls: int, executions: int, found: str) -> None:
+    threads = threads_of(interpreted(calls, executions))
+
+    assert interpreted_function(threads, threads.threads[0]) == found
+    assert len(dispatches(threads, threads.threads[0])) == (calls if found else 1)
+
+
+def test_the_first_function_that_python_runs_is_named() -> None:
+    builder = interpreted(8, 8, "PjitFunction(evaluate)", 2000, interpreted(8, 8))
+    threads = threads_of(builder)
+
+    assert interpreted_function(threads, threads.threads[0]) == "step"
+
+
+def test_a_call_that_names_no_function_has_no_name() -> None:
+    threads = threads_of(interpreted(8, 8, "PjitFunction"))
+
+    assert interpreted_function(threads, threads.threads[0]) == ""
+
+
+def test_what_executes_eight_programs_is_no_jitted_function_by_that() -> None:
+    threads = threads_of(interpreted(8, 8, "SessionRun"))
+
+    assert interpreted_function(threads, threads.threads[0]) == ""
+
+
+def test_a_thread_without_dispatches_runs_no_function() -> None:
+    threads = threads_of(trace().call("work", 0, 10))
+
+    assert interpreted_function(threads, threads.threads[0]) == ""
+    assert dispatches(threads, threads.threads[0]).tolist() == []
+    assert driving_thread(threads) == -1
+
+
+def test_dispatches_say_what_they_start() -> None:
+    """A session that runs names no program, Python's work is no dispatch."""
+    builder = trace().call("SessionRun", 0, 10).call("work", 10, 20).call("PjitFunction(f)", 20, 30)
+    builder.call("EagerLocalExecute: MatMul", 30, 40).call("IteratorGetNext", 40, 50)
+    threads = threads_of(builder)
+
+    assert (threads.start[dispatches(threads, threads.threads[0])] / PS).tolist() == [20, 30, 40]
+
+
+def test_calls_of_a_module_are_the_outermost_of_each_thread_in_order_of_time() -> None:
+    """The second thread calls in between; calls inside a call, and of other functions, do not count."""
+    builder = trace().call("PjitFunction(f)", 0, 30).call("PjitFunction(f)", 10, 20).call("PjitFunction(g)", 40, 50)
+    builder.call("PjitFunction(f)", 60, 70).thread("other").call("PjitFunction(f)", 35, 65)
+    threads = threads_of(builder)
+
+    assert (threads.start[calls_of_module(threads, "jit_f")] / PS).tolist() == [0, 35, 60]
+    assert calls_of_module(threads, "jit_h").tolist() == []
+
+
+def test_what_begins_as_an_earlier_call_ends_lies_outside() -> None:
+    """From 0 to 30, 29 to 40, 30 to 40 and 35 to 50: the second begins within the first, the last within the third."""
+    builder = trace()
+    for start, end in ((0, 30), (29, 30), (30, 40), (35, 50)):
+        builder.call("f", start, end)
+    threads = threads_of(builder)
+
+    assert (threads.start[outermost(threads, threads.named(lambda name: name == "f"))] / PS).tolist() == [0, 30]

@@ -1,0 +1,128 @@
+"""The columns of a host's threads: in order, and back to the events of the trace. Times in µs."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.names.classes import HostClass
+
+PS = 1_000_000
+
+
+def named(threads: Threads) -> list[str]:
+    return [threads.names[row] for row in threads.row]
+
+
+def times(threads: Threads) -> list[tuple[float, float]]:
+    return [(start / PS, end / PS) for start, end in zip(threads.start, threads.end, strict=True)]
+
+
+def test_lines_behind_each_other_are_taken_as_they_are() -> None:
+    """Three events of the device come first; the host's keep no index of their own."""
+    builder = (
+        trace().busy("GPU:0", (0, 1), (1, 2), (2, 3)).call("a", 0, 5).call("b", 5, 9).thread("other").call("c", 1, 2)
+    )
+
+    threads = host_threads(builder.decode())
+
+    assert (named(threads), times(threads)) == (["a", "b", "c"], [(0, 5), (5, 9), (1, 2)])
+    assert [(one.index, one.name, one.lo, one.hi) for one in threads.threads] == [
+        (0, "python", 0, 2),
+        (1, "other", 2, 3),
+    ]
+    assert (threads.event, threads.first_event) == (None, 3)
+    assert threads.positions(np.arange(-1, 7)).tolist() == [-1, -1, -1, -1, 0, 1, 2, -1]
+    assert threads.thread_of(np.arange(3)).tolist() == [0, 0, 1]
+
+
+def test_events_are_sorted_by_start_and_longer_ones_come_first() -> None:
+    """The second thread is in no order; the first is left alone."""
+    builder = trace().call("a", 0, 5).call("b", 5, 9).thread("other")
+    builder.call("c", 40, 50).call("d", 10, 20).call("e", 40, 60).call("f", 10, 20)
+
+    threads = host_threads(builder.decode())
+
+    assert named(threads) == ["a", "b", "d", "f", "e", "c"]
+    assert times(threads)[2:] == [(10, 20), (10, 20), (40, 60), (40, 50)]
+    assert threads.positions(np.arange(7)).tolist() == [0, 1, 5, 2, 4, 3, -1]
+
+
+def test_one_event_out_of_order_at_the_end_of_a_thread_is_sorted() -> None:
+    """A thread begins earlier than the one before it ended, which is no disorder; its last event is out of order."""
+    builder = trace().call("a", 50, 60).thread("other").call("b", 10, 15).call("c", 20, 25).call("d", 5, 8)
+
+    assert named(host_threads(builder.decode())) == ["a", "d", "b", "c"]
+
+
+def test_host_planes_around_a_device_are_joined() -> None:
+    builder = trace().call("a", 0, 5).busy("GPU:0", (0, 1), (1, 2))
+    builder.on_line("/host:python-tracer", "python", "b", 7, 9)
+
+    threads = host_threads(builder.decode())
+
+    assert (named(threads), times(threads)) == (["a", "b"], [(0, 5), (7, 9)])
+    assert threads.positions(np.arange(-1, 5)).tolist() == [-1, 0, -1, -1, 1, -1]
+
+
+def test_lines_of_one_id_are_one_thread_by_the_first_name() -> None:
+    builder = trace().call("a", 0, 5).thread("again").call("b", 2, 4).thread("other").call("c", 1, 9)
+    builder.files()
+    for line in builder._spaces["host"].planes[0].lines[:2]:
+        line.id = 7
+
+    threads = host_threads(builder.decode())
+
+    assert [(one.name, one.lo, one.hi) for one in threads.threads] == [("python", 0, 2), ("other", 2, 3)]
+    assert named(threads) == ["a", "b", "c"]
+
+
+def test_a_line_without_a_name_is_called_by_what_viewers_show() -> None:
+    builder = trace().call("a", 0, 5)
+    builder.files()
+    (line,) = builder._spaces["host"].planes[0].lines
+    line.name, line.display_name = b"", b"tf_data_private_threadpool/1"
+
+    (thread,) = host_threads(builder.decode()).threads
+
+    assert (thread.name, thread.is_pipeline) == ("tf_data_private_threadpool/1", True)
+
+
+def test_a_trace_of_a_device_alone_has_no_thread() -> None:
+    threads = host_threads(trace().busy("GPU:0", (0, 1)).decode())
+
+    assert (threads.threads, len(threads)) == ((), 0)
+    assert threads.positions(np.arange(2)).tolist() == [-1, -1]
+    assert threads.on_pipeline_threads(np.empty(0, np.int64)).tolist() == []
+
+
+def test_events_by_class_and_by_name() -> None:
+    builder = trace().call("load_batch", 0, 5).call("PjitFunction(f)", 5, 9).thread("tf_data_private_threadpool/1")
+    builder.call("load_batch", 1, 2).call("backend_compile", 3, 4)
+
+    threads = host_threads(builder.decode())
+
+    assert threads.of(threads.threads[1], HostClass.INPUT, HostClass.COMPILE).tolist() == [2, 3]
+    assert threads.everywhere(HostClass.INPUT).tolist() == [0, 2]
+    assert threads.named(lambda name: name == "load_batch").tolist() == [0, 2]
+    assert threads.named(lambda name: name == "save").tolist() == []
+    assert threads.on_pipeline_threads(np.array([1, 2])).tolist() == [False, True]
+
+
+def test_events_that_are_only_counted_take_no_time() -> None:
+    """Three loads of a batch without a place; the one behind has one."""
+    builder = trace().call("load_batch", 0, 5).call("load_batch", 6, 9)
+    builder.files()
+    _count(builder, 3)
+
+    threads = host_threads(builder.decode())
+
+    assert threads.kind.tolist() == [HostClass.OTHER, HostClass.INPUT]
+    assert times(threads)[1] == (6, 9)
+    assert threads.start[0] == threads.end[0]
+
+
+def _count(builder: TraceBuilder, times: int) -> None:
+    event = builder._spaces["host"].planes[0].lines[0].events[0]
+    event.num_occurrences = times
