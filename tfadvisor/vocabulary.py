@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum
+from typing import Literal
 
 import msgspec
 
@@ -194,11 +195,6 @@ class DeviceKind(Enum):
         """As people write it: `GPU`."""
         return self.value.upper()
 
-    @property
-    def is_accelerator(self) -> bool:
-        """Whether it has its own memory and a host beside it that drives it."""
-        return self is not DeviceKind.CPU
-
 
 class Better(Enum):
     """Which way a metric improves."""
@@ -220,3 +216,9 @@ class Scatter(Enum):
     """By differences, like shares of step time."""
     FACTOR = "factor"
     """By factors, like times and rates."""
+
+
+LaneRole = Literal["classes", "stream", "driver", "thread"]
+"""What a lane of a drawn step shows: where the time goes, a device's stream, the host thread that drives the steps, another."""
+WhichStep = Literal["median", "worst"]
+"""Which of the counted steps is drawn."""

@@ -61,6 +61,8 @@ def cause_words(cause: Cause) -> str:
     """What a cause is, without its class and number."""
     if cause.kind == "class":
         return f"{_span(cause.base_ms, cause.new_ms)} per step in which no device works"
+    if cause.kind == "late host":
+        return f"{_span(cause.base_ms, cause.new_ms)} per step in which the others wait for one host, busy with this"
     if cause.kind == "overlap":
         return f"overlap: {_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
     if cause.kind == "unchanged ops":

@@ -203,3 +203,37 @@ def test_what_the_dispatch_does_beside_allocating_stays_its_own() -> None:
     assert (found.bottleneck, found.fraction) == ("launch", 0.3)
     host = verdict({"launch": 0.2, "host": 0.3, "compute": 0.5}, memory_call_fraction=0.2)
     assert (host.bottleneck, host.fraction) == ("host", 0.3)
+
+
+@pytest.mark.parametrize(
+    ("queued", "launch", "bottleneck"),
+    [(0.499, 0.3, "launch"), (0.5, 0.3, "compute"), (0.9, 0.499, "compute"), (0.9, 0.5, "launch")],
+)
+def test_launch_gaps_are_no_limit_where_most_kernels_queue_and_the_device_works_longer(
+    queued: float, launch: float, bottleneck: str
+) -> None:
+    found = verdict({"launch": launch, "compute": 1 - launch}, queued_kernel_fraction=queued)
+
+    assert found.bottleneck == bottleneck
+
+
+def test_launch_time_beside_queued_kernels_is_told() -> None:
+    said = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9).summary
+
+    assert "compute for 70 %" in said
+    assert "the 30 % of dispatching ops and kernels is not the limit" in said
+
+
+@pytest.mark.parametrize(
+    ("waits", "waited", "bottleneck"), [(1.0, 0.05, "launch"), (0.99, 0.05, "compute"), (1.0, 0.049, "compute")]
+)
+def test_a_host_that_waits_in_every_step_is_not_ahead_at_its_end(waits: float, waited: float, bottleneck: str) -> None:
+    known = {"waits_per_step": waits, "wait_fraction": waited, "turnaround_fraction": 0.2}
+    found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known)
+
+    assert found.bottleneck == bottleneck
+    assert found.fraction == pytest.approx(0.2 if bottleneck == "launch" else 0.7)
+
+
+def test_python_between_steps_is_named_whether_kernels_queue_or_not() -> None:
+    assert verdict({"host": 0.3, "compute": 0.7}, queued_kernel_fraction=1.0).bottleneck == "host"

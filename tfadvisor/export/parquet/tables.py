@@ -213,6 +213,7 @@ TABLES = (
             Column("saving_high", NUMBER, "share of step time"),
             Column("basis", TEXT, "what the saving rests on"),
             Column("caveat", TEXT, "why to trust it less, empty when nothing speaks against it"),
+            Column("claims", TEXTS, "classes of step time that the saving comes out of, as in `step_classes`"),
             Column("locations", TEXTS, "`file:line in function`"),
             Column("evidence", TEXTS, "in words"),
         ),

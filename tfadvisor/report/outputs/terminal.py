@@ -79,10 +79,10 @@ def _where_the_step_goes(page: TextPage, report: Report, *, ascii_only: bool) ->
     fill = {name: one.fill[ascii_only] for name, one in _CLASSES.items()}
     cells = _cells(parts, min(page.width - 2, _BAR))
     page.line("  ", *((fill[name] * number, _CLASSES[name].style) for name, number in cells))
-    legend: list[Piece] = []
+    legend: list[list[Piece]] = [["  "]]
     for name, share in sorted(parts, key=lambda item: -item[1]):
-        legend += [(fill[name], _CLASSES[name].style), f" {name} {percent(share)}", "   "]
-    page.line("  ", *legend[:-1])
+        legend.append([(fill[name], _CLASSES[name].style), f" {name} {percent(share)}   "])
+    page.flowing(legend, indent=2)
     page.line()
 
 
@@ -113,16 +113,12 @@ def _findings(page: TextPage, report: Report, details: bool) -> None:
 
 def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> None:
     saving = saving_words(finding.saving)
-    head: list[Piece] = [
-        (f"{number}.", TITLE),
-        " ",
-        (finding.severity.value.upper(), _SEVERITY_STYLE[finding.severity]),
-        "  ",
-        (one_line(finding.title), TITLE),
-    ]
+    severity = (finding.severity.value.upper(), _SEVERITY_STYLE[finding.severity])
+    head: list[list[Piece]] = [[(f"{number}.", TITLE), " ", severity, "  "]]
+    head += [[(f"{word} ", TITLE)] for word in one_line(finding.title).split()]
     if saving:
-        head += ["  ", (f"saves {saving}", "green")]
-    page.line(*head)
+        head.append([" ", (f"saves {saving}", "green")])
+    page.flowing(head, indent=_MARGIN)
     _paragraph(page, one_line(finding.summary))
     if finding.caveat:
         _paragraph(page, finding.caveat, "yellow")
