@@ -113,7 +113,7 @@ class _Reader:
             raise SnapshotError(f"`{name}` is missing")
         value = self._found[name]
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise SnapshotError(f"`{name}` is not a {kind.__name__}")
+            raise SnapshotError(f"`{name}` is no {kind.__name__}")
         return value
 
     def text(self, name: str) -> str:
