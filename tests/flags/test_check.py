@@ -91,9 +91,9 @@ def test_one_setting(text: str, kind: str, level: str, words: str) -> None:
     ("text", "kind", "level", "words"),
     [
         (f"{SCHEDULER} --xla_gpu_disable_async_collectives=allreduce", "conflict", "warning", "synchronous"),
-        ("JAX_ENABLE_PGLE=1 --xla_gpu_enable_latency_hiding_scheduler=0", "conflict", "warning", "not turned on"),
+        ("JAX_ENABLE_PGLE=1 --xla_gpu_enable_latency_hiding_scheduler=0", "conflict", "warning", "which is off"),
         ("--xla_gpu_pgle_profile_file_or_directory_path=p.pb", "conflict", "warning", SCHEDULER),
-        ("JAX_ENABLE_PGLE=1 --xla_gpu_enable_command_buffer=", "conflict", "note", "by itself"),
+        ("JAX_ENABLE_PGLE=1 --xla_gpu_enable_command_buffer=", "conflict", "note", "while it measures"),
         ("JAX_ENABLE_PGLE=1 --xla_enable_command_buffers_during_profiling", "conflict", "warning", "CUDA graphs"),
         ("JAX_ENABLE_PGLE=1 JAX_PGLE_PROFILING_RUNS=0", "conflict", "warning", "never compiles again"),
         ("JAX_PGLE_PROFILING_RUNS=5", "conflict", "note", "without JAX_ENABLE_PGLE"),

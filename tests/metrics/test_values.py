@@ -182,6 +182,50 @@ def test_eager_share_in_jax() -> None:
     assert measure("eager_op_share", builder) == approx(0.25)
 
 
+def test_eager_share_of_tensorflow_that_names_its_eager_kernels() -> None:
+    """Up to 2.8 the eager runtime runs `MatMul:MatMul` itself: three of them, and one op of a function that is called alike."""
+    builder = trace().step(0, 100)
+    for at in (0, 20, 40):
+        builder.call("EagerLocalExecute: MatMul", at, at + 15).call("MatMul:MatMul", at + 5, at + 10)
+    builder.thread("tf_Compute/1").call("MatMul:MatMul", 60, 80)
+
+    assert measure("eager_op_share", builder) == approx(0.75)
+
+
+def programs_on_a_cpu(functions: str) -> TraceBuilder:
+    """Programs of 5 µs each, one after the other, whose ops the trace does not name."""
+    builder = trace().step(0, 100)
+    for index, function in enumerate(functions):
+        at = 10 * index
+        builder.call(f"PjitFunction({function})", at, at + 7).call("TfrtCpuExecutable::ExecuteHelper", at + 1, at + 6)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("functions", "expected"),
+    [("abcdabcd", 1), ("abcdabc", 0), ("abcabcab", 0), ("a", 0)],
+    ids=["eight of four", "only seven", "only three different", "one compiled step"],
+)
+def test_eager_share_where_ops_have_no_names(functions: str, expected: float) -> None:
+    """A step op by op runs eight programs or more, of four kinds or more."""
+    assert measure("eager_op_share", programs_on_a_cpu(functions)) == expected
+
+
+def test_what_runs_in_programs_without_named_ops() -> None:
+    assert measure("unnamed_op_share", programs_on_a_cpu("a")) == 1
+    named = trace().step(0, 100).call("dot.1", 10, 20, hlo_op="dot.1", hlo_module="jit_a", device_ordinal=0)
+    assert measure("unnamed_op_share", named) == 0
+
+
+def test_a_third_of_the_compute_has_no_name() -> None:
+    """`dot.1` takes 20 µs; its run waits for 10 µs more for what the trace does not show."""
+    builder = trace().step(0, 100).call("PjitFunction(f)", 0, 5).call("PjRtCpuExecutable::ExecuteHelper", 1, 4)
+    builder.thread("tf_XLAPjRtCpuClient/1").call("dot.1", 10, 30, hlo_op="dot.1", hlo_module="jit_f", device_ordinal=0)
+    builder.call("ThunkExecutor::Execute (wait for completion)", 30, 40)
+
+    assert measure("unnamed_op_share", builder) == approx(1 / 3)
+
+
 def test_recompilations_count_one_by_one() -> None:
     builder = trace().steps(4, period=100).busy("GPU:0", *((t + 90, t + 100) for t in (0, 100, 200, 300)))
     for at in (5, 105, 205, 305):

@@ -57,9 +57,9 @@ def _key(table: OpTable, row: int) -> _Key:
 
 
 def _known(run: RunTimeline) -> dict[tuple[str, str], InProgram]:
-    """What the HLO says of the rows of each host's first device; other devices run the same programs."""
+    """What the HLO says of the rows of the device that each host's HLO is about; other devices run the same programs."""
     return {
-        _key(host.devices[0].ops, row).in_program(): one.known
+        _key(host.program_device.ops, row).in_program(): one.known
         for host in run.hosts
         if host.program is not None
         for one in host.program.hot_ops.ops

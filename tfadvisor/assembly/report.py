@@ -8,6 +8,7 @@ import numpy as np
 
 from tfadvisor.arrays import median, percentile
 from tfadvisor.assembly.ops import run_ops
+from tfadvisor.assembly.time_by import time_by
 from tfadvisor.engine.judging.judge_rules import Outcomes
 from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.errors import RuleError
@@ -60,6 +61,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
         ),
         broken=tuple(broken),
         ops=run_ops(run),
+        time_by=time_by(run),
     )
 
 

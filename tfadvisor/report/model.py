@@ -230,6 +230,34 @@ class Op(msgspec.Struct, frozen=True):
         return self.op or self.kernel
 
 
+class TimePart(msgspec.Struct, frozen=True):
+    """One layer, op type or source line, per counted step and device."""
+
+    name: str | None
+    """None for what the trace does not place and what is too short to be named."""
+    share: float
+    """Of the compute time of all devices, 0..1; a list's shares add up to 1."""
+    ms_per_step: float
+    """Summed time of its ops, ms; ops that run side by side count each."""
+    count_per_step: float
+    """How often its ops run."""
+    flops: int | None
+    """Per step, by shapes; None where the HLO does not say for all of its ops."""
+    bytes: int | None
+    """Likewise, read and written."""
+
+
+class TimeBy(msgspec.Struct, frozen=True):
+    """The same compute time in three ways, the largest first; empty where the trace names nothing of the kind."""
+
+    layer: tuple[TimePart, ...] = ()
+    """By scope in the framework's names, gradients with their layer, the optimizer as one."""
+    op_type: tuple[TimePart, ...] = ()
+    """By TensorFlow's op type, the HLO's opcode or JAX's primitive."""
+    line: tuple[TimePart, ...] = ()
+    """By line of the user's program: `train.py:42`."""
+
+
 class NotApplicable(msgspec.Struct, frozen=True):
     """A rule that the trace cannot decide."""
 
@@ -268,6 +296,7 @@ class Report(msgspec.Struct, frozen=True):
     capture: tuple[CaptureNote, ...]
     broken: tuple[Broken, ...] = ()
     ops: tuple[Op, ...] = ()
+    time_by: TimeBy = TimeBy()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

@@ -13,6 +13,7 @@ from tfadvisor.timeline.devices.unrecorded import unrecorded_work
 from tfadvisor.timeline.host.calls_that_cost import host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
 from tfadvisor.timeline.host.costs import HostCost, host_costs
+from tfadvisor.timeline.host.dispatches import without_evaluations
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.libraries import libraries
@@ -24,6 +25,7 @@ from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
 from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
@@ -58,6 +60,8 @@ SELECTION = Selection(
         stats.DEVICE_DURATION_PS: None,
         stats.HLO_OP: None,
         stats.HLO_MODULE: None,
+        stats.TF_OP: None,
+        stats.OUTERMOST_ANNOTATION: None,
         stats.MODULE_NAME: _PROGRAM_RUNS,
         stats.MEMCPY_DETAILS: None,
         stats.ALLOCATOR_NAME: _ALLOCATIONS,
@@ -84,7 +88,7 @@ def build_host(
     """
     trace = on_own_clocks(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
-    threads = host_threads(trace)
+    threads = without_evaluations(host_threads(trace))
     programs = find_modules(trace)
     pipeline = pipeline_work(trace, threads)
     devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
@@ -123,6 +127,7 @@ def build_host(
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
+            losses=() if unrecorded.proof else lost_time(threads, steps, classes, active, programs),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),
             pictures=pictures,

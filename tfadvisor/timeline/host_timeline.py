@@ -20,6 +20,7 @@ from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.intervals import Intervals
+from tfadvisor.timeline.losses.model import LostTime
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.vocabulary import TimeClass
 
@@ -44,6 +45,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """TensorFlow's ops that run on the host although the step has a device."""
     cores: SharedCores
     """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
+    losses: tuple[LostTime, ...]
+    """The classes of lost time that are large, the largest first, each with what fills most of it."""
     memory: tuple[DeviceMemory, ...]
     """What the allocators of the devices report, one each."""
     libraries: Libraries

@@ -81,6 +81,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
 
     name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, likewise. program:
     index into program_ids of that module's program, likewise. bytes: of a copy, -1 where the trace does not say.
+    path: index into names of the framework's path of its op, -1 where no event tells.
     meeting: what all devices' events of one collective share (XLA's run_id, TensorFlow's instance_key), -1 without one.
     memory: of a copy, the host memory it touches. launch_start, launch_end, launch_name: of the host call that launched
     it, -1 when none is linked.
@@ -94,6 +95,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
     op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]
     program: npt.NDArray[np.int32]
+    path: npt.NDArray[np.int32]
     bytes: Int64Array
     meeting: Int64Array
     memory: npt.NDArray[np.int8]

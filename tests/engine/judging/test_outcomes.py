@@ -77,7 +77,7 @@ def test_weak_steps_leave_what_the_device_computes_at_medium() -> None:
     saving = Saving(0.2, 0.35, "")
 
     assert _severity(rule, saving, found) is Severity.MEDIUM
-    assert "1 whole step " in _caveat(rule, found)
+    assert "1 whole step:" in _caveat(rule, found)
 
 
 def test_one_step_does_not_tell_what_the_host_does_in_every_step() -> None:

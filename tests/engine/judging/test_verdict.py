@@ -275,3 +275,29 @@ def test_a_host_that_waits_in_every_step_is_not_ahead_at_its_end(waits: float, w
 
 def test_python_between_steps_is_named_whether_kernels_queue_or_not() -> None:
     assert verdict({"host": 0.3, "compute": 0.7}, queued_kernel_fraction=1.0).bottleneck == "host"
+
+
+@pytest.mark.parametrize("loss", ["input", "host", "launch", "compile", "transfer", "collective", "idle"])
+@pytest.mark.parametrize(
+    ("share", "steps", "confidence", "healthy"),
+    [(0.15, 3, 0.5, False), (0.149, 3, 0.5, True), (0.7, 3, 1.0, False)],
+)
+def test_no_run_that_loses_15_percent_of_its_steps_is_healthy(
+    loss: str, share: float, steps: int, confidence: float, healthy: bool
+) -> None:
+    found = verdict({loss: share, "compute": 1 - share}, steps_counted=steps, step_confidence=confidence)
+
+    assert found.healthy is healthy
+    assert ("No finding is worth acting on" in found.summary) is healthy
+
+
+def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
+    told = verdict(
+        {"idle": 0.8, "compute": 0.2}, idle_activity="gc collect, called by main (train.py:3) on python, 97 % of it"
+    )
+    untold = verdict(
+        {"idle": 0.8, "compute": 0.2}, idle_activity="work that the trace does not name, on python, 97 % of it"
+    )
+
+    assert "most of it during gc collect, called by main (train.py:3)" in told.summary
+    assert "the trace does not show why" in untold.summary

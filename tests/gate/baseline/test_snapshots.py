@@ -148,7 +148,7 @@ def test_a_snapshot_cut_anywhere_is_refused() -> None:
         ({"metrics": {"kernels_per_step": 1}}, "too short"),
         ({"metrics": {"kernels_per_step": [1, "count", "worse", "exact"]}}, "not a valid Better"),
         ({"ops": [[1]]}, "another length"),
-        ({"ops": {}}, "is not a list"),
+        ({"ops": {}}, "is no list"),
         ({"ops": [[]] * 5000}, "at most 2,000 rows"),
         ({"ops": [["a", "compute", "x", 1, None, None, None, None, None, None]]}, "not a number"),
         ({"ops": [[None, "compute", 1, 1, None, None, None, None, None, None]]}, "without the text"),

@@ -76,6 +76,22 @@ def test_a_python_function_is_noticed_and_never_parallel() -> None:
     assert found.wall_ps == found.busy_ps == 41 * PS
 
 
+def test_a_function_outside_of_any_stage_works_on_what_its_thread_asked_for_before() -> None:
+    """TensorFlow 2.3 has no Produce event: the parallel map asks its source from 10 to 15, then starts its function, which
+    ran for 1 µs in the call and 40 after it.
+    """
+    builder = trace().step(0, 100).thread("tf_data_iterator_resource/1").call(f"{ROOT}::ParallelMapV2", 0, 2)
+    builder.call(f"{ROOT}::ParallelMapV2::TensorSlice", 10, 15)
+    builder.call("InstantiatedCapturedFunction::RunAsync", 15, 16, id=77)
+    builder.thread("tf_Compute/2").call("ExecutorState::Process", 20, 56, id=77)
+    builder.call("EagerPyFunc:EagerPyFunc", 21, 55)
+
+    found = stage(pipeline_of(builder), "ParallelMap")
+
+    assert found.python
+    assert found.busy_ps == 41 * PS
+
+
 def test_a_synchronous_function_is_part_of_its_stage() -> None:
     builder = trace().step(0, 100).thread("tf_data_iterator_resource/1").call(f"{ROOT}::Map", 0, 50)
     builder.call("InstantiatedCapturedFunction::Run", 5, 45, id=9)

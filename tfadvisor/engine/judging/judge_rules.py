@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.engine.judging.claims import classes_of, shared_out
+from tfadvisor.engine.judging.claims import classes_of, explained_by, shared_out
 from tfadvisor.engine.judging.conditions import evaluate
 from tfadvisor.engine.judging.few_steps import is_few, is_guessed
 from tfadvisor.engine.judging.fit_flags import fit_flags
@@ -21,6 +21,14 @@ from tfadvisor.vocabulary import Severity
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
 """Shares of step time from which a possible saving is critical, high, medium or low. 20% is where XProf calls a run
 highly input-bound, 10% is the launch gap that TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
+_UNEXPLAINED = {
+    Severity.CRITICAL: Severity.MEDIUM,
+    Severity.HIGH: Severity.MEDIUM,
+    Severity.MEDIUM: Severity.LOW,
+    Severity.LOW: Severity.INFO,
+    Severity.INFO: Severity.INFO,
+}
+"""A rule that only names what takes the time, and no fault, is one level less severe, and never more than medium."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
 _ONCE = "fewer than three steps cannot show whether the host does this in every step"
@@ -55,6 +63,8 @@ def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
             absent.append(outcome)
         else:
             quiet.append(rule.id)
+    found, unneeded = _without_explained(found, metrics)
+    absent += unneeded
     by_severity = is_few(metrics) or is_guessed(metrics)
     found.sort(key=lambda one: _rank(one[1], by_severity))
     shared, spent = shared_out(found, metrics)
@@ -63,6 +73,21 @@ def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
     return Outcomes(
         tuple(sorted(findings, key=lambda one: _rank(one, by_severity))), tuple(quiet), tuple(absent), tuple(broken)
     )
+
+
+def _without_explained(
+    found: Sequence[tuple[Rule, Finding]], metrics: Metrics
+) -> tuple[list[tuple[Rule, Finding]], list[NotApplicable]]:
+    """Rules that only say what no other says (`unless_claimed`) give way where another finding explains the time."""
+    others = [finding for rule, finding in found if not rule.unless_claimed]
+    kept, unneeded = [], []
+    for rule, finding in found:
+        by = explained_by(rule, others, metrics) if rule.unless_claimed else None
+        if by is None:
+            kept.append((rule, finding))
+        else:
+            unneeded.append(NotApplicable(rule.id, f"{by.rule_id} explains this time"))
+    return kept, unneeded
 
 
 def _rank(one: Finding, by_severity: bool) -> tuple[int, float, float, int, str]:
@@ -111,6 +136,8 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
     if rule.severity is not None:
         return rule.severity
     reached = next((severity for bound, severity in _SEVERITY_BY_SAVING if saving.high >= bound), Severity.INFO)
+    if rule.unless_claimed:
+        reached = _UNEXPLAINED[reached]
     if not _caveat(rule, metrics):
         return reached
     highest = Severity.LOW if _MAY_HAPPEN_ONCE & set(classes_of(rule)) else Severity.MEDIUM

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tfadvisor.engine.judging.few_steps import is_few, is_guessed
 from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics.time.lost_time import UNNAMED
 from tfadvisor.report.model import Finding, Verdict
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import VERDICTS, Severity
@@ -23,7 +24,7 @@ _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 
 def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> Verdict:
     """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell."""
-    healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings)
+    healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings) and not _loses(breakdown, metrics)
     guessed = is_guessed(metrics)
     if not any(breakdown.values()):
         return Verdict("unknown", 0.0, False, "The trace holds no steps and no devices.")
@@ -54,7 +55,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         )
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
-        summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not show why."
+        summary = f"The devices are idle for {percent(idle)} of the time, {_meanwhile(metrics)}."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
         beside = _beside_queues(queued) or _beside(top, losses[top], metrics)
@@ -68,6 +69,21 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         healthy and bottleneck != "unknown" and not (guessed and bottleneck != "compute"),
         summary + _weakness(metrics, healthy, findings),
     )
+
+
+def _loses(breakdown: Mapping[str, float], metrics: Metrics) -> bool:
+    """Whether any class but compute takes enough of steady steps that nobody may call the run healthy."""
+    if metrics.value("steps_counted") is None or is_few(metrics) or is_guessed(metrics):
+        return False
+    return any(breakdown[name] >= _WORTH_NAMING for name in (*_LOSSES, "idle"))
+
+
+def _meanwhile(metrics: Metrics) -> str:
+    """What the trace says of idle time."""
+    activity = metrics.fact("idle_activity")
+    if activity is None or activity.startswith(UNNAMED):
+        return "and the trace does not show why"
+    return f"most of it during {activity}"
 
 
 def _beside(top: str, loss: float, metrics: Metrics) -> str:
@@ -127,4 +143,5 @@ def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> s
         return " The trace shows no steps, so this is about the whole trace."
     if healthy:
         return " No finding is worth acting on."
-    return f" One change could save up to {percent(findings[0].saving.high)}." if findings else ""
+    saving = findings[0].saving.high if findings else 0.0
+    return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""

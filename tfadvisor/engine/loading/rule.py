@@ -43,7 +43,10 @@ class FixRule(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One rule file. severity: fixed, or None when the saving decides. note: for capture rules, what to do next time."""
+    """One rule file. severity: fixed, or None when the saving decides.
+
+    unless_claimed: it only speaks where no other finding explains the classes of time that it is about.
+    """
 
     id: str
     file: str
@@ -58,6 +61,7 @@ class Rule(msgspec.Struct, frozen=True):
     fixes: tuple[FixRule, ...]
     locations: tuple[str, ...]
     source: tuple[SourceRef, ...]
+    unless_claimed: bool = False
 
 
 def parse_rule(marked: Marked) -> Rule:
@@ -76,6 +80,7 @@ def parse_rule(marked: Marked) -> Rule:
         "fixes",
         "locations",
         "source",
+        "unless_claimed",
     )
     rule_id = fields.text("id")
     if not _ID.match(rule_id):
@@ -106,6 +111,7 @@ def parse_rule(marked: Marked) -> Rule:
         fixes=fixes,
         locations=fields.texts("locations") if fields.has("locations") else (),
         source=tuple(_source(one) for one in fields.items("source")),
+        unless_claimed=fields.flag("unless_claimed") if fields.has("unless_claimed") else False,
     )
 
 
@@ -185,6 +191,12 @@ class _Fields:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(name, "must be a number")
         return float(value)
+
+    def flag(self, name: str) -> bool:
+        value = self.value(name)
+        if not isinstance(value, bool):
+            raise self.error(name, "must be true or false")
+        return value
 
     def choice(self, name: str, options: tuple[str, ...]) -> str:
         value = self.text(name)

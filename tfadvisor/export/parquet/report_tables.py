@@ -35,6 +35,9 @@ def report_tables(report: Report) -> dict[str, Rows]:
             ]
         ),
         "ops": _columns([asdict(op) for op in report.ops]),
+        "time_by": _columns(
+            [{"by": by, **asdict(part)} for by, parts in asdict(report.time_by).items() for part in parts]
+        ),
         "metrics": _columns(
             [
                 {"metric": name, "value": one.value, "unit": one.unit, "reason": one.reason}

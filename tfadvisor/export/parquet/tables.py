@@ -190,6 +190,19 @@ TABLES = (
         ),
     ),
     TableOf(
+        "time_by",
+        "The compute time of all devices in three ways, per counted step and device, the largest first.",
+        (
+            Column("by", CATEGORY, "layer, op_type or line"),
+            Column("name", TEXT, "null for all else"),
+            Column("share", NUMBER, "of the compute time, 0 to 1; those of one `by` add up to 1"),
+            Column("ms_per_step", NUMBER, "ops that run side by side count each"),
+            Column("count_per_step", NUMBER, "runs of its ops"),
+            Column("flops", INTEGER, "a step, by shapes"),
+            Column("bytes", INTEGER, "a step, by shapes"),
+        ),
+    ),
+    TableOf(
         "metrics",
         "The report's metrics.",
         (

@@ -211,6 +211,19 @@ def collective_dtype(question: Question) -> str:
     return max(time, key=lambda dtype: time[dtype])
 
 
+@fact
+def exposed_collective_kind(question: Question) -> str:
+    """The kind of collective with the most exposed time: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`,
+    `broadcast`, `send-recv` or `other`.
+    """
+    exposed: dict[str, int] = {}
+    for one in _labels(question):
+        exposed[one.kind.value] = exposed.get(one.kind.value, 0) + one.exposed_ps
+    if not any(exposed.values()):
+        raise MetricAbsent("computation hides every collective")
+    return max(exposed, key=lambda kind: exposed[kind])
+
+
 def _combined(question: Question, kind: CollectiveKind) -> str:
     mine = [one for one in _labels(question) if one.kind is kind]
     if not mine:

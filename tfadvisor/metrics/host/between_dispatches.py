@@ -29,7 +29,9 @@ def _costliest_frames(question: Question) -> list[FrameShare]:
 
 @fact
 def host_frame(question: Question) -> str:
-    """The call of the training loop that takes most host time, with its place: `log_metrics (train.py:57)`."""
+    """The call of the training loop that takes most host time, with its place: `log_metrics (train.py:57)`. For a call of a
+    library it is the user's own function below it, else the one that makes the call.
+    """
     frames = _costliest_frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
@@ -54,7 +56,7 @@ def host_frames(question: Question) -> str:
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
     total = sum(map(counted_ps, question.run.hosts))
-    return ", ".join(f"{frame.place()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
+    return ", ".join(f"{frame.called()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
 
 
 @metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)

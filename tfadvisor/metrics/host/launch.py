@@ -18,10 +18,12 @@ from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
-from tfadvisor.vocabulary import Better, Scatter, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind, Scatter, TimeClass
 
 _NUMBERED = re.compile(r"[._]\d+$")
 _HUNDREDS = 200
+_DIFFERENT_PROGRAMS, _PROGRAMS_OF_ONE_OP = 4, 8
+"""Programs without named ops are single ops where a step runs so many, and of so many kinds."""
 _SHORT_PS = 100 * PS_PER_US
 _PRODUCTS = ("MatMul", "Conv", "Einsum")
 
@@ -216,30 +218,35 @@ def dispatches_per_step(question: Question) -> float:
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS, scatter=Scatter.EXACT)
 def eager_op_share(question: Question) -> float:
     """Share of the counted steps' ops, by number, that were dispatched one by one instead of inside a compiled
-    function. In TensorFlow these are the eager runtime's ops, in JAX the programs that hold no more than two ops.
+    function. In TensorFlow these are the eager runtime's ops, in JAX the programs that hold no more than two ops; where
+    the trace does not name a program's ops, the programs of steps that run many different ones.
     """
     eager = total = 0
     for host in question.run.hosts:
-        for device in host.devices:
+        for number, device in enumerate(host.devices):
             ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
             total += int(ops.count[rows].sum())
-            eager += int(ops.count[rows][_is_eager(ops, rows)].sum())
+            eager += int(ops.count[rows][_is_eager(ops, rows, int(host.steps.steady().sum()))].sum())
+            if device.kind is DeviceKind.CPU and number == 0:
+                eager += host.evidence.calls.named_eager_kernels
     if not total:
         raise MetricAbsent("no op begins in a counted step")
     return eager / total
 
 
-def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
-    """Which of the rows were dispatched op by op."""
+def _is_eager(ops: OpTable, rows: np.ndarray, steps: int) -> np.ndarray:
+    """Which of the rows were dispatched op by op. steps: how many count."""
     name, module = ops.name[rows], ops.module[rows]
     out = is_in(name, [row for row in distinct(name).tolist() if ops.names[row].startswith("KernelAndDevice")])
     program = np.where(
         ops.program >= 0, ops.program, len(ops.program_ids) + ops.module
     )  # of one name there may be several
-    for one in distinct(program[rows][module >= 0]).tolist():
+    whole = ops.whole_programs()
+    for one in distinct(program[rows][(module >= 0) & ~whole[rows]]).tolist():
         if len(distinct(ops.name[(program == one) & (ops.module >= 0)])) <= 2:
             out |= (program[rows] == one) & (module >= 0)
-    return out
+    many = whole.sum() >= _DIFFERENT_PROGRAMS and ops.count[whole].sum() >= _PROGRAMS_OF_ONE_OP * steps
+    return out | whole[rows] if many else out
 
 
 @fact(needs=(known_steps,))

@@ -16,7 +16,9 @@ def _frames(question: Question) -> list[FrameShare]:
 
 @fact
 def input_frame(question: Question) -> str:
-    """The call of the training loop that spends most time loading data, with its place: `load_batch (train.py:42)`."""
+    """The call of the training loop that spends most time loading data, with its place: `load_batch (train.py:42)`. For a
+    call of a library it is the user's own function below it, else the one that makes the call.
+    """
     frames = _frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames of a loader")
@@ -27,9 +29,9 @@ def input_frame(question: Question) -> str:
 def input_frame_inner(question: Question) -> str:
     """The call in which the loading call spends most of its time, as the Python tracer names it: `time sleep`."""
     frames = _frames(question)
-    if not frames or not frames[0].inner:
+    if not frames or not (frames[0].inner or frames[0].own):
         raise MetricAbsent("no single call below the loader stands out")
-    return frames[0].inner
+    return frames[0].inner or frames[0].called()
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

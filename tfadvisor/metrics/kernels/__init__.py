@@ -12,6 +12,7 @@ from tfadvisor.metrics.kernels import (
     precision,
     product_sides,
     programs,
+    programs_of_step,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "precision",
     "product_sides",
     "programs",
+    "programs_of_step",
 ]

@@ -38,5 +38,5 @@ def known_where(question: Question, wanted: Callable[[InProgram], bool]) -> list
 def count_per_step(question: Question, chosen: Sequence[HotOp]) -> float:
     """How often these ops run in a counted step of the first device, a mean."""
     host = next(host for host in question.run.hosts if host.devices)
-    steps = int((host.takes_part[0] & host.steps.steady()).sum())
+    steps = int((host.takes_part[host.program.device if host.program else 0] & host.steps.steady()).sum())
     return sum(one.count for one in chosen) / max(steps, 1)

@@ -21,7 +21,7 @@ def _hottest(question: Question) -> tuple[HotOps, Peaks]:
     host = next(host for host in question.run.hosts if host.devices)
     if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")
-    return host.program.hot_ops, peaks_of(host.devices[0].kind, host.devices[0].properties)
+    return host.program.hot_ops, peaks_of(host.program_device.kind, host.program_device.properties)
 
 
 @fact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better
 
@@ -46,3 +47,19 @@ def capture_work_ms(question: Question) -> float:
     is longest. No step holds this time.
     """
     return max(sum(host.capture.work_ps) for host in question.run.hosts) / PS_PER_MS
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def unnamed_op_share(question: Question) -> float:
+    """Share of the counted steps' compute, summed over events, in programs whose ops the trace does not name: it tells
+    when the program runs, and its name.
+    """
+    unnamed = total = 0
+    for host in question.run.hosts:
+        for device in host.devices:
+            rows = device.ops.of_class(DeviceClass.COMPUTE)
+            total += int(device.ops.total_ps[rows].sum())
+            unnamed += int(device.ops.total_ps[rows][device.ops.whole_programs()[rows]].sum())
+    if not total:
+        raise MetricAbsent("no op begins in a counted step")
+    return unnamed / total

@@ -11,6 +11,7 @@ from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
 from tfadvisor.timeline.devices.protocol import Properties, Recorded
+from tfadvisor.timeline.devices.unnamed_ops import unnamed_ops, with_unnamed_ops
 from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.eager_ops import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
@@ -46,13 +47,18 @@ class Cpu:
         trace, threads = recorded.trace, recorded.threads
         thunks, ordinals = _thunks(trace, threads)
         ops = _ops(threads, recorded.pipeline_work)
+        named = _named(trace, threads)
+        unnamed = unnamed_ops(threads, named, thunk_ends(trace, threads, named))
         devices = []
         several = len(distinct(ordinals)) > 1 or bool((ordinals >= _ORDINALS_PER_PROCESS).any())
         communicate = _communicating_ops(trace, recorded.programs) if several else frozenset()
-        for index, ordinal in enumerate(sorted({*distinct(ordinals).tolist(), *([0] if len(ops) else [])})):
+        for index, ordinal in enumerate(
+            sorted({*distinct(ordinals).tolist(), *([0] if len(ops) or len(unnamed.start) else [])})
+        ):
             mine = thunks[ordinals == ordinal]
             name = f"{self.kind.label}:{ordinal % _ORDINALS_PER_PROCESS}"
-            devices.append(_device(recorded, name, mine, ops if index == 0 else ops[:0], communicate))
+            table = _table(trace, threads, mine, ops if index == 0 else ops[:0], communicate)
+            devices.append(_device(recorded, name, with_unnamed_ops(table, threads, unnamed) if index == 0 else table))
         return tuple(devices)
 
     def on_own_clock(self, trace: HostTrace) -> HostTrace:
@@ -75,14 +81,19 @@ def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArra
 
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
     """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
-    position = threads.positions(trace.stat(stats.HLO_OP).event)
-    position = distinct(position[position >= 0])
+    position = _named(trace, threads)
     python = [row for row in distinct(threads.row[position]).tolist() if runs_python(threads.names[row])]
     position = position[~is_in(threads.row[position], python)]
     ordinal = np.zeros(len(threads), np.int64)
     where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
     ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
     return position, ordinal[position]
+
+
+def _named(trace: HostTrace, threads: Threads) -> Int64Array:
+    """Positions of all XLA CPU thunks."""
+    position = threads.positions(trace.stat(stats.HLO_OP).event)
+    return distinct(position[position >= 0])
 
 
 def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
@@ -101,9 +112,8 @@ def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
     return frozenset(name for module in modules for name in collectives_by_name(programs, module))
 
 
-def _device(recorded: Recorded, name: str, thunks: Int64Array, ops: Int64Array, communicate: frozenset[str]) -> Device:
-    """thunks, ops: positions of what runs on it. communicate: names of ops that are collectives by the HLO."""
-    table = _table(recorded.trace, recorded.threads, thunks, ops, communicate)
+def _device(recorded: Recorded, name: str, table: DeviceOps) -> Device:
+    """table: what runs on it."""
     return Device(
         name=name,
         kind=DeviceKind.CPU,
@@ -121,6 +131,7 @@ def _device(recorded: Recorded, name: str, thunks: Int64Array, ops: Int64Array, 
 def _table(
     trace: HostTrace, threads: Threads, thunks: Int64Array, ops: Int64Array, communicate: frozenset[str]
 ) -> DeviceOps:
+    """thunks, ops: positions of what runs on one device. communicate: names of ops that are collectives by the HLO."""
     thunk_end = thunk_ends(trace, threads, thunks)
     positions = np.concatenate([thunks, ops])
     end = np.concatenate([thunk_end, threads.end[ops]])
@@ -142,6 +153,7 @@ def _table(
         op=np.where(is_thunk, row, -1).astype(np.int32),
         module=module,
         program=program,
+        path=np.where(is_thunk, -1, row).astype(np.int32),
         bytes=np.full(len(positions), -1, np.int64),
         meeting=_meeting_keys(trace, threads, positions),
         memory=np.zeros(len(positions), np.int8),

@@ -10,7 +10,7 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.devices.launch_links import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
-from tfadvisor.timeline.devices.stats_of_events import numbers_of, texts_of
+from tfadvisor.timeline.devices.stats_of_events import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps
 from tfadvisor.timeline.names import stats
@@ -71,6 +71,8 @@ def _ops(
     start = trace.events.start_ps[events]
     copies = questions.copies(trace, events, _row_classes(questions, trace, row)[row], launch_row)
     modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
+    framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
+    path, paths = first_texts_of(framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts))
     ids, known = questions.programs(trace, events, row)
     every = distinct(ids[known])
     run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
@@ -83,13 +85,14 @@ def _ops(
         op=texts_of(ops, events, len(trace.names) + len(modules.texts)),
         module=texts_of(modules, events, len(trace.names)),
         program=np.where(known, np.searchsorted(every, ids), -1).astype(np.int32),
+        path=path,
         bytes=copies.bytes,
         meeting=np.where(has_run, run & _POSITIVE, -1),
         memory=copies.memory,
         launch_start=launch_start,
         launch_end=launch_end,
         launch_name=launch_row.astype(np.int32),
-        names=trace.names.name + modules.texts + ops.texts,
+        names=trace.names.name + modules.texts + ops.texts + paths,
         program_ids=tuple(every.tolist()),
     )
 

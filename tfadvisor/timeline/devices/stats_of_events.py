@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,20 @@ def texts_of(column: StatColumn, events: Int64Array, offset: int) -> npt.NDArray
         hit = column_event[place] == events
         out[hit] = code[place[hit]] + offset
     return out
+
+
+def first_texts_of(
+    columns: Sequence[StatColumn], events: Int64Array, offset: int
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """(index of each event's text by the first column that has one, counted from the offset, -1 without; all texts)."""
+    out = np.full(len(events), -1, np.int32)
+    texts: tuple[str, ...] = ()
+    for column in columns:
+        if len(column):
+            told = texts_of(column, events, offset + len(texts))
+            out = np.where(out >= 0, out, told).astype(np.int32)
+            texts += column.texts
+    return out, texts
 
 
 def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, BoolArray]:

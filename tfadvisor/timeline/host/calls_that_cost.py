@@ -9,6 +9,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.dispatches import dispatches, interpreted_function
+from tfadvisor.timeline.host.eager_ops import named_eager_kernels
 from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
@@ -40,6 +41,8 @@ class HostCalls(msgspec.Struct, frozen=True):
 
     dispatches: int = -1
     """Programs and ops that the driving thread dispatches, -1 when no thread dispatches any by name."""
+    named_eager_kernels: int = 0
+    """Single ops that TensorFlow's eager runtime runs under their own name, as up to 2.8; later ones have its name."""
     waits: int = 0
     """How often the driving thread blocks."""
     synchronises: int = 0
@@ -80,6 +83,7 @@ def host_calls(
     synchronising, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (synchronises, scales_loss))
     return HostCalls(
         dispatches=int(in_counted_steps(threads.start[dispatched], steps).sum()) if len(dispatched) else -1,
+        named_eager_kernels=int(in_counted_steps(threads.start[named_eager_kernels(threads)], steps).sum()),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
         synchronises=len(synchronising),
         synchronise_ps=int((threads.end - threads.start)[synchronising].sum()),

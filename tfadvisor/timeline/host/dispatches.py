@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
+from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import traces_jax
 from tfadvisor.timeline.names.programs import (
     executes,
     is_jitted,
     jitted_function,
     module_of_call,
     names_what_it_dispatches,
+    runs_program,
 )
 
+_COMPILES = 0.2
+"""Of a trace's time in other events of the compiler: with this share it is one, whatever runs inside."""
 _INTERPRETED = 8
 """Jitted functions and executions inside a call from which on Python runs what should be compiled."""
 
@@ -40,6 +46,23 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
 
 
+def calls_that_execute(threads: Threads) -> Int64Array:
+    """For each time that a CPU's client is given a program: position of the jitted call around it, or of the event itself.
+
+    In order of time.
+    """
+    found = [np.empty(0, np.int64)]
+    helpers = threads.named(runs_program)
+    jitted = threads.named(is_jitted) if len(helpers) else helpers
+    for thread in distinct(threads.thread_of(helpers)).tolist():
+        mine = np.sort(np.concatenate([one[threads.thread_of(one) == thread] for one in (helpers, jitted)]))
+        around = parents(threads.start[mine], threads.end[mine])
+        around = mine[np.where(around >= 0, around, np.arange(len(mine)))]
+        found.append(around[is_in(mine, helpers)])
+    calls = np.concatenate(found)
+    return calls[np.argsort(threads.start[calls], kind="stable")]
+
+
 def driving_thread(threads: Threads) -> int:
     """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
     best, most = -1, 0
@@ -50,6 +73,36 @@ def driving_thread(threads: Threads) -> int:
             if total > most:
                 best, most = thread.index, total
     return best
+
+
+def without_evaluations(threads: Threads) -> Threads:
+    """The threads with those of JAX's tracing events as plain frames that run programs op by op, and compile nothing.
+
+    Up to JAX 0.6 a gradient outside of `jit` evaluates the forward pass inside `trace_to_jaxpr`.
+    """
+    traces = threads.named(traces_jax)
+    if not len(traces):
+        return threads
+    kind = threads.kind.copy()
+    for index in distinct(threads.thread_of(traces)).tolist():
+        thread = threads.threads[index]
+        mine = traces[(traces >= thread.lo) & (traces < thread.hi)]
+        kind[_evaluations(threads, thread, mine)] = HostClass.FRAME
+    return msgspec.structs.replace(threads, kind=kind)
+
+
+def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64Array:
+    """Those of a thread's tracing events that lie in one, or are one, inside which many programs run."""
+    launches = threads.of(thread, HostClass.LAUNCH)
+    runs = threads.start[outermost(threads, launches[_bear(threads, launches, executes)])]
+    starts, ends = threads.start[traces], threads.end[traces]
+    count = np.searchsorted(runs, ends) - np.searchsorted(runs, starts)
+    others = threads.of(thread, HostClass.COMPILE)
+    others = others[~is_in(others, traces[count > 0])]
+    compiling = union(threads.start[others], threads.end[others]).within(starts, ends)
+    evaluates = (count > 0) & (compiling < _COMPILES * (ends - starts))
+    many = evaluates & (count >= _INTERPRETED)
+    return traces[evaluates & union(starts[many], ends[many]).contains(starts)]
 
 
 def interpreted_function(threads: Threads, thread: Thread) -> str:

@@ -178,7 +178,8 @@ def _owning_stage(
 ) -> tuple[Int64Array, np.ndarray]:
     """(row of the stage each event works for, whether it does so in the background), -1 where none is near.
 
-    That is the nearest stage around it, or the one that a Produce event around it names.
+    That is the nearest stage around it, or the one that a Produce event around it names. Where neither is around it, as up
+    to TensorFlow 2.3, it is the stage that asks the one which the thread ran just before: what that gave is worked on.
     """
     by_path = {path: used for used, path in path_of.items()}
     by_kind = {stage_kind(path): used for used, path in path_of.items()}
@@ -205,6 +206,12 @@ def _owning_stage(
         kind_waits = is_in(owner[open_], waiting)
         background[open_] = ~is_stage[current[open_]] | kind_waits
         current[open_] = parent[current[open_]]
+    outermost = np.flatnonzero(is_stage & (parent < 0))
+    alone = np.flatnonzero(~is_stage & (parent < 0))
+    before = np.searchsorted(outermost, alone) - 1
+    alone, before = alone[before >= 0], before[before >= 0]
+    owner[alone] = consumer[row[outermost[before]]]
+    background[alone] = True
     return owner, background
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median
+from tfadvisor.arrays import distinct, is_in, median, ranks
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Threads
@@ -20,6 +20,7 @@ from tfadvisor.timeline.names.frames import (
     is_frame,
     waits_for_others,
 )
+from tfadvisor.timeline.names.library_files import is_users_frame
 
 _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01
@@ -34,7 +35,9 @@ class FrameShare(msgspec.Struct, frozen=True):
 
     file: the script's name as the trace has it, without its folder. line: where the function begins. inner: the call
     below it that takes most of its time, "" when none stands out. runs_step: whether most steps' longest dispatch is made
-    inside it: such a call is the step, and no work beside it.
+    inside it: such a call is the step, and no work beside it. own: where Python's or a library's function is called,
+    the user's own function: the one below it that takes most of its time, else the one that calls it; "" where neither is
+    known, or the call is the user's itself.
     """
 
     file: str
@@ -46,9 +49,14 @@ class FrameShare(msgspec.Struct, frozen=True):
     inner: str
     others_ps: int = 0
     runs_step: bool = False
+    own: str = ""
 
     def place(self) -> str:
-        """`load_batch (train.py:42)`."""
+        """Of the user's own function, where that is known: `load_batch (train.py:42)`."""
+        return self.own or self.called()
+
+    def called(self) -> str:
+        """What the loop calls: `load_batch (train.py:42)`, `builtins next`."""
         return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
 
 
@@ -75,7 +83,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
         if int(cost[row[called] == used].sum()) < _WORTH_NAMING * total:
             continue
         file, line, function = frame_place(threads.names[used]) or ("", 0, bare_frame(threads.names[used]))
-        inner = _inner(parent, start, end, row, mine, threads.names)
+        below = _mostly(parent, start, end, row, mine)
         shares.append(
             FrameShare(
                 file,
@@ -84,9 +92,10 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
                 len(mine),
                 int(host.within(start[mine], end[mine]).sum()),
                 int(loading.within(start[mine], end[mine]).sum()),
-                inner,
+                bare_frame(threads.names[int(row[below[0]])]) if len(below) else "",
                 int(loading_waits.within(start[mine], end[mine]).sum()),
                 _holds_most(longest, start[mine], end[mine]),
+                _own(threads.names, parent, start, end, row, mine),
             )
         )
     return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
@@ -189,16 +198,36 @@ def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> B
     return np.asarray(np.searchsorted(moments, end) > np.searchsorted(moments, start), np.bool_)
 
 
-def _inner(
-    parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array, names: tuple[str, ...]
-) -> str:
-    """The child that fills most of these calls, when it fills at least half."""
+def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array) -> Int64Array:
+    """The calls of the one function that fills at least half of these calls' time; empty where none does."""
     below = np.flatnonzero(is_in(parent, calls))
     if not len(below):
-        return ""
-    rows, inverse = np.unique(row[below], return_inverse=True)
-    time = np.bincount(inverse, (end - start)[below])
+        return below
+    function = ranks(row[below])
+    time = np.bincount(function, (end - start)[below])
     top = int(np.argmax(time))
     if time[top] < 0.5 * float((end - start)[calls].sum()):
-        return ""
-    return bare_frame(names[int(rows[top])])
+        return below[:0]
+    chosen: Int64Array = below[function == top]
+    return chosen
+
+
+def _own(
+    names: tuple[str, ...], parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array
+) -> str:
+    """The user's own function below calls of a library that takes most of their time, else the one that makes the calls."""
+    below = calls
+    while len(below):
+        name = names[int(row[below[0]])]
+        if is_users_frame(name):
+            return "" if below is calls else _place(name)
+        below = _mostly(parent, start, end, row, below)
+    above = int(parent[calls[0]])
+    while above >= 0 and not is_users_frame(names[int(row[above])]):
+        above = int(parent[above])
+    return _place(names[int(row[above])]) if above >= 0 else ""
+
+
+def _place(name: str) -> str:
+    file, line, function = frame_place(name) or ("", 0, "")
+    return f"{function} ({file}:{line})"

@@ -38,7 +38,8 @@ _JAX_COMPILING = frozenset(
     "_trace_for_jit _create_pjit_jaxpr compile_or_get_cached lower_sharding_computation _cached_lowering_to_hlo"
     " _resolve_and_lower _pjit_lower _cached_compilation compile lower trace from_hlo".split()
 )
-_JAX_COMPILING_STARTS = ("trace_to_jaxpr", "backend_compile", "lower_jaxpr_to_")
+_JAX_TRACING = "trace_to_jaxpr"
+_JAX_COMPILING_STARTS = (_JAX_TRACING, "backend_compile", "lower_jaxpr_to_")
 _TF_TRACING_FILES = frozenset(
     "func_graph.py polymorphic_function.py tracing_compilation.py autograph.py concrete_function.py atomic_function.py".split()
 )
@@ -70,6 +71,12 @@ def bare_frame(name: str) -> str:
 def asks_iterator(name: str) -> bool:
     """Whether a frame is Python's own `next()`."""
     return name == _NEXT
+
+
+def traces_jax(name: str) -> bool:
+    """Whether JAX traces a function here, by its own event or by its Python frame."""
+    place = frame_place(name)
+    return (name if place is None else place[2]).startswith(_JAX_TRACING)
 
 
 def annotates(name: str) -> bool:

@@ -9,6 +9,14 @@ _JITTED = "PjitFunction"
 _JITTED_CALL = re.compile(r"^PjitFunction\((.*)\)$")
 _EXECUTES = "Executable::Execute"
 """PjRt and its kin, where a compiled program goes to a device."""
+_CPU_RUN = "CpuExecutable::ExecuteHelper"
+"""PjRt's client of the CPU handing a program to the runtime, or running it then and there."""
+_COMPLETION = "ThunkExecutor::Execute (wait for completion)"
+"""XLA's CPU runtime at the end of a program's run, once a run."""
+_POOL_WORK = ("ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegion")
+"""A thread of a pool takes up work that another one left to it, and is done with it."""
+ANY_PROGRAM = "an XLA program"
+"""Stands for a program's name where no call tells it."""
 _DISPATCHES = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExecutable")
 """Dispatches that say which program or op they start."""
 _DEVICE_PUT = "DevicePut"
@@ -32,6 +40,11 @@ def module_of_call(name: str) -> str | None:
     return None if function is None else f"jit_{_NO_IDENTIFIER.sub('_', function)}"
 
 
+def program_of_call(name: str) -> str:
+    """The program that a call runs, as XLA names it: of a jitted function's call its module."""
+    return module_of_call(name) or ANY_PROGRAM
+
+
 def program_name(name: str) -> str:
     """A program's execution without its fingerprint: `jit_step(123)` -> `jit_step`."""
     return _FINGERPRINT.sub("", name)
@@ -45,6 +58,26 @@ def is_jitted(name: str) -> bool:
 def executes(name: str) -> bool:
     """Whether an event hands a compiled program to a device."""
     return _EXECUTES in name
+
+
+def runs_program(name: str) -> bool:
+    """Whether a CPU's client hands a program to the runtime here, or runs it."""
+    return name.endswith(_CPU_RUN)
+
+
+def awaits_program(name: str) -> bool:
+    """Whether XLA's CPU runtime waits for the end of a program's run."""
+    return name == _COMPLETION
+
+
+def starts_pool_work(name: str) -> bool:
+    """Whether a thread of a pool takes up work."""
+    return name == _POOL_WORK[0]
+
+
+def bounds_pool_work(name: str) -> bool:
+    """Whether a thread of a pool takes up work or is done with it."""
+    return name in _POOL_WORK
 
 
 def names_what_it_dispatches(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -32,14 +32,15 @@ TINY_PS = 20_000_000
 class OpTable(msgspec.Struct, frozen=True):
     """What ran in the counted steps: one row a distinct (name, op, module, program, class), shape (rows,).
 
-    name, op, module, program: as in DeviceOps. count: how often. total_ps: its summed time. small: how many took less than
-    SMALL_KERNEL_PS.
+    name, op, module, program: as in DeviceOps. path: likewise, of the row's last event where it has several. count:
+    how often. total_ps: its summed time. small: how many took less than SMALL_KERNEL_PS.
     """
 
     name: npt.NDArray[np.int32]
     op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]
     program: npt.NDArray[np.int32]
+    path: npt.NDArray[np.int32]
     kind: npt.NDArray[np.int8]
     count: Int64Array
     total_ps: Int64Array
@@ -54,6 +55,10 @@ class OpTable(msgspec.Struct, frozen=True):
     def of_class(self, kind: DeviceClass) -> npt.NDArray[np.intp]:
         """The rows of one class."""
         return np.flatnonzero(self.kind == kind)
+
+    def whole_programs(self) -> BoolArray:
+        """Which rows stand for programs whose ops the trace does not name: they bear the program's name as their own."""
+        return np.asarray(self.name == self.module, np.bool_)
 
 
 class CopyTotals(msgspec.Struct, frozen=True):
@@ -84,6 +89,8 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     host: str
     properties: Mapping[str, float | int | str]
     ops: OpTable
+    ops_by_path: OpTable
+    """The same with one row more for each further path that a kernel works for."""
     covered_ps: Int64Array
     copies: Mapping[DeviceClass, CopyTotals]
     launches: Launches
@@ -103,13 +110,15 @@ def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceS
     np.minimum.at(first, step[step >= 0], ops.start[step >= 0])
     works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
     first = np.where(works_on, steps.starts, first)
+    table, by_path = _op_tables(ops, counted)
     return DeviceSummary(
         name=device.name,
         kind=device.kind,
         model=device.model,
         host=device.host,
         properties=device.properties,
-        ops=_op_table(ops, counted),
+        ops=table,
+        ops_by_path=by_path,
         covered_ps=_covered(device, steps),
         copies={kind: _copy_totals(ops, counted & (ops.kind == kind)) for kind in _copied(ops)},
         launches=launches_of(ops, compute),
@@ -126,27 +135,42 @@ def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
     return int(union(ops.start[tiny], ops.end[tiny]).within(steps.starts[steady], steps.ends[steady]).sum())
 
 
-def _op_table(ops: DeviceOps, counted: BoolArray) -> OpTable:
+def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
+    """(by kernel and op of a program, the same by the framework's paths too). They are one where a row has one path."""
     name, op, module, program = (column[counted] for column in (ops.name, ops.op, ops.module, ops.program))
-    kind, length = ops.kind[counted], (ops.end - ops.start)[counted]
+    kind, path, length = ops.kind[counted], ops.path[counted], (ops.end - ops.start)[counted]
     if not len(name):
         nothing = np.empty(0, np.int32)
         none = np.empty(0, np.int64)
-        empty = nothing, nothing, nothing, nothing, np.empty(0, np.int8), none, none, none
-        return OpTable(*empty, ops.names, ops.program_ids)
+        empty = nothing, nothing, nothing, nothing, nothing, np.empty(0, np.int8), none, none, none
+        table = OpTable(*empty, ops.names, ops.program_ids)
+        return table, table
     width = len(ops.names) + 1
     pair = ranks(name.astype(np.int64) * width + (op + 1))
     triple = ranks(pair * width + (module + 1))
     row = ranks((triple * (len(ops.program_ids) + 1) + (program + 1)) * len(DeviceClass) + kind)
+    columns = name, op, module, program, path, kind
+    table = _table_of_rows(ops, row, columns, length)
+    if np.array_equal(table.path[row], path):
+        return table, table
+    return table, _table_of_rows(ops, ranks(row * width + (path + 1)), columns, length)
+
+
+def _table_of_rows(
+    ops: DeviceOps, row: Int64Array, columns: tuple[npt.NDArray[Any], ...], length: Int64Array
+) -> OpTable:
+    """row: of each event. columns: name, op, module, program, path and class of each; a row's are those of its last."""
     rows = int(row.max()) + 1
     last = np.zeros(rows, np.int64)
     last[row] = np.arange(len(row))
+    name, op, module, program, path, kind = (column[last] for column in columns)
     return OpTable(
-        name=name[last],
-        op=op[last],
-        module=module[last],
-        program=program[last],
-        kind=kind[last],
+        name=name,
+        op=op,
+        module=module,
+        program=program,
+        path=path,
+        kind=kind,
         count=np.bincount(row, minlength=rows),
         total_ps=_sums(row, length, rows),
         small=np.bincount(row[length < SMALL_KERNEL_PS], minlength=rows),

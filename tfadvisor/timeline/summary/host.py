@@ -13,6 +13,7 @@ from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
 from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
 _SHORT_PS = 100_000_000
+_FAR_MORE = 2
+"""How many times as long another device must compute for programs to be looked at instead of the first."""
 
 
 class DeviceTime(msgspec.Struct, frozen=True):
@@ -39,8 +42,10 @@ class DeviceTime(msgspec.Struct, frozen=True):
 
 
 class ProgramSummary(msgspec.Struct, frozen=True):
-    """What the first active device computes."""
+    """What one device computes: the first active one, or the one that most HLO is about."""
 
+    device: int
+    """Its index among the host's active devices."""
     hot_ops: HotOps
     """Its ops that take most time."""
     patterns: ProgramPatterns | None
@@ -67,9 +72,14 @@ class HostSummary(msgspec.Struct, frozen=True):
     device_time: DeviceTime
     """When they work, and what the host does while they do not."""
     program: ProgramSummary | None
-    """What the first of them computes, None when there is none."""
+    """What one of them computes, None when there is none."""
     costs: Mapping[HostCost, int]
     """What each cost takes of the counted steps, ps."""
+
+    @property
+    def program_device(self) -> DeviceSummary:
+        """The one that `program` is about, the first where nothing is known. Raises IndexError without a device."""
+        return self.devices[self.program.device if self.program is not None else 0]
 
 
 def summarize(host: HostTimeline) -> HostSummary:
@@ -87,7 +97,7 @@ def summarize(host: HostTimeline) -> HostSummary:
         evidence=host.evidence,
         devices=devices,
         device_time=_device_time(host, active),
-        program=_program(devices[0], host) if devices else None,
+        program=_program(devices, host) if devices else None,
         costs={cost: int(time.within(lo, hi).sum()) for cost, time in host.costs.items()},
     )
 
@@ -116,13 +126,23 @@ def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArra
     return np.stack(rows)
 
 
-def _program(first: DeviceSummary, host: HostTimeline) -> ProgramSummary:
-    patterns = None
-    if first.kind is not DeviceKind.CPU and host.programs.keys:
+def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:
+    index = _telling_device(devices) if host.programs.keys else 0
+    one, patterns = devices[index], None
+    if one.kind is not DeviceKind.CPU and host.programs.keys:
         from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (small traces need none)
 
-        patterns = program_patterns(first.ops, host.programs)
-    return ProgramSummary(hot_ops(first.ops, host.programs), patterns)
+        patterns = program_patterns(one.ops, host.programs)
+    return ProgramSummary(index, hot_ops(one.ops, host.programs), patterns)
+
+
+def _telling_device(devices: Sequence[DeviceSummary]) -> int:
+    """Index of the first device, unless another computes for programs more than twice as long as it does."""
+    known = [
+        int(one.ops.total_ps[(one.ops.kind == DeviceClass.COMPUTE) & (one.ops.module >= 0)].sum()) for one in devices
+    ]
+    most = int(np.argmax(known))
+    return most if known[most] > _FAR_MORE * known[0] else 0
 
 
 def _inner_boundaries(steps: Steps) -> Int64Array:

@@ -182,6 +182,23 @@ export interface Broken {
   error: string;
 }
 
+/** One layer, op type or source line, per counted step and device. */
+export interface TimePart {
+  name: string | null;
+  share: number;
+  ms_per_step: number;
+  count_per_step: number;
+  flops: number | null;
+  bytes: number | null;
+}
+
+/** The same compute time in three ways, the largest first; empty where the trace names nothing of the kind. */
+export interface TimeBy {
+  layer: TimePart[];
+  op_type: TimePart[];
+  line: TimePart[];
+}
+
 /** Everything that one analysis found. findings: the largest saving first. ops: the hottest first. */
 export interface Report {
   tool: Tool;
@@ -194,6 +211,7 @@ export interface Report {
   not_applicable: NotApplicable[];
   capture: CaptureNote[];
   broken: Broken[];
+  time_by: TimeBy;
   schema_version: "1";
 }
 

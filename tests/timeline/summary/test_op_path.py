@@ -1,0 +1,52 @@
+"""Layers and types from the names of TensorFlow, Keras and JAX."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfadvisor.timeline.summary.op_path import op_path
+
+
+@pytest.mark.parametrize(
+    ("path", "layer", "kind"),
+    [
+        ("sequential_1/conv2d_7/Conv2D:Conv2D", "sequential_1/conv2d_7", "Conv2D"),
+        (
+            "gradient_tape/m/conv2d_7/Conv2D/Conv2DBackpropFilter:Conv2DBackpropFilter",
+            "m/conv2d_7",
+            "Conv2DBackpropFilter",
+        ),
+        ("StatefulPartitionedCall/gradient_tape/model/dense/MatMul/MatMul_1:_MklMatMul", "model/dense", "_MklMatMul"),
+        ("model/dense/Tensordot/MatMul:MatMul", "model/dense", "MatMul"),
+        ("Encoder/dense/MatMul:MatMul", "Encoder/dense", "MatMul"),
+        ("Encoder/MatMul:MatMul", "Encoder", "MatMul"),
+        ("model/lstm/while/body/_12/lstm_cell/MatMul:MatMul", "model/lstm/lstm_cell", "MatMul"),
+        ("Adam/Adam/update_2/ResourceApplyAdam:ResourceApplyAdam", "Adam", "ResourceApplyAdam"),
+        ("sgd_1/Mul_2:Mul", "sgd_1", "Mul"),
+        ("concat_1:ConcatV2", "", "ConcatV2"),
+        ("jit(train_step)/transpose(jvp(Model))/Dense_0/dot_general:", "Model/Dense_0", "dot_general"),
+        ("jit(train_step)/jvp()/jit(relu)/max", "", "max"),
+        ("jit(f)/shard_map/bsd,de->bse/dot_general", "", "dot_general"),
+    ],
+)
+def test_layer_and_type(path: str, layer: str, kind: str) -> None:
+    found = op_path(path)
+
+    assert found is not None
+    assert (found.layer, found.op_type) == (layer, kind)
+
+
+@pytest.mark.parametrize("path", ["XlaModule:", "KernelAndDeviceFunc::Run", ""])
+def test_what_names_no_op(path: str) -> None:
+    assert op_path(path) is None
+
+
+def test_replicas_share_their_layers() -> None:
+    first = op_path("gradient_tape/model/dense/MatMul:MatMul")
+    second = op_path("gradient_tape/replica_1/model/dense/MatMul:MatMul")
+
+    assert first is not None
+    assert second is not None
+    assert (first.replica, second.replica) == (0, 1)
+    assert first.layer == second.layer == "model/dense"
+    assert second.is_gradient

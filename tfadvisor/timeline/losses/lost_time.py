@@ -1,0 +1,49 @@
+"""The classes of lost time that are large enough to be told, each with what fills most of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Intervals, difference, intersection, union, union_of
+from tfadvisor.timeline.losses.activities import main_activity, names_of
+from tfadvisor.timeline.losses.device_ops import main_device_op
+from tfadvisor.timeline.losses.model import LostTime
+from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.timeline.steps.breakdown import classes_of_time
+from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.hlo.format.find_modules import Modules
+
+_WORTH_LOOKING = 0.1
+"""Of the first device's time. Rules ask from 15 % of the mean over all devices."""
+_ON_DEVICE = (TimeClass.COLLECTIVE, TimeClass.TRANSFER)
+
+
+def lost_time(
+    threads: Threads, steps: Steps, classes: Mapping[TimeClass, Intervals], devices: Sequence[Device], programs: Modules
+) -> tuple[LostTime, ...]:
+    """In the counted steps, the largest class first. classes: of host_classes_of_time. devices: the active ones."""
+    steady = steps.steady()
+    if not steady.any():
+        return ()
+    windows = union(steps.starts[steady], steps.ends[steady])
+    device = devices[0] if devices else None
+    parts = classes_of_time(device, classes)
+    parts[TimeClass.IDLE] = difference(windows, union_of(*parts.values()))
+    names, found = None, []
+    for kind, everywhere in parts.items():
+        if kind is TimeClass.COMPUTE:
+            continue
+        instants = intersection(everywhere, windows)
+        if instants.length() < max(_WORTH_LOOKING * windows.length(), 1):
+            continue
+        if kind in _ON_DEVICE and device is not None:
+            activity = main_device_op(device, programs, instants)
+        else:
+            names = names or names_of(threads)
+            activity = main_activity(threads, names, steps, instants, drivers=kind is TimeClass.HOST)
+        found.append(LostTime(kind, instants.length(), activity))
+    return tuple(sorted(found, key=lambda one: -one.ps))

@@ -1,0 +1,89 @@
+"""The framework's path of an op, `gradient_tape/model/dense/MatMul/MatMul_1:MatMul`: its layer, its type, its replica."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_TRANSFORMED = re.compile(r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|linearize|custom_jvp|custom_vjp)\((.*)\)$")
+_FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
+_REPLICA = re.compile(r"^replica_(\d+)$")
+_NUMBERED = re.compile(r"^_\d+$")
+_EINSUM = "->"
+"""In JAX's name of an einsum, `bsd,de->bse`."""
+_TRAILING_NUMBER = re.compile(r"(?:_\d+)+$")
+_SURROUNDINGS = frozenset(
+    """
+    StatefulPartitionedCall PartitionedCall gradient_tape gradients while body cond closed_call checkpoint
+    rematted_computation XlaModule shard_map
+    """.split()
+)
+"""Parts that tell how an op is reached, and not in which layer it is."""
+_OPTIMIZERS = frozenset(
+    "adam adamw adamax nadam sgd rmsprop adagrad adadelta ftrl lion lamb adafactor muon gradientdescent momentum".split()
+)
+
+
+class OpPath(NamedTuple):
+    """What an op's path tells."""
+
+    layer: str
+    """`model/dense`, or the optimizer's name; "" outside of any scope."""
+    name: str
+    """The op's own, its path's last part."""
+    op_type: str
+    """`MatMul` of TensorFlow's ops, `dot_general` of JAX's."""
+    replica: int
+    """Of a distribution strategy's, 0 where the path names none."""
+    is_gradient: bool
+    """Whether a gradient tape recorded it."""
+
+
+@lru_cache(maxsize=1 << 16)  # several questions are asked of each path
+def op_path(path: str) -> OpPath | None:
+    """None for what names no op."""
+    if "::" in path:  # a C++ name
+        return None
+    name, colon, kind = path.rpartition(":")
+    if not colon:
+        name, kind = path, ""
+    parts = name.split("/")
+    last = _plain(parts[-1]) or ""
+    if not kind and (last in _SURROUNDINGS or not last):
+        return None
+    scopes, replica = _scopes(parts[:-1])
+    if "(" not in name:  # JAX's scopes may begin with capitals, TensorFlow's ops do
+        while len(scopes) > 1 and scopes[-1][:1].isupper():
+            scopes.pop()
+    if scopes and is_optimizer(scopes[0]):
+        scopes = scopes[:1]
+    return OpPath("/".join(scopes), last, kind or last, replica, "gradient_tape" in parts)
+
+
+def is_optimizer(layer: str) -> bool:
+    """Whether a layer's name is an optimizer's: `Adam`, `sgd_1`."""
+    return _TRAILING_NUMBER.sub("", layer).lower() in _OPTIMIZERS
+
+
+def _scopes(parts: list[str]) -> tuple[list[str], int]:
+    """(what is a layer's, the replica)."""
+    kept, replica = [], 0
+    for part in parts:
+        found = _REPLICA.match(part)
+        if found:
+            replica = int(found.group(1))
+            continue
+        plain = _plain(part)
+        if plain and plain not in _SURROUNDINGS and not _NUMBERED.match(plain) and _EINSUM not in plain:
+            kept.append(plain)
+    return kept, replica
+
+
+def _plain(part: str) -> str | None:
+    """`transpose(jvp(Dense_0))` -> `Dense_0`; None for a function's name."""
+    found = _TRANSFORMED.match(part)
+    while found:
+        part = found.group(1)
+        found = _TRANSFORMED.match(part)
+    return None if _FUNCTION.match(part) else part
