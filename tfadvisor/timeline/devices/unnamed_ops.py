@@ -56,6 +56,7 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
         op=nothing,
         module=name,
         program=nothing,
+        path=nothing,
         bytes=np.full(count, -1, np.int64),
         meeting=np.full(count, -1, np.int64),
         memory=np.zeros(count, np.int8),
