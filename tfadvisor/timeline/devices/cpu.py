@@ -47,8 +47,7 @@ class Cpu:
         trace, threads = recorded.trace, recorded.threads
         thunks, ordinals = _thunks(trace, threads)
         ops = _ops(threads, recorded.pipeline_work)
-        named = _named(trace, threads)
-        unnamed = unnamed_ops(threads, named, thunk_ends(trace, threads, named))
+        unnamed = unnamed_ops(threads, _named(trace, threads))
         devices = []
         several = len(distinct(ordinals)) > 1 or bool((ordinals >= _ORDINALS_PER_PROCESS).any())
         communicate = _communicating_ops(trace, recorded.programs) if several else frozenset()

@@ -69,8 +69,8 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
     return _merged(ops, added, ops.names + names)
 
 
-def unnamed_ops(threads: Threads, thunks: Int64Array, thunk_end: Int64Array) -> UnnamedOps:
-    """Where programs run and no op tells which. thunks: positions of the ops that have a name. thunk_end: their ends.
+def unnamed_ops(threads: Threads, thunks: Int64Array) -> UnnamedOps:
+    """Where programs run and no op tells which. thunks: positions of the ops that have a name.
 
     Where the trace names ops and marks how long the asynchronous ones take, nothing is missing.
     """
@@ -81,7 +81,7 @@ def unnamed_ops(threads: Threads, thunks: Int64Array, thunk_end: Int64Array) -> 
     if len(threads.named(is_end_mark)) or not len(position):
         return UnnamedOps(start[:0], end[:0], position[:0], call[:0])
     waits = threads.start[position]
-    named = union(threads.start[thunks], thunk_end)
+    named = union(threads.start[thunks], threads.end[thunks])
     pieces = [
         difference(Intervals(waits[[run]], end[[run]]), named.clip(int(waits[run]), int(end[run])))
         for run in range(len(position))
