@@ -21,7 +21,7 @@ lint: ## ruff, import contracts, words, rules
 	$(BIN)ruff format --check .
 	$(BIN)ruff check .
 	$(BIN)lint-imports
-	$(PYTHON) docs/lint_words.py --pages
+	$(PYTHON) docs/lint_words.py
 	$(BIN)tfadvisor rules check rules
 
 types: ## mypy, strict

@@ -426,7 +426,7 @@ def step_words(theirs: Overview) -> str:
 
 
 def finding_words(ours: Report) -> str:
-    """`The input pipeline is a Python generator (36–90 % of step time)`, with the place when there is one."""
+    """`The input pipeline is a Python generator (36–90% of step time)`, with the place when there is one."""
     finding = next((one for one in ours.findings if one.category != "capture"), None)
     if finding is None:
         return "none"

@@ -67,7 +67,7 @@ def mutants(condition: Condition) -> Iterator[tuple[str, Condition]]:
 
 
 def nudged(bound: float) -> tuple[float, float]:
-    """A little below and above: one for whole numbers, 2 % for others."""
+    """A little below and above: one for whole numbers, 2% for others."""
     step = max(1.0, bound * NUDGE) if float(bound).is_integer() else abs(bound) * NUDGE
     return bound - step, bound + step
 

@@ -56,7 +56,7 @@ def main() -> None:
                 runs.append(list(use(tab, page.as_uri())))
                 tab.close()
             browser.close()
-    print("| what a reader does | median frame | 95 % of frames | longest frame | longest task |")
+    print("| what a reader does | median frame | 95% of frames | longest frame | longest task |")
     print("|---|---|---|---|---|")
     for same in zip(*runs, strict=True):
         usual, most, longest, task = (median(one[1][place] for one in same) for place in range(4))

@@ -292,7 +292,7 @@ def busy_overall(name: str, theirs: Theirs, ours: Ours) -> Row | None:
         window += int(device.ops.end.max() - device.ops.start.min())
         busy += union_of(device.compute, device.collective, device.transfer).length()
     there, here = 1 - idle / total if total else 0.0, busy / window
-    words = f"{there * 100:.2f} %", f"{here * 100:.2f} %"
+    words = f"{there * 100:.2f}%", f"{here * 100:.2f}%"
     if abs(there - here) < 0.0005:
         return Row(name, *words, Who.EQUAL)
     if there < here:

@@ -2,7 +2,7 @@
 
 python docs/lint_words.py              list errors, count warnings; exit code 1 when there is an error
 python docs/lint_words.py --warnings   list warnings too
-python docs/lint_words.py --pages      only pages, neither rules nor metrics
+python docs/lint_words.py --pages      only pages, without rules and metrics
 python docs/lint_words.py FILE…        only these Markdown files
 
 The style is written in Vale's format (`existence`, `substitution` and `occurrence` rules), so Vale shows the same in an
@@ -24,7 +24,8 @@ import yaml
 ROOT = Path(__file__).parents[1]
 STYLE = ROOT / "styles" / "tfadvisor"
 GENERATED = "<!-- written by"  # the first words of a page whose text is checked where it comes from
-RULE_TEXTS = ("title", "why", "summary", "do", "side_effect", "basis")
+RULE_TEXTS = ("title", "why", "summary", "do", "side_effect", "basis", "valid_for")
+PLACEHOLDER = re.compile(r"\{\w+(?:\|[^{}|]+\|([^{}|]+))?\}")
 
 
 class Text(NamedTuple):
@@ -158,8 +159,13 @@ def rule_texts() -> list[Text]:
         for words in _fields(yaml.safe_load(whole)):
             start = whole.find(words.partition("\n")[0][:20])  # YAML folds lines, so only a text's beginning is found
             line = whole.count("\n", 0, max(start, 0)) + 1
-            texts.append(Text(str(file.relative_to(ROOT)), line, re.sub(r"\{\w+\}", "_", words)))
+            texts.append(Text(str(file.relative_to(ROOT)), line, PLACEHOLDER.sub(_shown_word, words)))
     return texts
+
+
+def _shown_word(placeholder: re.Match[str]) -> str:
+    """What stands for `{metric}` or `{metric|step|steps}` in a text that is checked."""
+    return f"_ {placeholder.group(1)}" if placeholder.group(1) else "_"
 
 
 def _fields(node: Any) -> Iterator[str]:

@@ -83,7 +83,7 @@ def test_a_snapshot_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_text('{"tfadvisor_snapshot": 9}')
 
-    with pytest.raises(tfadvisor.TraceError, match=r"run\.json: is no snapshot"):
+    with pytest.raises(tfadvisor.TraceError, match=r"run\.json: is not a snapshot"):
         tfadvisor.compare(file, FIXTURES / REFERENCE)
 
 
@@ -111,6 +111,6 @@ def test_the_text_names_the_new_op_with_its_line() -> None:
 
     text = as_text(compare_sides(base, new))
 
-    assert "The step takes 50 ms (+50 %) more: compute +50 ms." in text
-    assert "+50 ms      compute    dot.9: new, 50 ms a step, 2 times, train.py:31" in text
-    assert "+50 ms      in all, mean step time" in text
+    assert "The step takes 50 ms (+50%) more: compute +50 ms." in text
+    assert "+50 ms      compute    dot.9: new, 50 ms per step, 2 times, train.py:31" in text
+    assert "+50 ms      total, mean step time" in text

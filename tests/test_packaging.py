@@ -64,7 +64,7 @@ def test_the_wheel_holds_neither_tests_nor_sources_of_the_extension(wheel: list[
     assert not [
         name
         for name in wheel
-        if name.startswith(("tests/", "fixtures/", "benchmarks/")) or name.endswith((".pyx", ".c"))
+        if name.startswith(("tests/", "fixtures/", "benchmarks/")) or name.endswith((".pyx", ".pxi", ".c"))
     ]
 
 

@@ -50,7 +50,7 @@ def test_comparisons() -> None:
 
 @pytest.mark.parametrize(("candidate", "outcome"), [("jax-healthy", "pass"), ("jax-loader", "fail")])
 def test_verdicts(candidate: str, outcome: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "tfadvisor.toml").write_text('[budgets]\ninput_bound_fraction = "20 %"\n')
+    (tmp_path / "tfadvisor.toml").write_text('[budgets]\ninput_bound_fraction = "20%"\n')
     store, config = ["--baseline", str(tmp_path / "store")], ["--config", str(tmp_path / "tfadvisor.toml")]
     assert guarded_main(["baseline", "add", str(FIXTURES / "jax-healthy"), "--store", str(tmp_path / "store")]) == 0
     capsys.readouterr()

@@ -10,7 +10,7 @@ import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import registered_metrics
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import CATEGORIES, FRAMEWORKS, TIME_CLASSES, VERDICTS, DeviceKind, Severity, TimeClass
+from tfadvisor.vocabulary import CATEGORIES, FRAMEWORKS, TIME_CLASSES, VERDICTS, Severity, TimeClass
 
 
 def test_the_first_class_that_holds_wins_in_this_order() -> None:
@@ -65,7 +65,3 @@ def test_severities_rank_from_info_to_critical() -> None:
 def test_frameworks_are_written_as_their_people_write_them() -> None:
     assert FRAMEWORKS["tensorflow"] == "TensorFlow"
     assert "unknown" not in FRAMEWORKS
-
-
-def test_a_cpu_is_no_accelerator() -> None:
-    assert {one.label for one in DeviceKind if one.is_accelerator} == {"GPU", "TPU"}

@@ -16,8 +16,8 @@ from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
-from tfadvisor.timeline.run.run_timeline import RunTimeline, merge
-from tfadvisor.xplane.runs import Run, choose_run, without_duplicates
+from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
+from tfadvisor.xplane.runs import Run, choose_run, host_of, without_duplicates
 
 if TYPE_CHECKING:
     from tfadvisor.comparison.result import Comparison
@@ -67,8 +67,22 @@ def conclude(
     """
     catalogue = load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
-    hosts = tuple(run_hosts(files, options.steps, options.processes, progress, detail=detail, watch=watch))
-    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates])
+    failed: list[tuple[Path, TraceError]] = []
+    hosts = tuple(
+        run_hosts(
+            files,
+            options.steps,
+            options.processes,
+            progress,
+            detail=detail,
+            watch=watch,
+            skip=lambda file, error: failed.append((file, error)),
+        )
+    )
+    if not hosts:
+        raise failed[0][1]
+    unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
+    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread)
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken), timeline
 
@@ -111,7 +125,10 @@ def compare(base: str | Path | Report | Snapshot, new: str | Path | Report | Sna
 
 
 def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
-    """The numbers of one side."""
+    """The numbers of one side, as a baseline keeps them.
+
+    Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a report without a counted step.
+    """
     from tfadvisor.gate.baseline.snapshot import Snapshot, snapshot_of  # noqa: PLC0415
 
     if isinstance(side, Snapshot):
@@ -134,5 +151,5 @@ def _stored(path: Path) -> Snapshot:
         return from_text(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, SnapshotError) as error:
         raise TraceError(
-            str(path), f"is no snapshot that can be read: {error}.", "Give a trace, or a snapshot."
+            str(path), f"is not a snapshot that can be read: {error}.", "Give a trace, or a snapshot."
         ) from error

@@ -21,7 +21,7 @@ class Unit(Enum):
 
 
 def in_words(value: float, unit: Unit) -> str:
-    """A number as a reader wants it: `38.2 %`, `1.25 ms`, `3.1 MiB`."""
+    """A number as a reader wants it: `38.2%`, `1.25 ms`, `3.1 MiB`."""
     if unit is Unit.FRACTION:
         return percent(value)
     if unit is Unit.BYTES:
@@ -34,9 +34,9 @@ def in_words(value: float, unit: Unit) -> str:
 
 
 def percent(fraction: float) -> str:
-    """`0.382` -> `38 %`; one decimal below 10 %, so that small shares do not vanish."""
+    """`0.382` -> `38%`; one decimal below 10%, so that small shares do not vanish."""
     scaled = fraction * 100
-    return f"{scaled:.0f} %" if abs(scaled) >= 10 or scaled == 0 else f"{scaled:.1f} %"
+    return f"{scaled:.0f}%" if abs(scaled) >= 10 or scaled == 0 else f"{scaled:.1f}%"
 
 
 def duration(milliseconds: float) -> str:
@@ -62,6 +62,11 @@ def count(number: float) -> str:
     if float(number).is_integer():
         return f"{int(number):,}"
     return f"{number:,.1f}" if abs(number) < 100 else f"{number:,.0f}"
+
+
+def counted(number: str, one: str, many: str) -> str:
+    """A number in words with the noun that fits it: `1 step`, `2.5 steps`."""
+    return f"{number} {one if number == '1' else many}"
 
 
 def _three_digits(number: float) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum
+from typing import Literal
 
 import msgspec
 
@@ -160,7 +161,7 @@ class VerdictWords(msgspec.Struct, frozen=True):
     name: str
     """`Input-bound`."""
     lost: str = ""
-    """What the time goes into, as the end of `38 % of step time is …`; "" where the verdict makes a sentence of its own."""
+    """What the time goes into, as the end of `38% of step time is …`; "" where the verdict makes a sentence of its own."""
 
 
 VERDICTS: Mapping[str, VerdictWords] = {
@@ -169,9 +170,9 @@ VERDICTS: Mapping[str, VerdictWords] = {
     "launch": VerdictWords("Launch-bound", "dispatching ops and kernels"),
     "compile": VerdictWords("Compiling", "tracing and compiling"),
     "transfer": VerdictWords("Transfer-bound", "copying data"),
-    "collective": VerdictWords("Communication-bound", "communication that nothing hides"),
+    "collective": VerdictWords("Communication-bound", "communication that no computation hides"),
     "imbalance": VerdictWords("Unbalanced"),
-    "memory": VerdictWords("Memory-bound", "taking memory from the driver and giving it back"),
+    "memory": VerdictWords("Memory-bound", "allocating memory from the driver and freeing it"),
     "compute": VerdictWords("Compute-bound"),
     "none": VerdictWords("Healthy"),
     "unknown": VerdictWords("Unknown"),
@@ -194,11 +195,6 @@ class DeviceKind(Enum):
         """As people write it: `GPU`."""
         return self.value.upper()
 
-    @property
-    def is_accelerator(self) -> bool:
-        """Whether it has its own memory and a host beside it that drives it."""
-        return self is not DeviceKind.CPU
-
 
 class Better(Enum):
     """Which way a metric improves."""
@@ -220,3 +216,9 @@ class Scatter(Enum):
     """By differences, like shares of step time."""
     FACTOR = "factor"
     """By factors, like times and rates."""
+
+
+LaneRole = Literal["classes", "stream", "driver", "thread"]
+"""What a lane of a drawn step shows: where the time goes, a device's stream, the host thread that drives the steps, another."""
+WhichStep = Literal["median", "worst"]
+"""Which of the counted steps is drawn."""

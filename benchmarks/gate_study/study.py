@@ -107,7 +107,7 @@ def recording(about: dict, runs: Sequence[Run]) -> str:
 def spread(runs: Sequence[Run]) -> str:
     """How much unchanged runs differ, as measured and at equal speed."""
     rows = [
-        "| program | unchanged runs | step | spread of step times | smallest change seen: anywhere | outside of unchanged ops |"
+        "| program | unchanged runs | step | spread of step times | smallest change seen: anywhere | outside the unchanged ops |"
     ]
     rows.append("|---|---:|---:|---:|---:|---:|")
     for program in programs(runs):

@@ -54,7 +54,7 @@ def test_ops_side_by_side_count_for_what_they_take_of_the_step() -> None:
 
 
 def test_ops_that_a_slower_machine_slows_alike_are_one_cause_and_lead_only_alone() -> None:
-    """All eight ops take 20 % longer, and the host works 30 ms more."""
+    """All eight ops take 20% longer, and the host works 30 ms more."""
     slower = [op(one.name, one.ms_per_step * 1.2, opcode="dot", flops=one.flops) for one in OPS]
 
     assert causes(side(80.0, ops=OPS), side(96.0, ops=slower)) == [("compute", "unchanged ops", 16.0)]
@@ -63,7 +63,7 @@ def test_ops_that_a_slower_machine_slows_alike_are_one_cause_and_lead_only_alone
 
 
 def test_an_op_that_stands_out_from_a_slower_machine_is_told_by_itself() -> None:
-    """Seven ops 20 % slower, one three times: 2 ms each, and 20 ms."""
+    """Seven ops 20% slower, one three times: 2 ms each, and 20 ms."""
     slower = [
         op(one.name, one.ms_per_step * (3.0 if at == 4 else 1.2), opcode="dot", flops=one.flops)
         for at, one in enumerate(OPS)

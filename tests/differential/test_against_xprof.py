@@ -103,7 +103,7 @@ def test_vector_a_step_time_there_is_first_to_last_device_event_without_the_gap(
 
 
 def test_vector_a_waiting_for_input_and_launching_never_reach_xprofs_steps(tmp_path: Path) -> None:
-    """Fault 1. Host events are left out of a GPU's steps: 0 of 400 µs of input. 485 − 270 − 100 are "all others", 23.7 %."""
+    """Fault 1. Host events are left out of a GPU's steps: 0 of 400 µs of input. 485 − 270 − 100 are "all others", 23.7%."""
     builder = vector_a()
     steps, metrics = xprof_steps(builder.write(tmp_path)), builder.measure()
 
@@ -132,7 +132,7 @@ def test_vector_a_a_copy_named_memcpyh2d_is_fp32_compute_there(tmp_path: Path) -
 
 
 def test_vector_a_with_memcpyhtod_differs_from_a_for_xprof_only(tmp_path: Path) -> None:
-    """A′, fault 3 the other way round: the copy's 30 of 485 µs become XProf's input, 6.2 %."""
+    """A′, fault 3 the other way round: the copy's 30 of 485 µs become XProf's input, 6.2%."""
     builder = vector_a("MEMCPYHtoD")
     folder, metrics, as_before = builder.write(tmp_path), builder.measure(), vector_a().measure()
     steps = xprof_steps(folder)

@@ -70,3 +70,10 @@ def test_generated_pages_are_checked_where_they_come_from(words: ModuleType) -> 
 
     assert {"README.md", "docs/gate.md", "docs/glossary.md", "benchmarks/gate_study/page.md"} <= pages
     assert not {"docs/reference/metrics.md", "docs/diagnosis.md", "docs/gate-study.md"} & pages
+
+
+def test_a_counted_placeholder_is_read_as_its_plural(words: ModuleType) -> None:
+    assert (
+        words.PLACEHOLDER.sub(words._shown_word, "In {steps_counted|step|steps} of {step_time_ms}.")
+        == "In _ steps of _."
+    )

@@ -77,7 +77,7 @@ def test_flags_of_tensorflow() -> None:
         ("7.0", "0.12.0.1", "judged by jaxlib 0.12.0.1, the newest recorded"),
         ("0.3.0", "0.4.30", "judged by jaxlib 0.4.30, the oldest recorded"),
         (None, "0.12.0.1", "judged by jaxlib 0.12.0.1, the newest recorded, as no version is known"),
-        ("new", "0.12.0.1", "judged by jaxlib 0.12.0.1, the newest recorded, as 'new' is no version"),
+        ("new", "0.12.0.1", "judged by jaxlib 0.12.0.1, the newest recorded, as 'new' is not a version"),
     ],
 )
 def test_the_version_that_judges(asked: str | None, version: str, note: str) -> None:

@@ -108,7 +108,7 @@ def test_wrong_use(say, arguments: list[str]) -> None:
 def test_standard_input(say, monkeypatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("--xla_gpu_autotune_level=0\n"))
 
-    assert "57 %" in say("-")[1]
+    assert "57%" in say("-")[1]
 
 
 def test_a_megabyte_of_standard_input(say, monkeypatch) -> None:

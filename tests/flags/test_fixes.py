@@ -69,9 +69,7 @@ def test_when_no_fix_is_left_the_version_is_named() -> None:
     found = fit_flags([bad], facts(framework="jax", framework_version="0.6.2"))
 
     assert found.fixes == ()
-    assert found.left_out == (
-        "What would help needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on)."
-    )
+    assert found.left_out == ("The fix needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on).")
 
 
 def test_the_names_change_in_the_variables_too() -> None:

@@ -53,7 +53,6 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
         one.op_name,
         one.custom_call_target,
         one.channel_id,
-        one.fusion_kind,
     ),
     lambda one: (one.shape.elements, one.shape.bytes, one.config()),
     location_of,

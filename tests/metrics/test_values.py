@@ -39,7 +39,7 @@ def xprof_vector_a(copy_name: str = "MemcpyH2D", marked: bool = True) -> TraceBu
 
 @pytest.mark.parametrize("copy_name", ["MemcpyH2D", "MEMCPYHtoD"])
 def test_xprofs_vector_a(copy_name: str) -> None:
-    """XProf 2.24.2 says of the first: step 485 µs, input 0, compute 270, 16-bit 29.6 %, NOT input-bound."""
+    """XProf 2.24.2 says of the first: step 485 µs, input 0, compute 270, 16-bit 29.6%, NOT input-bound."""
     metrics = xprof_vector_a(copy_name).measure()
 
     assert metrics.value("step_time_ms") == approx(1.0)

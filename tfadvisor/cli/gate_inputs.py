@@ -101,7 +101,7 @@ def stored_runs(store: Path, options: Options, model: str | None, labels: Mappin
     Files that cannot be used are named and left out. Raises TraceError when that leaves none of several.
     """
     if store.exists() and not store.is_dir():
-        raise UsageError(f"--baseline {store}: is no folder. Give a store, or a logdir whose runs are the baseline.")
+        raise UsageError(f"--baseline {store}: is not a folder. Give a store, or a logdir whose runs are the baseline.")
     contents = read_store(store)
     for file, why in contents.unusable:
         note(f"{file}: left out of the baseline: {why}.")

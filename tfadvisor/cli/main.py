@@ -108,15 +108,15 @@ def _told(error: Exception) -> int:
         _say(str(error))
         return error.exit_code
     if isinstance(error, MemoryError):
-        _say("not enough memory for this trace. Give one host with --host, or a machine with more.")
+        _say("not enough memory for this trace. Choose one host with --host, or use a machine with more memory.")
         return TraceError.exit_code
     if os.environ.get("TFADVISOR_TRACEBACK"):
         import traceback  # noqa: PLC0415
 
         traceback.print_exc()
     _say(
-        f"this is a fault of tfadvisor: {type(error).__name__}: {error}. Please report it with the trace, or with the "
-        "traceback that TFADVISOR_TRACEBACK=1 shows."
+        f"this is a bug in tfadvisor: {type(error).__name__}: {error}. Please report it with the trace, or with the "
+        "traceback that TFADVISOR_TRACEBACK=1 prints."
     )
     return EXIT_INTERNAL
 

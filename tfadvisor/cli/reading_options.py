@@ -76,7 +76,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="write to a file instead of standard output; its suffix tells the form",
+        help="write to a file instead of standard output; the suffix sets the format",
         rich_help_panel=OUTPUT,
         readable=False,
     ),

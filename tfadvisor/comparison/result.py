@@ -48,7 +48,8 @@ class Cause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
     """A part of the change, in ms of step time. The causes add up to the change.
 
     kind: class (time in which no device works) · op · other ops (too small to name) · unchanged ops (together; their work
-    is what it was, so this is rather the machine) · overlap (other work hides more or less of collectives or copies).
+    is what it was, so this is rather the machine) · overlap (other work hides more or less of collectives or copies)
+    · late host (the others wait in collectives for one host, whose work of this class grew).
     sure_ms: how much of it, whatever its sign, neither the scatter of the steps nor the machine explains.
     """
 

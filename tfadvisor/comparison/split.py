@@ -19,6 +19,7 @@ from math import log
 
 import msgspec
 
+from tfadvisor.comparison.late_host import with_late_host
 from tfadvisor.comparison.match_ops import Pair, match_ops, same_work
 from tfadvisor.comparison.op_names import stem
 from tfadvisor.comparison.op_speed import op_speed, scatter_of
@@ -60,7 +61,7 @@ def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, 
         elif one.change_ms:
             sure = _sure(one.change_ms, machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0))
             causes.append(Cause(one.name, "class", one.name, one.change_ms, sure, one.base_ms, one.new_ms, None))
-    return classes, _ordered(causes), pairs, speed
+    return classes, with_late_host(base, new, classes, _ordered(causes)), pairs, speed
 
 
 class _Machine(msgspec.Struct, frozen=True):

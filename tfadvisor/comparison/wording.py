@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
 from tfadvisor.report.printable import one_line
-from tfadvisor.units import Unit, duration, in_words, percent
+from tfadvisor.units import Unit, counted, duration, in_words, percent
 
 _SHOWN = 12
 _WORTH_A_LINE = 0.005
@@ -22,19 +22,19 @@ def signed(milliseconds: float) -> str:
 
 
 def signed_share(fraction: float) -> str:
-    """`+18 %`."""
+    """`+18%`."""
     return f"{'−' if fraction < 0 else '+'}{percent(abs(fraction))}"
 
 
 def head_words(head: Head) -> str:
-    """`40 steps of 2.25 ms, median 2.02 ms ± 24 µs`."""
+    """`40 steps, mean 2.25 ms, median 2.02 ms ± 24 µs`."""
     error = f" ± {duration(head.error_ms)}" if head.error_ms is not None else ""
     steps = f"{head.steps} steps" if head.steps != 1 else "1 step"
-    return f"{steps} of {duration(head.mean_ms)}, median {duration(head.median_ms)}{error}"
+    return f"{steps}, mean {duration(head.mean_ms)}, median {duration(head.median_ms)}{error}"
 
 
 def verdict_words(comparison: Comparison) -> str:
-    """`The step takes 410 µs (+18 %) more: compute +401 µs, launch +10 µs.`"""
+    """`The step takes 410 µs (+18%) more: compute +401 µs, launch +10 µs.`"""
     change = comparison.change_ms
     if comparison.same:
         return "Both are the same trace."
@@ -60,11 +60,13 @@ def shown_causes(comparison: Comparison) -> tuple[list[Cause], float]:
 def cause_words(cause: Cause) -> str:
     """What a cause is, without its class and number."""
     if cause.kind == "class":
-        return f"{_span(cause.base_ms, cause.new_ms)} a step in which no device works"
+        return f"{_span(cause.base_ms, cause.new_ms)} per step in which no device works"
+    if cause.kind == "late host":
+        return f"{_span(cause.base_ms, cause.new_ms)} per step in which the others wait for one host, busy with this"
     if cause.kind == "overlap":
         return f"overlap: {_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
     if cause.kind == "unchanged ops":
-        return "ops whose work did not change, all together: rather the machine than the program"
+        return "ops whose work did not change, all together: probably the machine, not the program"
     op = cause.op
     if op is None:
         return "all other ops together"
@@ -73,10 +75,10 @@ def cause_words(cause: Cause) -> str:
     if op.status != "changed":
         times = duration(op.new_op_ms if op.status == "new" else op.base_op_ms)
         count = op.new_count if op.status == "new" else op.base_count
-        words = f"{what}: {op.status}, {times} a step, {_times(count)}"
+        words = f"{what}: {op.status}, {times} per step, {_times(count)}"
     else:
-        renamed = f" (was {one_line(op.before)}, told by {op.by})" if op.before else ""
-        words = f"{what}{renamed}: {_span(op.base_op_ms, op.new_op_ms)} a step"
+        renamed = f" (was {one_line(op.before)}, matched by {op.by})" if op.before else ""
+        words = f"{what}{renamed}: {_span(op.base_op_ms, op.new_op_ms)} per step"
         if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
             words += f", {_times(op.base_count)} → {_times(op.new_count)}"
     place = f"{one_line(op.file)}:{op.line}" if op.file and op.line else one_line(op.file or "")
@@ -103,7 +105,7 @@ def speed_words(comparison: Comparison) -> str:
     more = "longer" if speed.factor > 1 else "less time"
     return (
         f"{speed.ops} ops whose work did not change take {percent(abs(speed.factor - 1))} {more} throughout: that much may be "
-        "the machine rather than the program."
+        "the machine, not the program."
     )
 
 
@@ -118,7 +120,7 @@ def beside_words(comparison: Comparison, shown: Sequence[Cause]) -> list[str]:
 
 def _times(count: float) -> str:
     rounded = round(count, 2)
-    return f"{rounded:g} times"
+    return counted(f"{rounded:g}", "time", "times")
 
 
 def _span(before: float | None, after: float | None) -> str:

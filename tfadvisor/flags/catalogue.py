@@ -37,9 +37,7 @@ def accepts(flag: str, jaxlib_version: str | None, library: str = "jaxlib") -> A
     name, equals, value = flag.lstrip("-").partition("=")
     given = value if equals else None
     if name.startswith(_LIBTPU):
-        return Acceptance(
-            None, name, given, "a flag of libtpu, which is not recorded; it belongs into LIBTPU_INIT_ARGS"
-        )
+        return Acceptance(None, name, given, "a flag of libtpu, which is not recorded; it belongs in LIBTPU_INIT_ARGS")
     table = table_of(name, library)
     chosen = choose(table.title, jaxlib_version if table.library == library else None, table.versions)
     known = table.flag(name, chosen.version)

@@ -50,6 +50,6 @@ def _unknown(setting: Setting, suggestions: Suggestions) -> Remark:
     near = suggestions.variable(setting.name)
     instead = f"{near}={setting.value}" if near else ""
     if near or setting.name.startswith(_FAMILIES):
-        text = "none of the variables known here; whoever does not know it ignores it without a word"
+        text = "not a known variable; programs ignore unknown variables silently"
         return Remark("unknown", WARNING if near else NOTE, text, instead)
-    return Remark("unknown", NOTE, "no variable of TensorFlow, JAX, XLA, NCCL or CUDA that is known here")
+    return Remark("unknown", NOTE, "not a known variable of TensorFlow, JAX, XLA, NCCL or CUDA")

@@ -45,7 +45,7 @@ class Together:
         return name in self._values and not is_true(self._values[name])
 
     def number(self, name: str) -> float:
-        """0 when it is no number or not given."""
+        """0 when it is not a number or not given."""
         try:
             return float(self.value(name))
         except ValueError:
@@ -66,7 +66,7 @@ def _pgle_without_scheduler(given: Together) -> Iterator[Remark]:
         return
     old = (order(given.version) or ()) <= (order(_LAST_PGLE_WITHOUT_SCHEDULER) or ())
     if profile or given.off(scheduler) or old:
-        text = "PGLE gives its times to the latency-hiding scheduler, which is not turned on"
+        text = "PGLE passes its measurements to the latency-hiding scheduler, which is off"
         yield Remark("conflict", WARNING, text, f"--{scheduler}=true", _JAX)
 
 
@@ -74,10 +74,12 @@ def _pgle_and_command_buffers(given: Together) -> Iterator[Remark]:
     if not given.on("JAX_ENABLE_PGLE"):
         return
     if given.on("xla_enable_command_buffers_during_profiling"):
-        text = "PGLE cannot take times inside CUDA graphs, and --xla_enable_command_buffers_during_profiling leaves them on"
+        text = (
+            "PGLE cannot measure inside CUDA graphs, and --xla_enable_command_buffers_during_profiling leaves them on"
+        )
         yield Remark("conflict", WARNING, text, "", _JAX)
     if given.has("xla_gpu_enable_command_buffer") and not given.value("xla_gpu_enable_command_buffer"):
-        text = "PGLE turns CUDA graphs off by itself while it takes times; --xla_gpu_enable_command_buffer= leaves them off"
+        text = "PGLE turns CUDA graphs off while it measures; --xla_gpu_enable_command_buffer= leaves them off"
         yield Remark("conflict", NOTE, f"{text} afterwards too", "", _JAX)
 
 
@@ -154,7 +156,7 @@ def _threads_without_mode(given: Together) -> Iterator[Remark]:
 def _unsure_protocol(given: Together) -> Iterator[Remark]:
     protocols = given.value("NCCL_PROTO").lower()
     if "ll128" in protocols and "^" not in protocols:
-        text = "NCCL chooses LL128 by itself where it is safe; forced upon other platforms it can corrupt data"
+        text = "NCCL already chooses LL128 where it is safe; on other platforms it can corrupt data"
         yield Remark(
             "dangerous", WARNING, f"NCCL_PROTO: {text}. JAX's page recommends it for a single host only", "", _NCCL
         )

@@ -24,10 +24,10 @@ def fault_of_flag(flag: Flag, value: str | None) -> str:
     if flag.kind in _LIMITS:
         bits = _LIMITS[flag.kind]
         if _WHOLE.fullmatch(value) is None:
-            return f"{value!r} is no whole number"
+            return f"{value!r} is not a whole number"
         return "" if -(1 << bits) <= int(value) < 1 << bits else f"{value} does not fit into {flag.kind}"
     if flag.kind == "float":
-        return "" if _is_number(value) else f"{value!r} is no number"
+        return "" if _is_number(value) else f"{value!r} is not a number"
     return _fault_of_words(flag.words, value) if flag.words is not None else ""
 
 
@@ -81,7 +81,7 @@ def fault_of_variable(variable: Variable, value: str) -> str:
     if variable.kind in ("int", "float"):
         return _fault_of_number(variable, value)
     if variable.kind == "vmodule":
-        return "" if _VMODULE.fullmatch(value) else f"{value!r} is no list of `file=level`"
+        return "" if _VMODULE.fullmatch(value) else f"{value!r} is not a list of `file=level`"
     if variable.kind == "nccl-list":
         wrong = [word for word in re.split(r"[,;:^]", value.lower()) if word and word not in _known_to_nccl(variable)]
         return f"{wrong[0]!r} is none of {', '.join(variable.values)}" if wrong else ""
@@ -93,9 +93,9 @@ def fault_of_variable(variable: Variable, value: str) -> str:
 
 def _fault_of_number(variable: Variable, value: str) -> str:
     if variable.kind == "int" and _WHOLE.fullmatch(value) is None:
-        return f"{value!r} is no whole number"
+        return f"{value!r} is not a whole number"
     if not _is_number(value):
-        return f"{value!r} is no number"
+        return f"{value!r} is not a number"
     least, most = variable.bounds or (float("-inf"), float("inf"))
     return "" if least <= float(value) <= most else f"{value} is not between {least:,g} and {most:,g}"
 

@@ -34,12 +34,12 @@ def order(version: str) -> tuple[int, ...] | None:
 def choose(library: str, asked: str | None, recorded: Sequence[str]) -> Chosen:
     """The recorded version to judge by: the one asked for, else the nearest older; the newest when none is asked for.
 
-    recorded: oldest first. A version that is no version counts as not known.
+    recorded: oldest first. A version that is not a version counts as not known.
     """
     newest = recorded[-1]
     wanted = order(asked) if asked is not None else None
     if wanted is None:
-        cause = "no version is known" if asked is None else f"{asked!r} is no version"
+        cause = "no version is known" if asked is None else f"{asked!r} is not a version"
         return Chosen(newest, f"judged by {library} {newest}, the newest recorded, as {cause}")
     older = [version for version in recorded if (order(version) or ()) <= wanted]
     if not older:

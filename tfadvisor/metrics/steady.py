@@ -55,17 +55,17 @@ def share(question: Question, one: TimeClass) -> float:
 
 
 def needs_device(run: RunTimeline) -> None:
-    """Raises MetricAbsent when no device works, or none whose steps are told apart as other hosts' are."""
+    """Raises MetricAbsent when no device works, or none whose steps are known while those of other hosts are."""
     if not any(host.devices for host in run.hosts):
         raise MetricAbsent("no device computes anything in this trace")
     if not any(host.devices for host in counted_hosts(run)):
-        raise MetricAbsent("the hosts whose devices work have no steps that could be told apart")
+        raise MetricAbsent("the trace shows no steps of the hosts whose devices work")
 
 
 def needs_steps(run: RunTimeline) -> None:
-    """Raises MetricAbsent when steps are not told apart."""
+    """Raises MetricAbsent when the trace shows no steps."""
     if all(host.steps.source is StepSource.WHOLE_TRACE for host in run.hosts):
-        raise MetricAbsent("the trace has no step markers and no rhythm from which steps could be told")
+        raise MetricAbsent("the trace has no step markers and no rhythm that shows steps")
 
 
 def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:

@@ -46,20 +46,27 @@ class RunInfo(msgspec.Struct, frozen=True):
 
 
 class StepTimes(msgspec.Struct, frozen=True):
-    """Periods of the counted steps, start to start, ms."""
+    """Periods of the counted steps, start to start."""
 
     mean: float
+    """ms."""
     median: float
+    """ms."""
     p95: float
+    """ms: 95% of the steps take no longer."""
     min: float
+    """ms."""
     max: float
+    """ms."""
     stdev: float
+    """Standard deviation, ms."""
 
 
 class StepInfo(msgspec.Struct, frozen=True):
     """One counted step. breakdown: share of its period per class, mean over the devices."""
 
     index: int
+    """Among all steps of its host, from 0."""
     name: str
     host: str
     start_ms: float
@@ -71,6 +78,7 @@ class SetAsideStep(msgspec.Struct, frozen=True):
     """A step that does not count, and why: compiling, warm-up or cut-off."""
 
     index: int
+    """Among all steps of its host, from 0."""
     name: str
     host: str
     duration_ms: float
@@ -105,6 +113,7 @@ class MetricValue(msgspec.Struct, frozen=True):
     """A metric's number, or None and the reason."""
 
     value: float | None
+    """In `unit`."""
     unit: str
     reason: str | None
     """Why there is no value, None with one."""
@@ -120,6 +129,7 @@ class Evidence(msgspec.Struct, frozen=True):
     metric: str | None
     text: str
     value: float | str | None
+    """In `unit`."""
     unit: str
 
 
@@ -127,7 +137,9 @@ class Saving(msgspec.Struct, frozen=True):
     """What a fix could save: a range of shares of step time, and what the range rests on."""
 
     low: float
+    """Share of step time, 0..1."""
     high: float
+    """Share of step time, 0..1."""
     basis: str
 
 
@@ -147,6 +159,7 @@ class Location(msgspec.Struct, frozen=True):
 
     file: str
     line: int | None
+    """From 1; None where the trace does not tell."""
     op: str
 
 
@@ -275,6 +288,7 @@ class Report(msgspec.Struct, frozen=True):
     run: RunInfo
     steps: StepsInfo
     breakdown: Mapping[str, float]
+    """Share of step time per class; they add up to 1."""
     verdict: Verdict
     metrics: Mapping[str, MetricValue]
     findings: tuple[Finding, ...]

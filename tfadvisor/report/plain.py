@@ -18,4 +18,4 @@ def _unknown(value: Any) -> Any:
         return dict(value)
     if hasattr(value, "item"):  # a number of NumPy's
         return value.item()
-    raise TypeError(f"{type(value).__name__} is no plain data")
+    raise TypeError(f"{type(value).__name__} is not plain data")

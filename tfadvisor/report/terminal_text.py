@@ -77,6 +77,28 @@ class TextPage:
         """One line, as it is."""
         self._lines.append([self._shown(*(piece if isinstance(piece, tuple) else (piece, ""))) for piece in pieces])
 
+    def flowing(self, parts: Sequence[Sequence[Piece]], indent: int) -> None:
+        """Parts one after the other on as many lines as they need. A part, which ends with its own blanks, is never broken.
+
+        indent: of every line but the first.
+        """
+        line: list[tuple[str, str]] = []
+        column = 0
+        for part in parts:
+            shown = [self._shown(*(piece if isinstance(piece, tuple) else (piece, ""))) for piece in part]
+            length = sum(len(text) for text, _ in shown)
+            blanks = len(shown[-1][0]) - len(shown[-1][0].rstrip())
+            if line and column + length - blanks > self.width:
+                self._lines.append(line)
+                line, column = [(" " * indent, "")], indent
+            for text, style in shown:
+                if line and line[-1][1] == style:
+                    line[-1] = (line[-1][0] + text, style)
+                else:
+                    line.append((text, style))
+            column += length
+        self._lines.append(line)
+
     def hanging(self, label: Piece, text: Piece, indent: int, margin: int = 0) -> None:
         """A label, and a paragraph from column `indent` on beside it. margin: columns before the label.
 

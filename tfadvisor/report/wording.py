@@ -35,12 +35,12 @@ def _devices(report: Report) -> str:
 
 
 def steps_line(report: Report) -> str:
-    """`10 steps of 5.27 ms (marker 'train'); 2 set aside`."""
+    """`10 steps of 5.27 ms (marker 'train'); 2 set aside`: the median, as in findings."""
     steps = report.steps
     if steps.time_ms is None:
         return "no steps"
     if steps.source == "whole-trace":
-        return f"no steps told apart: {duration(steps.time_ms.mean)} {one_line(steps.about)}"
+        return f"no steps found: {duration(steps.time_ms.median)} {one_line(steps.about)}"
     aside = ""
     if steps.set_aside:
         reasons = ", ".join(sorted({step.reason for step in steps.set_aside}))
@@ -48,19 +48,19 @@ def steps_line(report: Report) -> str:
     sure = "" if steps.source == "marker" else f", inferred, confidence {percent(steps.confidence)}"
     number = f"{steps.count} steps" if steps.count != 1 else "1 step"
     number += f" on each of {len(report.run.hosts)} hosts" if len(report.run.hosts) > 1 else ""
-    return f"{number} of {duration(steps.time_ms.mean)} ({one_line(steps.about)}{sure}){aside}"
+    return f"{number} of {duration(steps.time_ms.median)} ({one_line(steps.about)}{sure}){aside}"
 
 
 def saving_words(saving: Saving) -> str:
-    """`saves 38-77 % of step time`; empty when a finding saves nothing by itself."""
+    """`saves 38-77% of step time`; empty when a finding saves nothing on its own."""
     if saving.high <= 0:
         return ""
     low, high = percent(saving.low), percent(saving.high)
-    return f"up to {high} of step time" if low == high else f"{low.removesuffix(' %')}–{high} of step time"
+    return f"up to {high} of step time" if low == high else f"{low.removesuffix('%')}–{high} of step time"
 
 
 def evidence_words(evidence: Evidence) -> str:
-    """`input bound fraction 77 %`."""
+    """`input bound fraction 77%`."""
     if evidence.metric is None:
         return f"{evidence.text}: {one_line(str(evidence.value))}"
     assert isinstance(evidence.value, float)
@@ -74,7 +74,7 @@ def location_words(location: Location) -> str:
 
 
 def advice(report: Report) -> list[Finding]:
-    """Findings about the program; what is wrong with the capture is told apart."""
+    """Findings about the program; those about the capture are listed beside them."""
     return [finding for finding in report.findings if finding.category != "capture"]
 
 

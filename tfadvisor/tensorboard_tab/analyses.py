@@ -28,8 +28,8 @@ _REMEMBERED_FAILURES = 256
 _START = "import sys; sys.path[:] = {paths!r}; from tfadvisor.tensorboard_tab.worker import main; main()"
 """Its modules come from where ours do, whatever the working directory holds."""
 _KILLED = {
-    "cause": "could not be read: the process that read it was killed, most likely for lack of memory.",
-    "remedy": "Close what else needs memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
+    "cause": "could not be read: the system killed the process that read it, probably because memory ran out.",
+    "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
 }
 
 
@@ -181,12 +181,12 @@ def _last_line(complaints: IO[bytes]) -> str:
     size = complaints.seek(0, os.SEEK_END)
     complaints.seek(max(size - 4096, 0))
     lines = complaints.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "it ended without a word"
+    return lines[-1] if lines else "it ended without a message"
 
 
 def _broken(analysis: Analysis, why: str) -> dict[str, str]:
     return {
         "place": analysis.task["path"],
         "cause": f"could not be analysed: {why}",
-        "remedy": "This is a fault of tfadvisor: please report it, with what `tfadvisor analyze` says about the same run.",
+        "remedy": "This is a bug in tfadvisor: please report it with what `tfadvisor analyze` prints for the same run.",
     }

@@ -15,6 +15,7 @@ from tfadvisor.timeline.host.compiles import compiled_in_steps
 from tfadvisor.timeline.host.costs import HostCost, host_costs
 from tfadvisor.timeline.host.host_ops import host_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
+from tfadvisor.timeline.host.libraries import libraries
 from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.pipeline_work import pipeline_work
@@ -97,7 +98,7 @@ def build_host(
     active = [device for device in devices if device.is_active]
     breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, classes, steps)
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
-    costs = host_costs(threads, steps, activity, classes, active)
+    costs = host_costs(threads, steps, activity, classes, active, pipeline)
     pictures: tuple[StepPicture, ...] = ()
     if pictured_events is not None:
         from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
@@ -125,6 +126,7 @@ def build_host(
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
             memory=device_memory(trace, threads, steps),
+            libraries=libraries(threads),
             pictures=pictures,
         ),
         devices=devices,

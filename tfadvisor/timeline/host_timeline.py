@@ -15,6 +15,7 @@ from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.host_ops import HostOps
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
+from tfadvisor.timeline.host.libraries import Libraries
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
@@ -45,6 +46,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
     memory: tuple[DeviceMemory, ...]
     """What the allocators of the devices report, one each."""
+    libraries: Libraries
+    """Which libraries the program is written with, as far as names prove it."""
     pictures: tuple[StepPicture, ...]
     """The steps that a page draws; empty unless they were asked for."""
 

@@ -26,7 +26,7 @@ def decode_file(path: Path, selection: Selection, progress: Progress | None = No
     if not host.planes:
         raise TraceError(
             source.place,
-            "holds no planes: it is no profiler trace, or the profiler wrote nothing.",
+            "holds no planes: it is not a profiler trace, or the profiler wrote nothing.",
             "Give the `*.xplane.pb` that the profiler wrote, or record the trace again.",
         )
     return host

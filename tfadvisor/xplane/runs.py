@@ -113,7 +113,8 @@ def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
     for path in paths:
         if path.is_dir():
             raise UsageError(f"{path} is a folder: give one logdir, or the trace files of one run.")
-        _check_exists(path)
+    if not any(path.exists() for path in paths[1:]):  # where others are there, reading says which is missing
+        _check_exists(paths[0])
     first = paths[0]
     folder = first.absolute().parent
     return Run(folder.name or host_of(first), first if len(paths) == 1 else folder, tuple(paths))

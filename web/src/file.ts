@@ -20,7 +20,7 @@ export function showFile(page: HTMLElement, data: Data): void {
       toFinding: (id) => ({ href: `#finding=${encodeURIComponent(id)}` }),
       picker: picker(),
       notice: null,
-      aside: "This page holds all of its data and asks no network for anything.",
+      aside: "This page holds all of its data and needs no network.",
       signal: shown.signal,
     });
   };

@@ -19,10 +19,10 @@ export function inWords(value: number, unit: string): string {
   }
 }
 
-/** `0.382` -> `38 %`; one decimal below 10 %, so that small shares do not vanish. */
+/** `0.382` -> `38%`; one decimal below 10%, so that small shares do not vanish. */
 export function percent(fraction: number): string {
   const scaled = fraction * 100;
-  return `${Math.abs(scaled) >= 10 || scaled === 0 ? scaled.toFixed(0) : scaled.toFixed(1)} %`;
+  return `${Math.abs(scaled) >= 10 || scaled === 0 ? scaled.toFixed(0) : scaled.toFixed(1)}%`;
 }
 
 /** Three significant digits in the unit that fits: ns, µs, ms or s. */
@@ -53,11 +53,11 @@ export function count(number: number): string {
   return grouped(number, Math.abs(number) < 100 ? 1 : 0);
 }
 
-/** `saves 38–77 % of step time`; empty when a finding saves nothing by itself. */
+/** `saves 38–77% of step time`; empty when a finding saves nothing on its own. */
 export function savingWords(saving: { low: number; high: number }): string {
   if (saving.high <= 0) return "";
   const [low, high] = [percent(saving.low), percent(saving.high)];
-  return low === high ? `up to ${high} of step time` : `${low.replace(" %", "")}–${high} of step time`;
+  return low === high ? `up to ${high} of step time` : `${low.replace("%", "")}–${high} of step time`;
 }
 
 export function plural(number: number, one: string, many = `${one}s`): string {

@@ -1,11 +1,11 @@
 /** Written by docs/generate.py; edit the Python instead. */
 export const WORDS: [number, string, string][] = [
-  [0.382, "fraction", "38 %"],
-  [0.004, "fraction", "0.4 %"],
-  [0.0, "fraction", "0 %"],
-  [1.0, "fraction", "100 %"],
-  [0.1, "fraction", "10 %"],
-  [0.0996, "fraction", "10.0 %"],
+  [0.382, "fraction", "38%"],
+  [0.004, "fraction", "0.4%"],
+  [0.0, "fraction", "0%"],
+  [1.0, "fraction", "100%"],
+  [0.1, "fraction", "10%"],
+  [0.0996, "fraction", "10.0%"],
   [1234.0, "ms", "1.23 s"],
   [123.4, "ms", "123 ms"],
   [12.34, "ms", "12.3 ms"],

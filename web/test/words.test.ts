@@ -4,10 +4,10 @@ import { change, count, duration, inWords, percent, savingWords, size } from "..
 
 describe("numbers in words, as tfadvisor/units.py says them", () => {
   it.each([
-    [0.382, "38 %"],
-    [0.004, "0.4 %"],
-    [0, "0 %"],
-    [1, "100 %"],
+    [0.382, "38%"],
+    [0.004, "0.4%"],
+    [0, "0%"],
+    [1, "100%"],
   ])("%f is %s", (fraction, words) => { expect(percent(fraction)).toBe(words); });
 
   it.each([
@@ -33,8 +33,8 @@ describe("numbers in words, as tfadvisor/units.py says them", () => {
   it("a change has its sign, a saving its range", () => {
     expect(change(-1.5)).toBe("−1.50 ms");
     expect(change(2)).toBe("+2 ms");
-    expect(savingWords({ low: 0.35, high: 0.7 })).toBe("35–70 % of step time");
-    expect(savingWords({ low: 0.2, high: 0.2 })).toBe("up to 20 % of step time");
+    expect(savingWords({ low: 0.35, high: 0.7 })).toBe("35–70% of step time");
+    expect(savingWords({ low: 0.2, high: 0.2 })).toBe("up to 20% of step time");
     expect(savingWords({ low: 0, high: 0 })).toBe("");
   });
 });

@@ -42,7 +42,7 @@ def test_the_list_is_whole() -> None:
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("TFG-1: {about: a, why: b}", "no field here"),
+        ("TFG-1: {about: a, why: b}", "not a field here"),
         ("TFG-1: {about: a, given_in: [no-such-rule]}", "no rule is called"),
     ],
 )

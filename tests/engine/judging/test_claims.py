@@ -37,7 +37,7 @@ HOST = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step"
 
 
 def test_the_second_gets_what_the_first_leaves() -> None:
-    """Of 40 % host time the first saves 24, so 16 are left of the 20 that the second would save."""
+    """Of 40% host time the first saves 24, so 16 are left of the 20 that the second would save."""
     outcomes = run(drawing("first", "host_fraction", 0.6), drawing("second", "host_fraction", 0.5), **HOST)
     first, second = outcomes.findings
 
@@ -69,7 +69,7 @@ def test_other_classes_of_time_are_left_alone() -> None:
 
 
 def test_several_classes_are_drawn_on_in_their_order() -> None:
-    """The first takes 40 % host and 10 % idle; the second finds 10 of the 20 % idle."""
+    """The first takes 40% host and 10% idle; the second finds 10 of the 20% idle."""
     values = {
         "host_fraction": 0.4,
         "loop_python_fraction": 0.4,
@@ -101,7 +101,7 @@ def claims_of(outcomes: Outcomes) -> list[tuple[str, ...]]:
 
 
 def test_a_finding_claims_the_classes_that_it_takes_time_from() -> None:
-    """40 % host and 20 % idle: the first takes 30 of host, the second the other 10 and 10 of idle, the third 10 of idle."""
+    """40% host and 20% idle: the first takes 30 of host, the second the other 10 and 10 of idle, the third 10 of idle."""
     values = HOST | {"idle_fraction": 0.2, "wait_fraction": 1.0, "compute_fraction": 0.4}
 
     outcomes = run(
@@ -157,7 +157,7 @@ def test_a_category_says_where_a_saving_comes_from(category: str, classes: tuple
 
 @pytest.mark.parametrize("name", ALL)
 def test_each_class_is_shared_out_by_its_own_metric(name: str) -> None:
-    """Two findings want 30 % of step time each, and the class holds 40."""
+    """Two findings want 30% of step time each, and the class holds 40."""
     metric = {
         "compute": "compute_fraction",
         "collective": "exposed_collective_fraction",
@@ -178,7 +178,7 @@ def test_each_class_is_shared_out_by_its_own_metric(name: str) -> None:
 
 @pytest.mark.parametrize(("left", "named"), [(0.01, True), (0.0099, False)])
 def test_less_than_a_hundredth_of_the_step_is_not_worth_a_finding(left: float, named: bool) -> None:
-    """It wants 20 % of idle time and finds what there is."""
+    """It wants 20% of idle time and finds what there is."""
     known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
 
     outcomes = run(drawing("one", "loop_python_fraction", 0.5, "idle"), idle_fraction=left, **known)
@@ -225,7 +225,7 @@ def test_a_small_finding_that_is_served_in_full_stays() -> None:
 
 
 def test_where_less_is_left_than_the_least_that_was_promised_both_are_cut() -> None:
-    """40 to 80 % of 50 are promised, 10 are left: 10 to 10."""
+    """40 to 80% of 50 are promised, 10 are left: 10 to 10."""
     first = drawing("first", "wait_fraction", 1.0)
     second = replace(first, id="second", saving=SavingRule("loop_python_fraction", 0.4, 0.8, ""))
     known = {"loop_python_fraction": 0.5, "dispatches_per_step": 1, "compute_fraction": 0.5, "wait_fraction": 0.4}

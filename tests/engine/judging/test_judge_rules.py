@@ -65,7 +65,7 @@ def test_a_saving_is_a_share_of_the_step(measured: float, high: float) -> None:
 
 
 def test_low_and_high_are_parts_of_the_metric() -> None:
-    """20 to 60 % of 50 %."""
+    """20 to 60% of 50%."""
     one = found(saving(0.2, 0.6), input_bound_fraction=0.5, host_fraction=0.5).saving
 
     assert (one.low, one.high, one.basis) == (0.1, 0.3, "as measured")
@@ -117,7 +117,7 @@ def test_steps_below_half_confidence_are_weak(confidence: float, weak: bool) -> 
 
 @pytest.mark.parametrize(
     ("steps", "caveat"),
-    [(3, ""), (2, "Only 2 whole steps in the trace"), (1, "Only 1 whole step in the trace")],
+    [(3, ""), (2, "The trace holds only 2 whole steps:"), (1, "The trace holds only 1 whole step:")],
 )
 def test_fewer_than_three_steps_may_differ_from_the_next(steps: float, caveat: str) -> None:
     one = found(LOADER, input_bound_fraction=0.6, steps_counted=steps)

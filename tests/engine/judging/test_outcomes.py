@@ -63,7 +63,7 @@ def test_weak_steps_cap_the_severity_and_say_so() -> None:
 
 
 def test_weak_steps_leave_what_the_device_computes_at_medium() -> None:
-    """It computes the same in every step; fp32 at 80 % of the kernel time would save 35 % of the step and be high."""
+    """It computes the same in every step; fp32 at 80% of the kernel time would save 35% of the step and be high."""
     facts = {"framework": "tensorflow", "device_kind": "gpu"}
     found = metrics(
         facts,
@@ -86,7 +86,7 @@ def test_one_step_does_not_tell_what_the_host_does_in_every_step() -> None:
     two = judge(RULES["host-work-in-loop"], metrics({"framework": "tensorflow"}, **seen, steps_counted=2))
 
     assert isinstance(two, NotApplicable)
-    assert two.reason == "fewer than three steps cannot tell whether the host does this in every step"
+    assert two.reason == "fewer than three steps cannot show whether the host does this in every step"
     assert fired("host-work-in-loop", metrics({"framework": "tensorflow"}, **seen, steps_counted=3))
 
 
@@ -169,6 +169,16 @@ def test_placeholders_are_replaced_and_never_evaluated() -> None:
 
     assert fill("{step_time_ms} in {input_frame}, {unknown} {a.b} {0}", measured) == (
         "1.50 ms in {step_time_ms.__class__} {0.__init__}, {unknown} {a.b} {0}"
+    )
+
+
+def test_a_counted_placeholder_takes_the_word_that_fits_the_number() -> None:
+    text = (
+        "{steps_counted|step|steps}, {kernels_per_step|kernel runs|kernels run}, {late_host|host|hosts}, {unknown|a|b}"
+    )
+
+    assert fill(text, metrics({"late_host": None}, steps_counted=1.0, kernels_per_step=2.5)) == (
+        "1 step, 2.5 kernels run, unknown hosts, {unknown|a|b}"
     )
 
 

@@ -142,10 +142,10 @@ def broken(report: dict[str, object]) -> str:
         ("acme_metrics.py", "import no_such_module", "cannot register its metrics: ModuleNotFoundError"),
         ("acme_metrics.py", "raise SystemError('half installed')", "cannot register its metrics: SystemError"),
         ("acme_metrics.py", "", "no metric or fact is called 'acme_hosts'"),
-        ("acme_rules/acme-rule.yaml", "id: [", "is no valid YAML"),
+        ("acme_rules/acme-rule.yaml", "id: [", "is not valid YAML"),
         ("acme_rules/acme-rule.yaml", rule("few-steps"), "already taken"),
-        ("tfadvisor_acme-1.0.dist-info/entry_points.txt", "[tfadvisor.rules]\nacme = gone", "is no folder"),
-        ("tfadvisor_acme-1.0.dist-info/entry_points.txt", "[tfadvisor.rules]\nacme = acme_metrics", "is no folder"),
+        ("tfadvisor_acme-1.0.dist-info/entry_points.txt", "[tfadvisor.rules]\nacme = gone", "is not a folder"),
+        ("tfadvisor_acme-1.0.dist-info/entry_points.txt", "[tfadvisor.rules]\nacme = acme_metrics", "is not a folder"),
         ("tfadvisor_acme-1.0.dist-info/entry_points.txt", "[tfadvisor.rules]\nacme = gone.rules", "cannot be found"),
     ],
 )

@@ -46,12 +46,12 @@ def test_every_rule_names_its_source_and_an_edit(rule) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "field", "cause"),
     [
-        ("id: input-not-prefetched", "id: Input Not", "id", "no rule id"),
+        ("id: input-not-prefetched", "id: Input Not", "id", "not a rule id"),
         ("category: input", "category: speed", "category", "not one of"),
         ("at_least: 0.05", "at_least: lots", "when.all.0.at_least", "must be a number"),
         ("metric: input_bound_fraction, at", "metric: input_fraction, at", "when", "no metric or fact"),
         ("  low: 0.5", "  low: 2", "saving.low", "between 0"),
-        ("summary: >", "sumary: >", "sumary", "no field"),
+        ("summary: >", "sumary: >", "sumary", "not a field"),
         ("evidence: [input_bound_fraction,", "evidence: [nonsense,", "evidence.0", "no metric or fact"),
         ("  - kind: code", "  - kind: magic", "fixes.0.kind", "not one of"),
         ("{input_bound_fraction} of step", "{input_bond_fraction} of step", "summary", "no metric or fact"),

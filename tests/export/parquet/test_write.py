@@ -92,8 +92,8 @@ def test_metrics_ops_and_findings_are_the_reports(loader: dict[str, pa.Table]) -
     report = tfadvisor.analyze(FIXTURES / "jax-loader")
 
     assert dict(rows(loader["metrics"], "metric", "value")) == {name: one.value for name, one in report.metrics.items()}
-    assert rows(loader["findings"], "rank", "rule", "saving_high") == [
-        (rank, one.rule_id, one.saving.high) for rank, one in enumerate(report.findings, start=1)
+    assert rows(loader["findings"], "rank", "rule", "saving_high", "claims") == [
+        (rank, one.rule_id, one.saving.high, list(one.claims)) for rank, one in enumerate(report.findings, start=1)
     ]
     assert loader["fixes"]["snippet"].to_pylist() == [fix.snippet for one in report.findings for fix in one.fixes]
     assert rows(loader["ops"], "op", "ms_per_step") == [(one.op, one.ms_per_step) for one in report.ops]

@@ -66,7 +66,7 @@ def test_a_trace_is_not_compared_with_itself() -> None:
     run, other = snapshot(40.0), snapshot(41.0)
 
     assert choose([run, other], [run], 10).runs == (other,)
-    assert "very trace" in choose([run, other], [run], 10).notices[0]
+    assert "also holds this trace" in choose([run, other], [run], 10).notices[0]
     assert "nothing to compare" in choose([run], [run], 10).refused[0]
 
 

@@ -16,7 +16,7 @@ keep = 99
 a.b.c = 1
 
 [relative] # limits
-"step_time_ms" = { limit = "5 %", level = "warn" }
+"step_time_ms" = { limit = "5%", level = "warn" }
 models = [
   "a = 1",
   "b",

@@ -113,12 +113,32 @@ def not_comparable() -> Baseline:
     [("fail", Outcome.CANNOT_TELL, 4), ("warn", Outcome.WARN, 0), ("pass", Outcome.PASS, 0)],
 )
 def test_what_cannot_be_told_follows_the_policy(policy: str, outcome: Outcome, code: int) -> None:
-    config = replace(QUIET, relative=(STEP_TIME,), on_inconclusive=policy)
+    config = replace(QUIET, relative=(STEP_TIME,), on_cannot_tell=policy, on_not_comparable=policy)
 
     verdict = gate(config, report(), not_comparable())
 
     assert (verdict.outcome, verdict.exit_code) == (outcome, code)
     assert verdict.of(Outcome.CANNOT_TELL)
+
+
+def too_few() -> Baseline:
+    """One run that took half the time: whether that is a change or chance, nobody knows."""
+    faster = snapshot_of(report())
+    side = replace(
+        faster.side, metrics={**faster.side.metrics, "step_time_ms": faster.side.metrics["step_time_ms"] * 0.9}
+    )
+    return choose([replace(faster, side=side, fingerprint="other")], [snapshot_of(report())], 10)
+
+
+def test_too_few_runs_pass_with_a_notice_and_another_device_does_not() -> None:
+    """What the documented recipe meets in its first days, against a baseline that nothing may be compared with."""
+    usual = replace(QUIET, relative=(STEP_TIME,), on_cannot_tell="pass", on_not_comparable="fail")
+
+    few = gate(usual, report(), too_few())
+
+    assert (few.outcome, few.exit_code) == (Outcome.PASS, 0)
+    assert [one for one in few.notices if one.startswith("Cannot tell: step_time_ms rose by 11")]
+    assert gate(usual, report(), not_comparable()).exit_code == 4
 
 
 def test_a_warning_that_cannot_be_told_holds_nobody_up() -> None:
@@ -163,7 +183,7 @@ def test_an_expired_entry_ignores_nothing_and_is_told() -> None:
     verdict = gate(ignoring(date(2026, 5, 31)), report())
 
     assert verdict.exit_code == 1
-    assert "was ignored until 2026-05-31 (known, ticket 7); it no longer is" in verdict.notices[0]
+    assert "was ignored until 2026-05-31 (known, ticket 7); the gate judges it again" in verdict.notices[0]
 
 
 def test_an_entry_for_another_model_ignores_nothing() -> None:

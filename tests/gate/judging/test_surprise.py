@@ -55,7 +55,7 @@ def test_several_runs_shift_by_the_middle_difference() -> None:
 
 
 def test_what_ranks_reach_is_the_shift_less_what_is_sure() -> None:
-    """Of [1, 2, 3] against [11, 13, 17] the middle difference is 11; at 10 % 9 are sure; 1 % is below 1 of 20 orders."""
+    """Of [1, 2, 3] against [11, 13, 17] the middle difference is 11; at 10% 9 are sure; 1% is below 1 of 20 orders."""
     several = evidence((1.0, 2.0, 3.0), 11.0, 13.0, 17.0, level=0.05)
 
     assert several.distance == 11.0

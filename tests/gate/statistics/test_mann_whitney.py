@@ -15,7 +15,7 @@ from tfadvisor.gate.statistics.mann_whitney import p_above, runs_needed, shift, 
     [(3, 3, 0), (4, 4, 1), (5, 5, 4), (6, 6, 7), (8, 8, 15), (10, 5, 11), (10, 10, 27)],
 )
 def test_critical_values_are_those_of_the_printed_table(n: int, m: int, critical: int) -> None:
-    """One-sided 5 %: the largest U whose probability (from below) is no more."""
+    """One-sided 5%: the largest U whose probability (from below) is no more."""
     below = [sum(ways(n, m)[: u + 1]) / comb(n + m, m) for u in range(n * m + 1)]
 
     assert max(u for u, p in enumerate(below) if p <= 0.05) == critical

@@ -64,7 +64,7 @@ def test_one_run_has_no_spread() -> None:
 
 
 def test_few_runs_assume_a_wide_spread_of_times() -> None:
-    """One run: 10 % are assumed between runs, so a new one may lie √2 · 10 % · 2.326 away at 1 %."""
+    """One run: 10% are assumed between runs, so a new one may lie √2 · 10% · 2.326 away at 1%."""
     known = predict([[TIME.scaled(40.0)]], TIME, fewest_runs=5)
 
     assert known.assumed

@@ -14,7 +14,7 @@ from tfadvisor.metrics.collectives.settings_to_try import _until_small
     ("lost", "steps"), [(0.0, "2"), (0.05, "2"), (0.2, "8"), (0.5, "32"), (0.92, "256"), (0.999, "1024"), (1.0, "1024")]
 )
 def test_how_many_steps_leave_less_than_a_twentieth(lost: float, steps: str) -> None:
-    """Of 0.2: 19 · 0.2 / 0.8 = 4.75 steps, so 8. With n steps a call, 0.2 / (0.2 + 8 · 0.8) = 3 %."""
+    """Of 0.2: 19 · 0.2 / 0.8 = 4.75 steps, so 8. With n steps a call, 0.2 / (0.2 + 8 · 0.8) = 3%."""
     assert _until_small(lost) == steps
     if 0 < lost < 0.98:
         assert lost / (lost + int(steps) * (1 - lost)) < 0.05

@@ -134,7 +134,7 @@ def test_a_host_that_does_not_communicate_among_others_is_left_out_of_the_waitin
 
 
 def test_what_the_late_host_does_meanwhile_is_the_reason() -> None:
-    """Both GPUs compute 200. b loads its batch from 0 to 310 first, which is 31 % of its step, and arrives at 510."""
+    """Both GPUs compute 200. b loads its batch from 0 to 310 first, which is 31% of its step, and arrives at 510."""
     builder = trace()
     for host, load in (("a", 0), ("b", 310)):
         builder.host(host).clock(AHEAD[host])
@@ -148,7 +148,7 @@ def test_what_the_late_host_does_meanwhile_is_the_reason() -> None:
 
     assert metrics.fact("late_host") == "b"
     assert metrics.fact("late_host_class") == "input"
-    assert metrics.fact("late_host_reason") == "loading input 31 % of its step time, the others 0 %"
+    assert metrics.fact("late_host_reason") == "loading input 31% of its step time, the others 0%"
 
 
 def test_hosts_without_collectives_differ_by_what_they_compute() -> None:
@@ -173,7 +173,7 @@ def test_hosts_whose_clocks_cannot_be_aligned_differ_by_what_they_compute() -> N
 
 
 def test_steps_of_very_different_length_are_at_most_all_skew() -> None:
-    """100 of 100 against 0.5 of 1: 99.5 over a mean period of 50.5 would be 197 %."""
+    """100 of 100 against 0.5 of 1: 99.5 over a mean period of 50.5 would be 197%."""
     builder = trace().host("a").step(0, 100).busy("GPU:0", (0, 100)).host("b").step(0, 1).busy("GPU:0", (0, 0.5))
 
     assert builder.measure().value("host_skew_fraction") == 1

@@ -117,3 +117,11 @@ def test_a_verdict_of_memory() -> None:
     assert report.verdict.bottleneck == "memory"
     assert report.verdict.fraction == pytest.approx(0.56)
     assert next(one.rule_id for one in report.findings if one.category != "capture") == "allocation-in-steps"
+
+
+def test_without_steps_nobody_says_how_far_the_batch_could_grow() -> None:
+    """1 of 16 GiB in use, which with steps is room for 14 times the batch."""
+    without = allocated(trace().busy("GPU:0", (0, 50)), 10, GIB, 15 * GIB).report()
+
+    assert allocated(two_steps(), 10, GIB, 15 * GIB).measure().fact("batch_factor") == "14"
+    assert "batch" not in " ".join(fix.do for one in without.findings for fix in one.fixes)

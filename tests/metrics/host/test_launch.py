@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.exactly import picoseconds, picoseconds_of, us
 from support.trace_builder import TraceBuilder, trace
 
@@ -132,7 +133,7 @@ def test_hundreds_of_short_ops_of_one_type_cost_by_their_number() -> None:
 
     assert metrics.value("repeated_op_fraction") == 0.8
     assert metrics.value("tiny_op_fraction") == 0.8
-    assert metrics.fact("repeated_op") == "StridedSliceGrad, 200 times a step, 20.0 µs each"
+    assert metrics.fact("repeated_op") == "StridedSliceGrad, 200 times per step, 20.0 µs each"
 
 
 def test_fewer_or_longer_ops_and_products_are_what_they_are() -> None:
@@ -149,3 +150,51 @@ def test_loops_of_xla_repeat_ops_by_their_nature() -> None:
         builder.call("add.1", number * 20, number * 20 + 20, hlo_op="add.1", device_ordinal=0)
 
     assert builder.measure().value("repeated_op_fraction") == 0
+
+
+def test_queued_kernels_are_those_launched_while_the_device_was_busy() -> None:
+    """`a` (40 long) finds an idle GPU. `b` (10) was launched by 25, while `a` ran until 60. `c` (30) on another stream was
+    launched by 55, while `a` still ran; `d` (20) by 120, when all was done by 110. 40 of 100 µs queued.
+    """
+    builder = (
+        trace()
+        .step(0, 200)
+        .kernel("GPU:0", "a", 20, 60, launched=(5, 10))
+        .kernel("GPU:0", "b", 60, 70, launched=(15, 25))
+        .kernel("GPU:0", "c", 80, 110, launched=(50, 55), stream=2)
+        .kernel("GPU:0", "d", 125, 145, launched=(115, 120))
+    )
+
+    assert builder.measure().value("queued_kernel_fraction") == pytest.approx(0.4)
+
+
+def test_kernels_without_a_launch_do_not_tell_whether_they_queued() -> None:
+    assert trace().step(0, 100).busy("GPU:0", (10, 90)).measure().value("queued_kernel_fraction") is None
+
+
+def test_kernels_that_each_wait_for_their_launch_are_not_queued() -> None:
+    """Three kernels of 10 µs, each launched by the moment at which the one before it ends, or later."""
+    builder = trace().step(0, 100)
+    for at in (10, 30, 50):
+        builder.kernel("GPU:0", "tiny", at + 10, at + 20, launched=(at, at + 8))
+
+    assert builder.measure().value("queued_kernel_fraction") == 0
+
+
+def test_a_gap_before_queued_kernels_does_not_make_a_step_launch_bound() -> None:
+    """Five steps of 100 µs: the function is called for 30, by which all launches are made; ten kernels of 7 µs follow.
+
+    Compute 70 %, launch 30 %; nine of ten kernels queue.
+    """
+    builder = trace()
+    for step in range(5):
+        at = step * 100
+        builder.step(at, at + 100).call("PjitFunction(step)", at, at + 99)
+        for index in range(10):
+            start = at + 30 + 7 * index
+            builder.kernel("GPU:0", "gemm", start, start + 7, launched=(at + 18 + index, at + 19 + index))
+    found = builder.report()
+
+    assert found.breakdown["launch"] == pytest.approx(0.3)
+    assert found.metrics["queued_kernel_fraction"].value == pytest.approx(0.9)
+    assert (found.verdict.bottleneck, found.verdict.fraction) == ("compute", pytest.approx(0.7))

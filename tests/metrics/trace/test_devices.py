@@ -15,7 +15,7 @@ def test_skew_is_the_difference_between_the_busiest_and_the_least_busy_in_the_sa
     metrics = builder.measure()
 
     assert picoseconds_of(metrics, "device_skew_fraction", 200) == us(59.999999)
-    assert metrics.fact("busiest_device") == "GPU:0 computes 0.045 ms a step, the others 0.035 ms on average"
+    assert metrics.fact("busiest_device") == "GPU:0 computes 0.045 ms per step, the others 0.035 ms on average"
 
 
 def test_devices_that_take_turns_work_at_a_concurrency_of_1_over_n() -> None:

@@ -85,7 +85,7 @@ def test_the_terminal_shows_verdict_bar_and_first_fix(report: Report) -> None:
     text = as_text(report)
 
     assert "INPUT-BOUND" in text
-    assert "input 60 %" in text
+    assert "input 60%" in text
     assert "▓" in text
     assert "1. CRITICAL  The training loop loads its own batch before each step" in text
     assert "train.py:7 in load_batch" in text
@@ -165,9 +165,9 @@ def test_printable_and_one_line() -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "words"),
     [
-        (0.382, Unit.FRACTION, "38 %"),
-        (0.0382, Unit.FRACTION, "3.8 %"),
-        (0.0, Unit.FRACTION, "0 %"),
+        (0.382, Unit.FRACTION, "38%"),
+        (0.0382, Unit.FRACTION, "3.8%"),
+        (0.0, Unit.FRACTION, "0%"),
         (1234.5, Unit.MS, "1.23 s"),
         (12.34, Unit.MS, "12.3 ms"),
         (0.0051, Unit.MS, "5.10 µs"),

@@ -99,7 +99,7 @@ def test_the_verdict_and_where_a_step_goes(opened: Any, reports: Path) -> None:
 
     assert page.locator("#verdict .verdict-name").inner_text() == "Input-bound"
     assert "Input-bound" in page.title()
-    assert page.locator("#verdict .bar").get_attribute("aria-label").startswith("compute 20 %")
+    assert page.locator("#verdict .bar").get_attribute("aria-label").startswith("compute 20%")
 
 
 @pytest.mark.parametrize("name", ["late", "two", "changed", "map", "hostile", "large"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.vocabulary import TimeClass
+
 PS = 1_000_000
 
 
@@ -119,3 +121,67 @@ def test_events_may_lie_out_of_order_in_the_file() -> None:
 
     assert end_of(builder, "dot.1") == 60
     assert end_of(builder, "dot.2") == 150
+
+
+def run(builder: TraceBuilder, number: int, *events: tuple[str, float, float], **stats: object) -> TraceBuilder:
+    """Thunks of one run of `jit_step`."""
+    for name, start, end in events:
+        thunk(builder, name, start, end, run_id=number, hlo_module="jit_step", **stats)
+    return builder
+
+
+def test_a_mark_in_the_same_run_is_kept() -> None:
+    """The next run begins at 1,000, long after the mark at 60."""
+    builder = trace().step(0, 2000).thread("tf_XLAEigen/1")
+    run(builder, 1, ("dot.1", 10, 12), _p=77)
+    run(builder, 2, ("add.2", 1000, 1100)).thread("tf_XLAEigen/2").call("end: dot.1", 60, 61, _c=77)
+
+    assert end_of(builder) == 60
+
+
+def test_a_mark_of_the_last_run_may_be_late() -> None:
+    builder = trace().step(0, 2000).thread("tf_XLAEigen/1")
+    run(builder, 1, ("dot.1", 10, 12), _p=77).thread("tf_XLAEigen/2").call("end: dot.1", 900, 901, _c=77)
+
+    assert end_of(builder) == 900
+
+
+def test_a_run_of_another_program_bounds_nothing() -> None:
+    builder = trace().step(0, 2000).thread("tf_XLAEigen/1")
+    run(builder, 1, ("dot.1", 10, 12), _p=77)
+    thunk(builder, "sum.9", 300, 310, run_id=2, hlo_module="jit_loss")
+    builder.thread("tf_XLAEigen/2").call("end: dot.1", 900, 901, _c=77)
+
+    assert end_of(builder) == 900
+
+
+def test_a_mark_in_the_next_run_leaves_the_end_of_its_own() -> None:
+    """`dot.1` is marked at 1,600, in the all-reduce of the next run from 1,000 on. Its own run's last thunk ended at 400."""
+    builder = trace().step(0, 1000).step(1000, 2000).thread("tf_XLAEigen/1")
+    run(builder, 1, ("dot.1", 10, 12), _p=77)
+    run(builder, 1, ("all-reduce.3", 100, 400))
+    run(builder, 2, ("all-reduce.4", 1000, 1900))
+    builder.thread("tf_XLAEigen/2").call("end: dot.1", 1600, 1601, _c=77)
+
+    assert end_of(builder) == 400
+
+
+def test_the_all_reduce_of_the_next_step_is_no_compute() -> None:
+    """Of the step from 1,000 to 2,000 the all-reduce takes 900 of 1,000 µs, and nothing computes; the step before computes
+    for 10 µs and communicates from 400 to 700. Two devices, as XLA asks the HLO only then; both do the same.
+    """
+    builder = trace().step(0, 1000).step(1000, 2000)
+    for device in (0, 1):
+        builder.thread(f"tf_XLAEigen/{device}1")
+        for name, start, end, number, marked in (
+            ("dot.1", 10, 20, 1, 77 + device),
+            ("all-reduce.3", 400, 700, 1, 0),
+            ("all-reduce.3", 1000, 1900, 2, 0),
+        ):
+            stats = {"hlo_op": name, "device_ordinal": device, "run_id": number, "hlo_module": "jit_step"}
+            builder.call(name, start, end, **stats, **({"_p": marked} if marked else {}))
+        builder.thread(f"tf_XLAEigen/{device}2").call("end: dot.1", 1600, 1601, _c=77 + device)
+    host = builder.build().hosts[0]
+
+    assert host.breakdown[:, 1, TimeClass.COMPUTE].tolist() == [0, 0]
+    assert host.breakdown[:, 1, TimeClass.COLLECTIVE].tolist() == [900 * PS, 900 * PS]

@@ -28,7 +28,7 @@ def function_calls(starts: Sequence[float], length: float = 40) -> Steps:
 
 @pytest.mark.parametrize(("uneven", "accepted"), [(51, True), (52.5, True), (54, False)])
 def test_few_periods_may_differ_by_35_percent_on_average(uneven: float, accepted: bool) -> None:
-    """Of 100, 100 + d and 100 - d the mean distance from 100 is 2d / 3: 34, 35 and 36 %."""
+    """Of 100, 100 + d and 100 - d the mean distance from 100 is 2d / 3: 34, 35 and 36%."""
     steps = function_calls([0, 100, 200 + uneven, 300])
 
     assert (steps.source is StepSource.MODULE) is accepted
@@ -45,14 +45,14 @@ def test_of_many_periods_the_middle_distance_counts(uneven: float, accepted: boo
 
 
 def test_five_periods_are_judged_by_their_middle_and_four_by_their_mean() -> None:
-    """One period of 400 among those of 100: the mean distance of four is 75 %, the median of five is 0."""
+    """One period of 400 among those of 100: the mean distance of four is 75%, the median of five is 0."""
     assert function_calls([0, 100, 200, 300, 700]).source is StepSource.WHOLE_TRACE
     steps = function_calls([0, 100, 200, 300, 400, 800], length=60)
     assert (steps.source, steps.confidence) == (StepSource.MODULE, 0.9)
 
 
 def test_periods_that_grow_are_judged_by_their_neighbours() -> None:
-    """100, 140, … 500: neighbours differ by 40, 13 % of the median 300; from the median half lie 120 away, 40 %."""
+    """100, 140, … 500: neighbours differ by 40, 13% of the median 300; from the median half lie 120 away, 40%."""
     lengths = [100 + 40 * index for index in range(11)]
     steps = function_calls([sum(lengths[:index]) for index in range(12)], length=90)
 

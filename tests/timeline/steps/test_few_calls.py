@@ -94,7 +94,7 @@ def test_uneven_calls_that_launch_nearly_all_work_are_steps(calls: int, confiden
 
 
 def test_an_op_among_others_is_no_step_however_often_it_is_called() -> None:
-    """matmul launches 60 % of the work, the rest of an eager program's ops 40 %."""
+    """matmul launches 60% of the work, the rest of an eager program's ops 40%."""
     builder = trace()
     for index, gap in enumerate((0, 30, 500, 90, 700, 10, 300, 40, 900)):
         at = index * 1000 + gap

@@ -37,7 +37,7 @@ def test_calls_of_the_jitted_function_that_fills_the_device() -> None:
 
 
 def test_xprofs_vector_without_markers_has_eight_periods() -> None:
-    """XProf finds no step at all here and calls the device 100 % idle."""
+    """XProf finds no step at all here and calls the device 100% idle."""
     builder = trace()
     for index in range(8):
         at = index * 1000
@@ -175,7 +175,7 @@ UNMARKED = [
 
 @pytest.mark.parametrize("name", UNMARKED)
 def test_stripping_the_markers_leaves_the_step_time(name: str) -> None:
-    """Recorded loops whose markers are renamed away: the inferred median period is within 5 % of the marked one."""
+    """Recorded loops whose markers are renamed away: the inferred median period is within 5% of the marked one."""
     path = FIXTURES / name / "trace.xplane.pb.gz"
     marked = build_host(compiled.decode(open_source(path), SELECTION)).steps
     space = messages.XSpace.FromString(gzip.decompress(path.read_bytes()))

@@ -185,7 +185,7 @@ def test_of_several_devices_the_first_event_begins_the_step_and_the_last_ends_it
 
 @pytest.mark.parametrize(("end", "about"), [(302, "on a device"), (301.9, "host event")])
 def test_device_work_in_2_percent_of_the_window_is_the_trace(end: float, about: str) -> None:
-    """Host events from 0 to 100, kernels from 300 to 302: 2 % of the host's window."""
+    """Host events from 0 to 100, kernels from 300 to 302: 2% of the host's window."""
     steps = trace().call("main", 0, 100).busy("GPU:0", (300, end)).timeline().steps
 
     assert steps.source is StepSource.WHOLE_TRACE

@@ -55,7 +55,7 @@ FailOn = Annotated[
 ]
 Format = Annotated[
     str | None,
-    choice("--format", "-f", names=names_of(REPORT_FORMS), help="form of the report (text)", panel=OUTPUT),
+    choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT),
 ]
 Details = Annotated[
     bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)

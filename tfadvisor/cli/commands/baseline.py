@@ -33,6 +33,9 @@ _EXAMPLES = """\
 Examples:
   tfadvisor baseline add logdir/ --store baselines --model resnet50
   tfadvisor baseline list --store baselines
+  tfadvisor baseline show 20260131T120000 --store baselines
+  tfadvisor baseline remove 20260131T120000 --store baselines
+  tfadvisor baseline prune --keep 20 --store baselines
   tfadvisor baseline accept --store baselines --reason "larger batch"      what the gate judged last is the new level
   tfadvisor baseline accept logdir/ --store baselines --reason "larger batch"
 
@@ -66,8 +69,12 @@ Keep = Annotated[
     typer.Option("--keep", metavar="N", help="how many runs a baseline keeps (10)", rich_help_panel=BASELINE),
 ]
 Format = Annotated[
-    str | None, choice("--format", "-f", names=("text", "json"), help="form of the list (text)", panel=OUTPUT)
+    str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
+
+_RUN = "a run: the beginning of its file's name or of its fingerprint, as `baseline list` shows them"
+Named = Annotated[str, typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
+SeveralNamed = Annotated[list[str], typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
 
 app = typer.Typer(
     cls=Commands,
@@ -119,7 +126,7 @@ def list_runs(
     label: Labels = None,
     config: Config = None,
 ) -> int:
-    """One line a run, the oldest first."""
+    """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import read_store  # noqa: PLC0415
 
@@ -155,7 +162,7 @@ def accept_run(
     label: Labels = None,
     config: Config = None,
 ) -> int:
-    """Take a run as the new level: earlier runs still tell how much runs differ, but no more where they lie."""
+    """Take a run as the new level: earlier runs still show how much runs differ, but no longer their level."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
 
@@ -174,6 +181,53 @@ def accept_run(
     added, _ = accept(folder, snapshots, _kept(keep, gate_inputs.keep_of(written)), reason)
     for kept in added:
         write_out(f"accepted {_line(kept)}\n")
+    return 0
+
+
+@app.command("show", cls=Command, short_help="the numbers of a run")
+def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
+    """Print a run's key, its step time, and every metric that it holds."""
+    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import named  # noqa: PLC0415
+
+    (kept,) = named(gate_inputs.store_of(store, gate_inputs.written_config(config)), [name])
+    side = kept.snapshot.side
+    if format == "json":
+        import json  # noqa: PLC0415
+
+        whole = {**_entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
+        write_out(json.dumps(whole, indent=2) + "\n")
+        return 0
+    from tfadvisor.units import Unit, in_words  # noqa: PLC0415
+
+    write_out(f"{_line(kept)}\n")
+    longest = max((len(one) for one in side.metrics), default=0)
+    for metric, value in side.metrics.items():
+        write_out(f"  {metric.ljust(longest)}  {in_words(value, Unit(side.units[metric]))}\n")
+    return 0
+
+
+@app.command("remove", cls=Command, short_help="take runs out")
+def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None) -> int:
+    """Take runs out of their baselines, such as one that was recorded on a busy machine."""
+    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import remove  # noqa: PLC0415
+
+    for kept in remove(gate_inputs.store_of(store, gate_inputs.written_config(config)), names):
+        write_out(f"removed {_line(kept)}\n")
+    return 0
+
+
+@app.command("prune", cls=Command, short_help="drop the oldest runs")
+def prune_runs(keep: Keep = None, store: Store = None, model: Model = None, config: Config = None) -> int:
+    """Drop the oldest runs of each baseline beyond --keep."""
+    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.gate.baseline.store import prune  # noqa: PLC0415
+
+    written = gate_inputs.written_config(config)
+    gone = prune(gate_inputs.store_of(store, written), _kept(keep, gate_inputs.keep_of(written)), model)
+    for kept in gone:
+        write_out(f"removed {_line(kept)}\n")
     return 0
 
 

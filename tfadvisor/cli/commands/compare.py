@@ -76,7 +76,7 @@ Format = Annotated[
         "--format",
         "-f",
         names=names_of(COMPARISON_FORMS),
-        help="form of the comparison (text); html is a page with both runs side by side",
+        help="format of the comparison (text); html is a page with both runs side by side",
         panel=OUTPUT,
     ),
 ]

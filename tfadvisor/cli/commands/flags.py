@@ -59,7 +59,7 @@ TensorFlow = Annotated[
 FailOn = Annotated[
     str | None, choice("--fail-on", names=("error", "warning"), help="exit with 1 if anything is at least this bad")
 ]
-Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="form of the report (text)")]
+Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="format of the report (text)")]
 
 app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", short_help="check flags and variables")
 

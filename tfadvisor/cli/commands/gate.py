@@ -54,9 +54,9 @@ Examples:
 tfadvisor.toml:
   preset = "recommended"            # or "strict", "none"
   [budgets]
-  input_bound_fraction = "5 %"
+  input_bound_fraction = "5%"
   [relative]
-  step_time_ms = "3 %"
+  step_time_ms = "3%"
 
 Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read, 4 not comparable or
 not enough data to judge, 5 a rule or metric broke."""
@@ -77,7 +77,7 @@ Store = Annotated[
     typer.Option(
         "--baseline",
         metavar="DIR",
-        help="the store of earlier runs, or a logdir whose runs are taken as such (.tfadvisor/baselines)",
+        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
         rich_help_panel=BASELINE,
         readable=False,
     ),
@@ -86,20 +86,19 @@ Preset = Annotated[
     str | None,
     choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
 ]
-OnInconclusive = Annotated[
+OnCannotTell = Annotated[
     str | None,
     choice(
+        "--on-cannot-tell",
         "--on-inconclusive",
         names=("pass", "warn", "fail"),
-        help="what to do where the data do not decide: pass, warn, or exit with 4 (fail)",
+        help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
         panel=_JUDGING,
     ),
 ]
 Add = Annotated[
     bool,
-    typer.Option(
-        "--add", help="add the runs to the baseline if the gate passes, and on a first run", rich_help_panel=_JUDGING
-    ),
+    typer.Option("--add", help="add the runs to the baseline unless the gate fails", rich_help_panel=_JUDGING),
 ]
 CheckConfig = Annotated[
     bool,
@@ -107,12 +106,12 @@ CheckConfig = Annotated[
 ]
 Format = Annotated[
     str | None,
-    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="form of the verdict (text)", panel=OUTPUT),
+    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
 ]
 JUnit = Annotated[
     Path | None,
     typer.Option(
-        "--junit", metavar="FILE", help="JUnit XML: a test case a check", rich_help_panel=OUTPUT, readable=False
+        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
     ),
 ]
 Sarif = Annotated[
@@ -143,7 +142,7 @@ class Asked(msgspec.Struct, frozen=True):
     baseline: Path | None
     model: str | None
     labels: Sequence[str]
-    on_inconclusive: str | None
+    on_cannot_tell: str | None
     add: bool
     form: Form
     output: Path | None
@@ -179,7 +178,7 @@ def gate(
     label: Labels = None,
     config: Config = None,
     preset: Preset = None,
-    on_inconclusive: OnInconclusive = None,
+    on_cannot_tell: OnCannotTell = None,
     add: Add = False,
     check_config: CheckConfig = False,
     run: RunName = None,
@@ -217,7 +216,7 @@ def gate(
             baseline=baseline,
             model=model,
             labels=label or (),
-            on_inconclusive=on_inconclusive,
+            on_cannot_tell=on_cannot_tell,
             add=add,
             form=form_of(VERDICT_FORMS, format, output),
             output=output,
@@ -250,7 +249,7 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     labels = gate_inputs.labels_of(asked.labels, written.layer.labels)
     candidates = [gate_inputs.judged_snapshot(report, model, labels) for report in reports]
     reports, candidates = _without_copies(reports, candidates)
-    config = _config(written, reports[0], candidates[0], asked.on_inconclusive)
+    config = _config(written, reports[0], candidates[0], asked.on_cannot_tell)
     store = gate_inputs.store_of(asked.baseline, written)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
@@ -271,14 +270,16 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
     return [report for report, _ in kept], [candidate for _, candidate in kept]
 
 
-def _config(written: Written, report: Report, candidate: Snapshot, on_inconclusive: str | None) -> Judging:
+def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tell: str | None) -> Judging:
     from msgspec.structs import replace  # noqa: PLC0415
 
     from tfadvisor.gate.config.resolved import Identity, resolve  # noqa: PLC0415
 
     devices = tuple(f"{device.kind} {device.model}".strip() for device in report.run.devices)
     config = resolve(written, Identity(candidate.key.model, report.run.name, report.run.hosts, devices))
-    return replace(config, on_inconclusive=on_inconclusive) if on_inconclusive else config
+    return (
+        replace(config, on_cannot_tell=on_cannot_tell, on_not_comparable=on_cannot_tell) if on_cannot_tell else config
+    )
 
 
 def _check_outputs(asked: Asked) -> None:
@@ -315,9 +316,9 @@ def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, aske
     from tfadvisor.gate.baseline.store import add, leave_pending  # noqa: PLC0415
     from tfadvisor.gate.judging.result import Outcome  # noqa: PLC0415
 
-    passed = verdict.outcome in (Outcome.PASS, Outcome.WARN) and verdict.exit_code == 0
+    passed = verdict.outcome not in (Outcome.FAIL, Outcome.BROKEN)
     if asked.add and passed:
         added, known = add(store, candidates, keep_of(asked.written))
         note(f"{len(added)} run{'s' if len(added) != 1 else ''} added to {store}, {len(known)} there already.")
-    elif not passed:
+    if not passed or verdict.outcome is Outcome.CANNOT_TELL or any(check.improved for check in verdict.checks):
         leave_pending(store, candidates[0])

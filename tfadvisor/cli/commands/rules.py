@@ -50,9 +50,9 @@ app = typer.Typer(
 )
 
 
-@app.command("list", cls=Command, short_help="one line a rule")
+@app.command("list", cls=Command, short_help="one line per rule")
 def list_rules(rules: Folders = None) -> int:
-    """One line a rule: its id, what it is about, its title."""
+    """One line per rule: its id, what it is about, its title."""
     catalogue = _catalogue(rules)
     width = max((len(rule.id) for rule in catalogue.rules), default=0)
     for rule in sorted(catalogue.rules, key=lambda rule: (rule.category, rule.id)):
@@ -79,9 +79,9 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
     return 0
 
 
-@app.command("docs", cls=Command, short_help="a page a rule")
+@app.command("docs", cls=Command, short_help="a page per rule")
 def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) -> int:
-    """Writes one Markdown page a rule, with its cases, and an index of them."""
+    """Writes one Markdown page per rule, with its cases, and an index of them."""
     from tfadvisor.engine.checking.rule_page import index_page, whole_page  # noqa: PLC0415  (only this command writes pages)
 
     catalogue = _catalogue(rules)

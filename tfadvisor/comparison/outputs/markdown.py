@@ -25,7 +25,7 @@ def as_markdown(comparison: Comparison) -> str:
         *causes_table(comparison),
     ]
     if comparison.differences:
-        lines += ["The runs are not quite alike:", ""]
+        lines += ["The runs differ in:", ""]
         lines += [f"- {in_markdown(difference)}" for difference in comparison.differences] + [""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -39,7 +39,7 @@ def causes_table(comparison: Comparison) -> list[str]:
     ]
     if abs(others) > 1e-3 * abs(comparison.change_ms):
         lines.append(f"| {signed(others)} | | everything else |")
-    lines += [f"| **{signed(comparison.change_ms)}** | | **in all, mean step time** |", ""]
+    lines += [f"| **{signed(comparison.change_ms)}** | | **total, mean step time** |", ""]
     beside = beside_words(comparison, shown)
     lines += [f"- {in_markdown(one)}" for one in beside]
     return [*lines, ""] if beside else lines

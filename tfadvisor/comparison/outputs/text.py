@@ -56,7 +56,7 @@ def causes(page: TextPage, comparison: Comparison) -> None:
         _beside(page, (signed(cause.change_ms), style), f"{cause.class_name:<11}{cause_words(cause)}")
     if abs(others) > 1e-3 * abs(comparison.change_ms):
         _beside(page, (signed(others), DIM), "everything else")
-    _beside(page, (signed(comparison.change_ms), TITLE), "in all, mean step time")
+    _beside(page, (signed(comparison.change_ms), TITLE), "total, mean step time")
     page.line()
     named = {cause.class_name for cause in shown}
     for metric in dict.fromkeys(metric_words(one) for one in comparison.metrics if one.class_name in named):

@@ -89,16 +89,16 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
         raise marked.error(path, "must be a case with name, metrics, facts and expect")
     for key in data:
         if key not in ("name", "metrics", "facts", "expect", "severity", "says", "says_not"):
-            raise marked.error(f"{path}.{key}", "is no field of a case")
+            raise marked.error(f"{path}.{key}", "is not a field of a case")
     if data.get("expect") not in _OUTCOMES:
         raise marked.error(f"{path}.expect", f"must be one of {', '.join(_OUTCOMES)}")
     metrics, facts = data.get("metrics") or {}, data.get("facts") or {}
     for name in metrics:
         if name not in registered_metrics():
-            raise marked.error(f"{path}.metrics.{name}", "is no metric")
+            raise marked.error(f"{path}.metrics.{name}", "is not a metric")
     for name in facts:
         if name not in registered_facts():
-            raise marked.error(f"{path}.facts.{name}", "is no fact")
+            raise marked.error(f"{path}.facts.{name}", "is not a fact")
     return Case(
         str(data.get("name", "")),
         marked.lines.get(path, 1),

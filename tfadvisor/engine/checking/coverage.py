@@ -32,7 +32,7 @@ def covered(rules: Sequence[Rule], file: Path | None = None) -> list[Covered]:
     for tip, entry in marked.data.items():
         for key in entry:
             if key not in ("about", "given_in", "reason"):
-                raise marked.error(f"{tip}.{key}", "is no field here; known are about, given_in, reason")
+                raise marked.error(f"{tip}.{key}", "is not a field here; known are about, given_in, reason")
         given = tuple(entry.get("given_in", ()))
         for rule in given:
             if rule not in ids:

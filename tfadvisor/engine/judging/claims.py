@@ -18,7 +18,7 @@ from tfadvisor.vocabulary import CATEGORIES, TimeClass
 _TOLERANCE = 1e-9
 _NOTHING = 0.01
 """A finding of whose saving less than this share of step time is left says nothing that those above it do not."""
-LESS_IS_LEFT = "Findings above save part of the same time; this is what they leave."
+LESS_IS_LEFT = "Findings above save part of the same time; this saving is what remains."
 
 
 def classes_of(rule: Rule) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def shared_out(
         elif taken >= _NOTHING:
             out.append((rule, _cut(finding, taken)))
         else:
-            spent.append(NotApplicable(rule.id, "what it could save is saved by the findings above it"))
+            spent.append(NotApplicable(rule.id, "the findings above it save the same time"))
     return out, spent
 
 

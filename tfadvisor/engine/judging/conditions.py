@@ -138,9 +138,9 @@ def _parse_comparison(marked: Marked, path: str, data: dict[str, Any]) -> Condit
     if operator == "known" and isinstance(bound, bool):
         return Known(name, bound)
     if operator not in _COMPARISONS:
-        raise marked.error(f"{path}.{operator}", f"is no comparison; known are {', '.join(_COMPARISONS)} and known")
+        raise marked.error(f"{path}.{operator}", f"is not a comparison; known are {', '.join(_COMPARISONS)} and known")
     if isinstance(bound, bool) or not isinstance(bound, int | float):
-        raise marked.error(f"{path}.{operator}", "must be a number; arithmetic belongs into a metric")
+        raise marked.error(f"{path}.{operator}", "must be a number; arithmetic belongs in a metric")
     return Compare(name, operator, float(bound))
 
 

@@ -34,7 +34,7 @@ def fit_flags(fixes: Sequence[Fix], metrics: Metrics) -> FittedFixes:
         else:
             (anyway if changes_nothing else kept).append(one)
     kept += anyway
-    left_out = f"What would help needs another version: {'; '.join(dict.fromkeys(refused))}."
+    left_out = f"The fix needs another version: {'; '.join(dict.fromkeys(refused))}."
     return FittedFixes(tuple(kept), "" if kept or not refused else left_out)
 
 

@@ -19,11 +19,11 @@ from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Not
 from tfadvisor.vocabulary import Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
-"""Shares of step time from which a possible saving is critical, high, medium or low. 20 % is where XProf calls a run
-highly input-bound, 10 % is the launch gap that TensorFlow's guide calls worth fixing, 3 % is where XProf starts to warn."""
+"""Shares of step time from which a possible saving is critical, high, medium or low. 20% is where XProf calls a run
+highly input-bound, 10% is the launch gap that TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
-_ONCE = "fewer than three steps cannot tell whether the host does this in every step"
+_ONCE = "fewer than three steps cannot show whether the host does this in every step"
 _PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d+)\)$")
 
 
@@ -122,10 +122,10 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
     if rule.category == "capture":
         return ""
     if is_guessed(metrics):
-        return "The trace does not show where steps begin, so these shares are of the whole trace."
+        return "The trace does not show where steps begin, so these shares refer to the whole trace."
     if is_few(metrics):
         steps = metrics.value("steps_counted")
-        return f"Only {steps:.0f} whole step{'s' if steps != 1 else ''} in the trace: the next ones may differ."
+        return f"The trace holds only {steps:.0f} whole step{'s' if steps != 1 else ''}: other steps may differ."
     return ""
 
 

@@ -14,6 +14,10 @@ _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program that could be judged."""
+_HOST_IS_AHEAD = 0.5
+"""From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
+_WAITING = 0.05
+"""Share of step time from which on a host that blocks in every step is not ahead at the step's end, as in the rules."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 
 
@@ -22,25 +26,27 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings)
     guessed = is_guessed(metrics)
     if not any(breakdown.values()):
-        return Verdict("unknown", 0.0, False, "The trace holds nothing that could be told apart into steps or devices.")
+        return Verdict("unknown", 0.0, False, "The trace holds no steps and no devices.")
     proof = metrics.fact("unrecorded_device")
     if proof is not None:
         return Verdict(
             "unknown",
             1.0,
             False,
-            f"The GPU's work was not recorded, although {proof}: nothing can be said of the step.",
+            f"The profiler did not record the GPU's work, although {proof}: the trace cannot show where the step goes.",
         )
     losses = {name: breakdown[name] for name in _LOSSES}
     if metrics.fact("device_kind") is None:
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
     losses |= _imbalance(losses["collective"], metrics) | _memory(losses, metrics)
-    top = max(losses, key=lambda name: losses[name])
     compute, idle = breakdown["compute"], breakdown["idle"]
     works = sum(breakdown[name] for name in ("compute", "collective", "transfer"))
+    queued = _explained_by_queues(losses["launch"], works, metrics)
+    losses["launch"] -= queued
+    top = max(losses, key=lambda name: losses[name])
     if guessed and 0 < works < _RUNS:
         bottleneck, fraction = "unknown", 1 - works
-        summary = f"The devices work for {percent(works)} of this trace, too little to say what holds them up."
+        summary = f"The devices work for {percent(works)} of this trace, too little to show what slows them down."
     elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (is_few(metrics) and losses[top] < works):
         bottleneck, fraction = top, losses[top]
         summary = (
@@ -48,10 +54,11 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         )
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
-        summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not say why."
+        summary = f"The devices are idle for {percent(idle)} of the time, and the trace does not show why."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
-        summary = f"The devices compute for {percent(compute)} of step time; {_beside(top, losses[top], metrics)}."
+        beside = _beside_queues(queued) or _beside(top, losses[top], metrics)
+        summary = f"The devices compute for {percent(compute)} of step time; {beside}."
     else:
         bottleneck, fraction = "unknown", 0.0
         summary = "No device computes anything in this trace."
@@ -67,7 +74,26 @@ def _beside(top: str, loss: float, metrics: Metrics) -> str:
     """What else takes time where the devices are the limit."""
     if loss < _WORTH_NAMING or not is_few(metrics):
         return "no other cost is large"
-    return f"whether the {percent(loss)} of {VERDICTS[top].lost} beside it recurs, so few steps cannot tell"
+    return f"so few steps cannot show whether the {percent(loss)} of {VERDICTS[top].lost} recurs"
+
+
+def _explained_by_queues(launch: float, works: float, metrics: Metrics) -> float:
+    """The launch time that cannot be the limit, because the host launches ahead of devices that work for longer.
+
+    Where the host blocks in every step it is not ahead at the step's end, so the way back to the next launch stays.
+    """
+    if (metrics.value("queued_kernel_fraction") or 0.0) < _HOST_IS_AHEAD or launch >= works:
+        return 0.0
+    waits = (metrics.value("waits_per_step") or 0.0) >= 1 and (metrics.value("wait_fraction") or 0.0) >= _WAITING
+    turnaround = (metrics.value("turnaround_fraction") or 0.0) if waits else 0.0
+    return max(launch - turnaround, 0.0)
+
+
+def _beside_queues(queued: float) -> str:
+    """About launch time that is not the limit, empty where it is too little to name."""
+    if queued < _WORTH_NAMING:
+        return ""
+    return f"most kernels were queued when they began, so the {percent(queued)} of {VERDICTS['launch'].lost} is not the limit"
 
 
 def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
@@ -98,7 +124,7 @@ def _awaited(metrics: Metrics) -> str:
 
 def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:
     if is_guessed(metrics):
-        return " No steps could be told apart, so this is about the whole trace."
+        return " The trace shows no steps, so this is about the whole trace."
     if healthy:
-        return " Nothing found is worth acting on."
-    return f" Up to {percent(findings[0].saving.high)} could be saved by one change." if findings else ""
+        return " No finding is worth acting on."
+    return f" One change could save up to {percent(findings[0].saving.high)}." if findings else ""

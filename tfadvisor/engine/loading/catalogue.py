@@ -111,7 +111,7 @@ def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:
         return given
     package = package_named(str(given))
     if package is None:
-        raise UsageError(f"--rules {given}: no such folder, and no installed package of rules is called so.")
+        raise UsageError(f"--rules {given}: no such folder, and no installed rule package has this name.")
     if package not in packages:
         packages.append(package)
     return None

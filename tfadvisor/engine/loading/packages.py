@@ -50,7 +50,7 @@ def folder_of(package: RulePackage) -> Path:
     except (ImportError, ValueError) as error:
         raise _broken(package, f"cannot be found: {error}") from error
     if spec is None or not spec.submodule_search_locations:
-        raise _broken(package, f"is no folder: {package.module} must be a package that holds rule files")
+        raise _broken(package, f"is not a folder: {package.module} must be a package that holds rule files")
     return Path(next(iter(spec.submodule_search_locations)))
 
 

@@ -80,7 +80,7 @@ def parse_rule(marked: Marked) -> Rule:
     rule_id = fields.text("id")
     if not _ID.match(rule_id):
         raise marked.error(
-            "id", f"{rule_id!r} is no rule id: use lower-case words joined by hyphens, named for the fault"
+            "id", f"{rule_id!r} is not a rule id: use lower-case words joined by hyphens, named for the fault"
         )
     category = fields.choice("category", tuple(CATEGORIES))
     severity = None
@@ -161,7 +161,7 @@ class _Fields:
     def only(self, *known: str) -> None:
         for name in self._data:
             if name not in known:
-                raise self.error(name, f"is no field here; known are {', '.join(known)}")
+                raise self.error(name, f"is not a field here; known are {', '.join(known)}")
 
     def value(self, name: str) -> Any:
         if name not in self._data:

@@ -50,7 +50,7 @@ def load(text: str, file: str, *, ours: bool = False) -> Marked:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         cause = getattr(error, "problem", None) or str(error)
-        raise RuleError(file, mark.line + 1 if mark else 1, "", f"is no valid YAML: {cause}") from error
+        raise RuleError(file, mark.line + 1 if mark else 1, "", f"is not valid YAML: {cause}") from error
     return Marked(file, data, marked.lines)
 
 

@@ -62,6 +62,7 @@ def _finding(rank: int, one: Finding) -> dict[str, Any]:
         "saving_high": one.saving.high,
         "basis": one.saving.basis,
         "caveat": one.caveat,
+        "claims": list(one.claims),
         "locations": [location_words(location) for location in one.locations],
         "evidence": [evidence_words(evidence) for evidence in one.evidence],
     }

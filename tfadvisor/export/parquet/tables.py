@@ -63,7 +63,7 @@ TABLES = (
     ),
     TableOf(
         "hosts",
-        "One row a host.",
+        "One row per host.",
         (
             _HOST,
             Column("name", TEXT, "the host's"),
@@ -79,7 +79,7 @@ TABLES = (
     ),
     TableOf(
         "planes",
-        "One row a plane: a device, the host's threads, or metadata.",
+        "One row per plane: a device, the host's threads, or metadata.",
         (
             _HOST,
             Column("plane", SMALL, "place in the file, from 0"),
@@ -94,7 +94,7 @@ TABLES = (
     ),
     TableOf(
         "lines",
-        "One row a line: a host thread or a stream of a device.",
+        "One row per line: a host thread or a stream of a device.",
         (
             _HOST,
             Column("line", SMALL, "place in the file, from 0"),
@@ -109,7 +109,7 @@ TABLES = (
     ),
     TableOf(
         "names",
-        "Event metadata, one row a name.",
+        "Event metadata, one row per name.",
         (
             _HOST,
             Column("row", SMALL, "its number, from 0; 0 stands for missing metadata"),
@@ -126,7 +126,7 @@ TABLES = (
     ),
     TableOf(
         "events",
-        "One row an event, by host and line.",
+        "One row per event, by host and line.",
         (
             _HOST,
             _EVENT,
@@ -142,12 +142,12 @@ TABLES = (
     ),
     TableOf(
         "event_stats",
-        "One row a stat of an event, by host, stat and event.",
+        "One row per stat of an event, by host, stat and event.",
         (_HOST, _EVENT, Column("stat", CATEGORY, "its name"), *_VALUE),
     ),
     TableOf(
         "steps",
-        "One row a step, those that do not count included.",
+        "One row per step, those that do not count included.",
         (
             _HOST,
             Column("step", SMALL, "number on its host, from 0"),
@@ -160,7 +160,7 @@ TABLES = (
     ),
     TableOf(
         "step_classes",
-        "Where each step's time goes: one row a step, device and class. Of one step and device they add up to its length.",
+        "Where each step's time goes: one row per step, device and class. For one step and device they add up to its length.",
         (
             _HOST,
             Column("device", TEXT, "such as GPU:0; empty where the trace has no active device"),
@@ -226,13 +226,14 @@ TABLES = (
             Column("saving_high", NUMBER, "share of step time"),
             Column("basis", TEXT, "what the saving rests on"),
             Column("caveat", TEXT, "why to trust it less, empty when nothing speaks against it"),
+            Column("claims", TEXTS, "classes of step time that the saving comes out of, as in `step_classes`"),
             Column("locations", TEXTS, "`file:line in function`"),
             Column("evidence", TEXTS, "in words"),
         ),
     ),
     TableOf(
         "fixes",
-        "One row a fix of a finding.",
+        "One row per fix of a finding.",
         (
             Column("rank", SMALL, "of the finding"),
             Column("fix", SMALL, "from 1"),

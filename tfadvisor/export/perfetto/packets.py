@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.export.perfetto.wire import (
-    FIXED_64,
-    SIZED,
-    VARINT,
     Rows,
     constant,
     doubles,
@@ -27,6 +24,7 @@ from tfadvisor.export.perfetto.wire import (
     text,
     varints,
 )
+from tfadvisor.protobuf import FIXED_64, SIZED, VARINT
 
 if TYPE_CHECKING:
     import numpy.typing as npt

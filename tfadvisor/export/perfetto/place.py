@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 from tfadvisor.files import new_file, umask
 
 _LEVEL = 4
-"""Of gzip: 6 takes twice as long for 3 % less."""
+"""Of gzip: 6 takes twice as long for 3% less."""
 
 
 @contextmanager

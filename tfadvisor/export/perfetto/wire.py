@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
+from tfadvisor.protobuf import SIZED, VARINT
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     UInt8Matrix: TypeAlias = "npt.NDArray[np.uint8]"
     BoolMatrix: TypeAlias = "npt.NDArray[np.bool_]"
 
-VARINT, FIXED_64, SIZED = 0, 1, 2
 _MORE = 0x80
 
 

@@ -51,9 +51,11 @@ def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int
     known = {one.fingerprint for one in candidates}
     others = [run for run in alike if run.fingerprint not in known]
     if not others:
-        return Baseline((), ("the baseline holds this very trace and no other: there is nothing to compare",), (), ())
+        return Baseline((), ("the baseline holds only this trace: there is nothing to compare",), (), ())
     notices = (
-        ("This very trace is in the baseline too; it is not compared with itself.",) if len(others) < len(alike) else ()
+        ("The baseline also holds this trace; the gate does not compare it with itself.",)
+        if len(others) < len(alike)
+        else ()
     )
     runs = tuple(others[-keep:])
     return Baseline(runs, (), notices, may_differ(runs[-1], first))
@@ -61,7 +63,7 @@ def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int
 
 def _first_run(stored: Sequence[Snapshot], first: Snapshot) -> str:
     others = sorted({run.key.model for run in stored})
-    words = f"No baseline of model {first.key.model} yet, so nothing relative is judged."
+    words = f"No baseline of model {first.key.model} yet, so the gate judges nothing relative."
     if others:
         words += f" The store holds {', '.join(others[:5])}; --model chooses."
-    return f"{words} `tfadvisor baseline add` makes one."
+    return f"{words} `tfadvisor baseline add` creates one."

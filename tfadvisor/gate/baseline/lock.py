@@ -32,7 +32,7 @@ def only_writer(folder: Path, patience_s: float = 30.0) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > end:
                     raise UsageError(
-                        f"{folder}: another process has been writing there for {patience_s:.0f} s. Try again when it is done."
+                        f"{folder}: another process has written there for {patience_s:.0f} s. Try again when it is done."
                     ) from None
                 time.sleep(_EVERY_S)
         yield

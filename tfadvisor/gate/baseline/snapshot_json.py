@@ -62,7 +62,7 @@ def from_text(text: str) -> Snapshot:
     try:
         found = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"it is no JSON ({error}); it may be cut short") from error
+        raise SnapshotError(f"it is not JSON ({error}); it may be cut short") from error
     if not isinstance(found, dict) or "tfadvisor_snapshot" not in found:
         raise SnapshotError("it is JSON, but no snapshot of tfadvisor")
     if found["tfadvisor_snapshot"] != FORMAT:
@@ -122,13 +122,13 @@ class _Reader:
     def count(self, name: str) -> int:
         number = self.value(name, int)
         if not 0 <= number < 1 << 53:
-            raise SnapshotError(f"`{name}` is no count")
+            raise SnapshotError(f"`{name}` is not a count")
         return number
 
     def texts(self, name: str) -> dict[str, str]:
         found = self.value(name, dict)
         if not all(isinstance(value, str) for value in found.values()):
-            raise SnapshotError(f"`{name}` holds something that is no text")
+            raise SnapshotError(f"`{name}` holds something that is not text")
         return {_short(key, name): _short(value, name) for key, value in found.items()}
 
     def numbers(self, name: str) -> dict[str, float]:
@@ -138,7 +138,7 @@ class _Reader:
     def rows(self, name: str) -> list[list[Any]]:
         rows = self.value(name, list)
         if len(rows) > _MOST_ROWS or not all(isinstance(row, list) for row in rows):
-            raise SnapshotError(f"`{name}` is no list of at most {_MOST_ROWS:,} rows")
+            raise SnapshotError(f"`{name}` is not a list of at most {_MOST_ROWS:,} rows")
         return rows
 
 
@@ -214,7 +214,7 @@ def _word(row: Any, name: str, at: int) -> str:
 
 def _finite(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
-        raise SnapshotError(f"`{name}` holds something that is no number")
+        raise SnapshotError(f"`{name}` holds something that is not a number")
     return float(value)
 
 
@@ -225,7 +225,7 @@ def _short(text: str, name: str) -> str:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _numbers(values: Mapping[str, float | None]) -> dict[str, float | None]:

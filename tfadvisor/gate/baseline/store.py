@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
 from tfadvisor.gate.baseline.comparability import must_be_alike
@@ -66,6 +67,53 @@ def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) ->
     for one in snapshots:
         _pending_file(folder, one).unlink(missing_ok=True)
     return added, known
+
+
+def named(folder: Path, names: Sequence[str]) -> list[Kept]:
+    """The runs that the names mean: the beginning of a file's name or of a fingerprint. Raises UsageError for a name that
+    fits none or several.
+    """
+    found: dict[Path, Kept] = {}
+    runs = read_store(folder).runs
+    for name in names:
+        fitting = [
+            kept
+            for kept in runs
+            if name
+            and (
+                kept.file.name.startswith(name) or kept.snapshot.fingerprint.startswith(name) or str(kept.file) == name
+            )
+        ]
+        if len(fitting) != 1:
+            known = [kept.file.stem for kept in runs]
+            what = f"fits {len(fitting)} runs" if fitting else f"is no run of it{did_you_mean(name, known)}"
+            raise UsageError(f"{folder}: {name} {what}. `tfadvisor baseline list` names them.")
+        found[fitting[0].file] = fitting[0]
+    return list(found.values())
+
+
+def remove(folder: Path, names: Sequence[str]) -> list[Kept]:
+    """Takes runs out of a store. Returns those that it took; raises UsageError before any is gone if a name is wrong."""
+    with _writing(folder):
+        gone = named(folder, names)
+        for kept in gone:
+            kept.file.unlink(missing_ok=True)
+    return gone
+
+
+def prune(folder: Path, keep: int, model: str | None) -> list[Kept]:
+    """Takes the oldest runs of each baseline beyond `keep` out of a store; of one model, or of all. Returns those."""
+    gone: list[Kept] = []
+    with _writing(folder):
+        runs = [kept for kept in read_store(folder).runs if model in (None, kept.snapshot.key.model)]
+        baselines: dict[tuple[str, str], list[Kept]] = {}
+        for kept in runs:
+            baselines.setdefault((kept.snapshot.key.model, _digest(kept.snapshot)), []).append(kept)
+        for alike in baselines.values():
+            gone += alike[: max(len(alike) - keep, 0)]
+        for kept in gone:
+            kept.file.unlink(missing_ok=True)
+    return gone
 
 
 def leave_pending(folder: Path, snapshot: Snapshot) -> None:
@@ -137,7 +185,7 @@ def _read(file: Path) -> Snapshot:
     except OSError as error:
         raise SnapshotError(f"it cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SnapshotError("it is no text; it may be damaged") from error
+        raise SnapshotError("it is not text; it may be damaged") from error
 
 
 def _file_of(folder: Path, snapshot: Snapshot) -> Path:

@@ -79,12 +79,12 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
     shown = shown or str(path)
     try:
         if path.stat().st_size > _LARGEST:
-            raise UsageError(f"{shown}: a configuration of more than 1 MiB is none. Check the path.")
+            raise UsageError(f"{shown}: larger than 1 MiB, so it is not a configuration. Check the path.")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{shown}: cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{shown}: is no text in UTF-8 (byte {error.start:,}).") from error
+        raise UsageError(f"{shown}: is not text in UTF-8 (byte {error.start:,}).") from error
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -94,7 +94,7 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
     tools = values.get("tool", {})
     own = tools.get("tfadvisor", {}) if isinstance(tools, dict) else {}
     if not isinstance(own, dict):
-        raise ConfigError(shown, line_of(text, _IN_PROJECT), "tool.tfadvisor", "is no table.")
+        raise ConfigError(shown, line_of(text, _IN_PROJECT), "tool.tfadvisor", "is not a table.")
     return ConfigFile(shown, text, own, _IN_PROJECT)
 
 

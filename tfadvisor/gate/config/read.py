@@ -27,8 +27,10 @@ from tfadvisor.gate.config.values import Values, meant
 _DIRECTIONS = ("up", "down", "both")
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
 _SLOWER = ("inconclusive", "fail")
+_ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell", "on-inconclusive")
+"""The last is what the first versions called it."""
 _OF_LAYER = (
-    "on-inconclusive",
+    *_ON_CANNOT_TELL,
     "on-slower-machine",
     "false-alarm-rate",
     "min-runs",
@@ -87,7 +89,7 @@ class _LayerReader(Values):
             keep=self.whole(values, (*at, "keep"), 1, 1000),
             fewest_runs=self.whole(values, (*at, "min-runs"), 2, 1000),
             false_alarm_rate=self.rate(values, (*at, "false-alarm-rate")),
-            on_inconclusive=self.choice(values, (*at, "on-inconclusive"), POLICIES),
+            on_cannot_tell=self.first_choice(values, at, _ON_CANNOT_TELL, POLICIES),
             on_slower_machine=self.choice(values, (*at, "on-slower-machine"), _SLOWER),
             budgets={
                 name: self.budget(name, one, where) for name, one, where in self.metrics(values, (*at, "budgets"))
@@ -103,7 +105,7 @@ class _LayerReader(Values):
         values = self.table(value, at, _OF_OVERRIDE)
         patterns = {name: self.texts(values, (*at, name)) for name in ("models", "runs", "hosts", "devices")}
         if not any(patterns.values()):
-            raise self._file.error(at, "names no models, runs, hosts or devices that it is for.")
+            raise self._file.error(at, "must name the models, runs, hosts or devices that it applies to.")
         return Override(
             models=patterns["models"],
             runs=patterns["runs"],
@@ -116,9 +118,9 @@ class _LayerReader(Values):
         values = self.table(value, at, ("check", "reason", "expires", "models"))
         check, reason = self.text(values, (*at, "check")), self.text(values, (*at, "reason"))
         if not check:
-            raise self._file.error((*at, "check"), "is missing: the metric or rule that is ignored.")
+            raise self._file.error((*at, "check"), "is missing: the metric or rule to ignore.")
         if not reason:
-            raise self._file.error((*at, "reason"), "is missing: why this may be ignored.")
+            raise self._file.error((*at, "reason"), "is missing: why the gate may ignore this.")
         names = (*self._known.metrics, *self._known.rules)
         if not any(fnmatchcase(name, check) for name in names):
             raise self._file.error((*at, "check"), f"no metric or rule is called {check}{meant(check, names)}.")
@@ -151,7 +153,7 @@ class _LayerReader(Values):
         )
         level = self.choice(values, (*at, "level"), LEVELS) or "error"
         if (limit is None) == (change is None) and level != "off":
-            raise self._file.error(at, 'needs either a limit ("5 %" of the baseline) or a change (in its own unit).')
+            raise self._file.error(at, 'needs either a limit ("5%" of the baseline) or a change (in its own unit).')
         if (change or 0) < 0:
             raise self._file.error((*at, "change"), "is below 0; `worse` says which way is meant.")
         floor = self.share(values, (*at, "floor"))
@@ -170,14 +172,14 @@ class _LayerReader(Values):
     def metrics(self, values: Mapping[str, Any], at: Path) -> Iterable[tuple[str, Any, Path]]:
         for name, value in self.table(values.get(str(at[-1]), {}), at, None).items():
             if name not in self._known.metrics:
-                raise self._file.error((*at, name), f"no metric is called so{meant(name, self._known.metrics)}.")
+                raise self._file.error((*at, name), f"no metric has this name{meant(name, self._known.metrics)}.")
             yield name, value, (*at, name)
 
     def rules(self, values: Mapping[str, Any], at: Path) -> tuple[RuleLevel, ...]:
         found = []
         for pattern, level in self.table(values.get("rules", {}), at, None).items():
             if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
-                raise self._file.error((*at, pattern), f"no rule is called so{meant(pattern, self._known.rules)}.")
+                raise self._file.error((*at, pattern), f"no rule has this name{meant(pattern, self._known.rules)}.")
             found.append(
                 RuleLevel(pattern, self.one_of(level, (*at, pattern), LEVELS), self.written_at((*at, pattern)))
             )
@@ -191,6 +193,6 @@ class _LayerReader(Values):
         found = {}
         for name, value in self.table(values.get("labels", {}), at, None).items():
             if not isinstance(value, str | int | float):
-                raise self._file.error((*at, name), "is no text or number.")
+                raise self._file.error((*at, name), "is not text or number.")
             found[name] = str(value)
         return found

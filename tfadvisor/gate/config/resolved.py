@@ -67,7 +67,7 @@ class Layer(msgspec.Struct, frozen=True):
     keep: int | None = None
     fewest_runs: int | None = None
     false_alarm_rate: float | None = None
-    on_inconclusive: str | None = None
+    on_cannot_tell: str | None = None
     on_slower_machine: str | None = None
     budgets: Mapping[str, Budget] | None = None
     relative: Mapping[str, Relative] | None = None
@@ -111,7 +111,10 @@ class Config(msgspec.Struct, frozen=True):
     keep: int
     fewest_runs: int
     false_alarm_rate: float
-    on_inconclusive: str
+    on_cannot_tell: str
+    """pass, warn or fail: what the gate does where the data do not decide."""
+    on_not_comparable: str
+    """The same where a baseline is there that the run must not be compared with."""
     on_slower_machine: str
     budgets: tuple[Budget, ...]
     relative: tuple[Relative, ...]
@@ -146,7 +149,8 @@ def resolve(written: Written, identity: Identity) -> Config:
         keep=merged.keep or DEFAULT_KEEP,
         fewest_runs=merged.fewest_runs or 5,
         false_alarm_rate=merged.false_alarm_rate or 0.01,
-        on_inconclusive=merged.on_inconclusive or "fail",
+        on_cannot_tell=merged.on_cannot_tell or "pass",
+        on_not_comparable=merged.on_cannot_tell or "fail",
         on_slower_machine=merged.on_slower_machine or "inconclusive",
         budgets=tuple(one for one in (merged.budgets or {}).values() if one.level != "off"),
         relative=tuple(one for one in (merged.relative or {}).values() if one.level != "off"),

@@ -29,7 +29,7 @@ class Values:
     def table(self, value: Any, at: Path, allowed: Sequence[str] | None) -> dict[str, Any]:
         """A table with no other keys than the allowed ones."""
         if not isinstance(value, dict):
-            raise self._file.error(at, "is no table.")
+            raise self._file.error(at, "is not a table.")
         for key in value:
             if allowed is not None and key not in allowed:
                 raise self._file.error((*at, key), f"is not known here{meant(key, allowed)}.")
@@ -39,14 +39,14 @@ class Values:
         """The entries of a `[[name]]`, with their numbers."""
         found = values.get(name, [])
         if not isinstance(found, list):
-            raise self._file.error((name,), f"must be written [[{name}]], since there can be several.")
+            raise self._file.error((name,), f"must be written [[{name}]], because there can be several.")
         return enumerate(found)
 
     def text(self, values: Mapping[str, Any], at: Path) -> str | None:
         """A text that is not empty."""
         value = values.get(str(at[-1]))
         if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise self._file.error(at, "is no text, or an empty one.")
+            raise self._file.error(at, "is not text, or an empty one.")
         return value
 
     def texts(self, values: Mapping[str, Any], at: Path) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Values:
         value = values.get(str(at[-1]), [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
-            raise self._file.error(at, "is no list of patterns.")
+            raise self._file.error(at, "is not a list of patterns.")
         return tuple(value)
 
     def whole(self, values: Mapping[str, Any], at: Path, least: int, most: int) -> int | None:
@@ -63,13 +63,19 @@ class Values:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self._file.error(at, f"is no whole number from {least} to {most:,}.")
+            raise self._file.error(at, f"is not a whole number from {least} to {most:,}.")
         return value
 
     def choice(self, values: Mapping[str, Any], at: Path, allowed: Sequence[str]) -> str | None:
         """One of some words."""
         value = values.get(str(at[-1]))
         return None if value is None else self.one_of(value, at, allowed)
+
+    def first_choice(
+        self, values: Mapping[str, Any], at: Path, names: Sequence[str], allowed: Sequence[str]
+    ) -> str | None:
+        """The same under the first of several names that is given."""
+        return next((found for name in names if (found := self.choice(values, (*at, name), allowed))), None)
 
     def one_of(self, value: Any, at: Path, allowed: Sequence[str]) -> str:
         """A value that is given and must be one of some words."""
@@ -81,22 +87,22 @@ class Values:
         """A rate of false alarms."""
         rate = self.share(values, at)
         if rate is not None and not 1e-6 <= rate <= 0.2:
-            raise self._file.error(at, "must lie between 0.0001 % and 20 %.")
+            raise self._file.error(at, "must lie between 0.0001% and 20%.")
         return rate
 
     def share(self, values: Mapping[str, Any], at: Path) -> float | None:
-        """`"5 %"` or `0.05`."""
+        """`"5%"` or `0.05`."""
         number = self._number(values, at)
         if number is not None and number < 0:
             raise self._file.error(at, "is below 0.")
         if number is not None and number > 10 and not isinstance(values[str(at[-1])], str):
-            raise self._file.error(at, f'is {number:g} times; did you mean "{number:g} %"?')
+            raise self._file.error(at, f'is {number:g} times; did you mean "{number:g}%"?')
         return number
 
     def amount(self, values: Mapping[str, Any], at: Path, unit: str) -> float | None:
         """A number in a metric's unit; per cent for fractions only."""
         if isinstance(values.get(str(at[-1])), str) and unit != "fraction":
-            raise self._file.error(at, f"is no number of {unit}.")
+            raise self._file.error(at, f"is not a number of {unit}.")
         return self._number(values, at)
 
     def _number(self, values: Mapping[str, Any], at: Path) -> float | None:
@@ -106,14 +112,14 @@ class Values:
         if isinstance(value, str) and (match := _PERCENT.match(value)):
             return float(match.group(1)) / 100
         if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
-            raise self._file.error(at, f'is {_shown(value)}, and must be a number or a share such as "5 %".')
+            raise self._file.error(at, f'is {_shown(value)}, and must be a number or a share such as "5%".')
         return float(value)
 
     def day(self, values: Mapping[str, Any], at: Path) -> date:
         """A day, as TOML writes it or as a text."""
         value = values.get(str(at[-1]))
         if value is None:
-            raise self._file.error(at, "is missing: the day until which this is ignored, as 2026-12-31.")
+            raise self._file.error(at, "is missing: the last day to ignore this, such as 2026-12-31.")
         if isinstance(value, datetime):
             return value.date()
         if isinstance(value, date):
@@ -121,7 +127,7 @@ class Values:
         try:
             return date.fromisoformat(value)
         except (TypeError, ValueError):
-            raise self._file.error(at, f"is {_shown(value)}, and must be a day, as 2026-12-31.") from None
+            raise self._file.error(at, f"is {_shown(value)}, and must be a day, such as 2026-12-31.") from None
 
 
 def meant(name: str, known: Iterable[str]) -> str:

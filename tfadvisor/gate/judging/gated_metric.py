@@ -44,6 +44,15 @@ class GatedMetric(msgspec.Struct, frozen=True):
         """Whether one test is, at its part of the level."""
         return test.p() <= level / len(self.tests)
 
+    def improved(self, level: float) -> bool:
+        """Whether it moved for the better by more than the limit and more than noise explains, as measured and at equal
+        speed of the machine.
+        """
+        if self.nature.worse == "both":
+            return False
+        seen = [self.raw, *self.tests]
+        return all(-one.distance > self.allowed and one.p_better() <= level for one in seen)
+
     def reach(self, level: float) -> float:
         """The distance from which on any change is seen, wherever in the step it is."""
         return self.tests[0].reach(level / len(self.tests))

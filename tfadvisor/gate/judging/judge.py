@@ -17,6 +17,7 @@ from tfadvisor.gate.judging.relative import check_relative
 from tfadvisor.gate.judging.result import Check, Gated, GateResult, Outcome
 from tfadvisor.report.model import Report
 
+_NEW_BASELINE = "It is better than noise explains: `tfadvisor baseline accept` makes it what later runs are held to."
 FAILED, BROKEN, CANNOT_TELL = 1, 5, 4
 
 
@@ -32,7 +33,10 @@ def judge(
     checks = [_broken(check, broken) for check in checks]
     notices = list(baseline.notices)
     checks, told = _without_ignored(config, checks, first.key.model, today)
-    outcome, code = _whole(config, checks, any_broken=bool(broken))
+    outcome, code = _whole(config, checks, any_broken=bool(broken), comparable=not baseline.refused)
+    if outcome is not Outcome.CANNOT_TELL:
+        told += [f"Cannot tell: {check.message}" for check in checks if check.outcome is Outcome.CANNOT_TELL]
+    told += [f"{check.message} {_NEW_BASELINE}" for check in checks if check.improved]
     return GateResult(
         outcome=outcome,
         exit_code=code,
@@ -82,21 +86,28 @@ def _without_ignored(config: Config, checks: Sequence[Check], model: str, today:
             found.append(replace(check, outcome=Outcome.IGNORED, message=why))
         elif expired:
             found.append(check)
-            told.append(f"{check.name} was ignored until {expired.expires} ({expired.reason}); it no longer is.")
+            told.append(
+                f"{check.name} was ignored until {expired.expires} ({expired.reason}); the gate judges it again."
+            )
     return found, told
 
 
-def _whole(config: Config, checks: Sequence[Check], *, any_broken: bool) -> tuple[Outcome, int]:
-    """The outcome of the whole gate and its exit code: a failure first, then what broke, then what cannot be told."""
+def _whole(config: Config, checks: Sequence[Check], *, any_broken: bool, comparable: bool) -> tuple[Outcome, int]:
+    """The outcome of the whole gate and its exit code: a failure first, then what broke, then what cannot be told.
+
+    Too few or too noisy runs pass with a notice, since they would lock a team's first days. A baseline that may not be
+    compared with is another matter: nothing is gated until somebody looks.
+    """
+    policy = config.on_cannot_tell if comparable else config.on_not_comparable
     outcomes = {check.outcome for check in checks}
     untold = any(check.outcome is Outcome.CANNOT_TELL and check.level == "error" for check in checks)
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL, FAILED
     if any_broken:
         return Outcome.BROKEN, BROKEN
-    if untold and config.on_inconclusive == "fail":
+    if untold and policy == "fail":
         return Outcome.CANNOT_TELL, CANNOT_TELL
-    if Outcome.WARN in outcomes or (untold and config.on_inconclusive == "warn"):
+    if Outcome.WARN in outcomes or (untold and policy == "warn"):
         return Outcome.WARN, 0
     return Outcome.PASS, 0
 

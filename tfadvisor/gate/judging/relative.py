@@ -66,9 +66,9 @@ def _absent(
         reason = next((one.reason for one in found if one is not None and one.reason), "this trace does not give it")
         outcome = Outcome.CANNOT_TELL if in_base else Outcome.NOT_APPLICABLE
     elif not in_base:
-        outcome, reason = Outcome.NOT_APPLICABLE, "the baseline does not have it"
+        outcome, reason = Outcome.NOT_APPLICABLE, "the baseline does not hold it"
     elif name == STEP_TIME and any(name not in one.errors for one in candidates):
-        outcome, reason = Outcome.CANNOT_TELL, "fewer than three steps count, which is too few to know it"
+        outcome, reason = Outcome.CANNOT_TELL, "fewer than three steps count, which is too few to measure it"
     else:
         return None
     return Check("relative", name, asked.level, outcome, f"{name}: {reason}.", line=asked.line)
@@ -103,6 +103,7 @@ def _verdict(one: GatedMetric, config: Config, level: float, first: float) -> Ch
         p=one.p(),
         runs=len(one.base),
         line=one.asked.line,
+        improved=outcome is Outcome.PASS and one.improved(level),
     )
 
 

@@ -67,6 +67,8 @@ class Check(msgspec.Struct, frozen=True):
     """Line of the gate's configuration that asks for the check; 0 for a preset's."""
     fixes: tuple[Fix, ...] = ()
     """A finding's edits."""
+    improved: bool = False
+    """Whether the metric moved for the better by more than its limit and more than noise explains."""
 
     @property
     def id(self) -> str:

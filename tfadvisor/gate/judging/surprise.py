@@ -57,6 +57,12 @@ class Surprise:
         tail = self._prediction.surprise(self.distance, self._sample.error)
         return min(2 * tail, 1.0) if self._sample.both else tail
 
+    def p_better(self) -> float:
+        """How probable it is for an unchanged program to move so far for the better."""
+        if self.by_ranks:
+            return p_above(self._sample.new, self._present)
+        return self._prediction.surprise(-self.distance, self._sample.error)
+
     def reach(self, level: float) -> float:
         """The distance that it takes to be significant at a level."""
         if self.by_ranks:

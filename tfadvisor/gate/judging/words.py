@@ -34,12 +34,12 @@ def expected(base: Sequence[float], reach: float, nature: Nature) -> tuple[float
 
 
 def detectable(base: Sequence[float], reach: float | None, nature: Nature) -> float | None:
-    """The smallest change for the worse, in the metric's unit, that is told from noise."""
+    """The smallest change for the worse, in the metric's unit, that exceeds noise."""
     return abs(beyond(base, reach, nature) - middle_of(base)) if reach is not None and reach < inf else None
 
 
 def change_words(base: float, change: float, unit: Unit) -> str:
-    """`13 %` of the base; in the unit where the base is 0 or the metric is a share already."""
+    """`13%` of the base; in the unit where the base is 0 or the metric is a share already."""
     if unit is Unit.FRACTION:
         return f"{abs(change) * 100:.2g} points"
     if base == 0 and unit is Unit.COUNT and 0 < abs(change) < 1:
@@ -47,7 +47,7 @@ def change_words(base: float, change: float, unit: Unit) -> str:
     if base == 0 or abs(change / base) > 1000:
         return in_words(abs(change), unit)
     share = abs(change / base) * 100
-    return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %"
+    return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%"
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -71,34 +71,34 @@ class Sentence(msgspec.Struct, frozen=True):
         runs = f"{number} baseline run{'s' if number != 1 else ''}"
         above = f"changes above {self._of(reach)}"
         if outside is not None and outside < reach:
-            above += f" (outside of the ops that did not change, above {self._of(outside)})"
+            above += f" (outside the unchanged ops, above {self._of(outside)})"
         if assumed:
             how = (
-                f"With {runs} it is not known how much runs differ, so a wide spread is assumed and only {above} can be "
-                f"told; {runs_needed} runs are needed."
+                f"{runs} cannot show how much runs differ, so the gate assumes a wide spread and detects only {above}; it "
+                f"needs {runs_needed} runs."
             )
         else:
             how = (
-                f"Runs differ so much that with {runs} only {above} can be told. More runs, several --candidates, a quieter "
-                "machine or a wider limit would tell."
+                f"Runs differ so much that {runs} can show only {above}. Use more runs, several --candidates, a quieter "
+                "machine or a wider limit."
             )
         return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
 
     def slower_machine(self, log_factor: float, *, steady: bool) -> str:
         """Everything takes longer alike."""
         text = (
-            f"{self._moved()}, and ops whose work did not change take {expm1(log_factor) * 100:.0f} % longer throughout"
+            f"{self._moved()}, and ops whose work did not change take {expm1(log_factor) * 100:.0f}% longer throughout"
         )
         if steady:
             return f"{text}; the limit is {self._of(self.about.allowed)}."
-        return f"{text}: as on a slower or busier machine. Run again, in turns with the base, to tell."
+        return f"{text}: as on a slower or busier machine. Run again, alternating with the base, to find out."
 
     def faster_machine(self, distance: float, log_factor: float) -> str:
         """The machine hides a change."""
         speed = -expm1(log_factor) * 100
         return (
-            f"{self._moved()}, but ops whose work did not change take {speed:.0f} % less time, as on a faster machine; at equal "
-            f"speed it would be {self._of(distance)} worse. Run again, in turns with the base, to tell."
+            f"{self._moved()}, but ops whose work did not change take {speed:.0f}% less time, as on a faster machine; at equal "
+            f"speed it would be {self._of(distance)} worse. Run again, alternating with the base, to find out."
         )
 
     def _moved(self) -> str:

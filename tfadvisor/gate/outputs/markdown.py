@@ -12,7 +12,7 @@ from tfadvisor.report.printable import in_markdown
 from tfadvisor.units import Unit, in_words
 
 LARGEST = 60 * 1024
-_CUT = "_… cut: too long for one summary; `--format json` has everything._"
+_CUT = "_… cut: too long for one summary; `--format json` holds everything._"
 _MARKS = {
     Outcome.PASS: "✅",
     Outcome.WARN: "⚠️",
@@ -49,7 +49,7 @@ def _with_what_fits(text: str, section: Sequence[str]) -> str:
 def _head(verdict: GateResult) -> list[str]:
     lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(subject(verdict))[:2000]}"]
     if seen := could_have_seen(verdict):
-        lines += ["", f"Could have seen: {in_markdown(seen)}"]
+        lines += ["", f"Detects: {in_markdown(seen)}"]
     return lines
 
 
@@ -94,10 +94,10 @@ def _notes(verdict: GateResult) -> list[str]:
 
 
 def _foot(verdict: GateResult) -> list[str]:
-    rate = f"{verdict.false_alarm_rate * 100:g} %"
-    lines = [f"<sub>tfadvisor, rate of false alarms over all metrics {rate}.</sub>"]
+    rate = f"{verdict.false_alarm_rate * 100:g}%"
+    lines = [f"<sub>tfadvisor, false alarm rate over all metrics {rate}.</sub>"]
     if verdict.outcome is Outcome.FAIL and verdict.runs:
-        lines.insert(0, 'If the change is meant: `tfadvisor baseline accept --reason "…"`\n')
+        lines.insert(0, 'If the change is intended: `tfadvisor baseline accept --reason "…"`\n')
     return lines
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
-from urllib.parse import quote
 
 from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.outputs.wording import location, why
-from tfadvisor.report.outputs.markdown import fix_lines
-from tfadvisor.report.printable import one_line, printable
-from tfadvisor.version import VERSION
+from tfadvisor.report.outputs.sarif import digest_of, help_of, place_at, sarif_log
+from tfadvisor.report.printable import one_line
 
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {
     Outcome.FAIL: "error",
     Outcome.BROKEN: "error",
@@ -27,7 +22,7 @@ _ASKS = {
     "rule": "The advisor must not find this.",
 }
 _IF_MEANT = (
-    "If the change is meant, `tfadvisor baseline accept` takes the new level; a limit is changed in tfadvisor.toml, and an "
+    "If the change is intended, `tfadvisor baseline accept` takes the new level; a limit is changed in tfadvisor.toml, and an "
     "[[ignore]] entry there waits until a day, with a reason."
 )
 
@@ -37,18 +32,8 @@ def as_sarif(verdict: GateResult) -> str:
     told = [check for check in verdict.checks if check.outcome in _LEVELS]
     rules = list({check.id: _rule(check) for check in told}.values())
     numbers = {rule["id"]: at for at, rule in enumerate(rules)}
-    log = {
-        "$schema": _SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "tfadvisor", "version": VERSION, "rules": rules}},
-                "automationDetails": {"id": f"tfadvisor/{one_line(verdict.gated.model)}/"},
-                "results": [_result(verdict, check, numbers[check.id]) for check in told],
-            }
-        ],
-    }
-    return json.dumps(log, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    results = [_result(verdict, check, numbers[check.id]) for check in told]
+    return sarif_log(rules, results, automationDetails={"id": f"tfadvisor/{one_line(verdict.gated.model)}/"})
 
 
 def _rule(check: Check) -> dict[str, Any]:
@@ -67,9 +52,7 @@ def _help(check: Check) -> dict[str, str]:
     """The edits of a finding; else what can be done about a limit."""
     if not check.fixes:
         return {"text": _IF_MEANT, "markdown": _IF_MEANT}
-    lines = [line for fix in check.fixes for line in fix_lines(fix)]
-    words = [f"{one_line(fix.do)}\n{printable(fix.snippet)}".strip() for fix in check.fixes]
-    return {"text": "\n\n".join(words), "markdown": "\n".join(lines).strip()}
+    return help_of(check.fixes)
 
 
 def _result(verdict: GateResult, check: Check, at: int) -> dict[str, Any]:
@@ -82,14 +65,7 @@ def _result(verdict: GateResult, check: Check, at: int) -> dict[str, Any]:
         "ruleIndex": at,
         "level": _LEVELS[check.outcome],
         "message": {"text": words},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(file.replace("\\", "/"))},
-                    "region": {"startLine": line},
-                }
-            }
-        ],
+        "locations": [place_at(file, line)],
         "partialFingerprints": {"tfadvisorCheck/v1": fingerprint(verdict, check)},
     }
     if check.outcome is Outcome.IGNORED:
@@ -101,4 +77,4 @@ def fingerprint(verdict: GateResult, check: Check) -> str:
     """The same for the same check of the same model, whatever its numbers."""
     gated = verdict.gated
     parts = (gated.model, gated.framework, gated.devices, str(gated.hosts), check.id, check.file)
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()
+    return digest_of(parts)

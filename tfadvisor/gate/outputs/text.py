@@ -39,7 +39,7 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     """The verdict as text."""
     page = TextPage(screen)
     if seen := could_have_seen(verdict):
-        _beside(page, "could have seen", DIM, seen)
+        _beside(page, "detects", DIM, seen)
         page.line()
     page.line((f" {NAMES[verdict.outcome]} ", _BANNER[verdict.outcome]), "  ", (subject(verdict), TITLE))
     page.line()
@@ -62,7 +62,7 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     for words in verdict.tighten:
         _beside(page, "could be tighter", DIM, one_line(words))
     if verdict.outcome is Outcome.FAIL and verdict.runs:
-        _beside(page, "if it is meant", DIM, 'tfadvisor baseline accept --reason "…"')
+        _beside(page, "if intended", DIM, 'tfadvisor baseline accept --reason "…"')
     return page.text().rstrip("\n") + "\n"
 
 

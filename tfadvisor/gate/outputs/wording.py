@@ -64,7 +64,7 @@ def _change(check: Check) -> str:
     words = words if words == "any" else {"up": "+", "down": "−", "both": "±"}[check.worse] + words
     if check.detectable_outside is None or check.detectable_outside >= check.detectable:
         return words
-    return f"{words} ({change_words(check.base, check.detectable_outside, Unit(check.unit))} outside of unchanged ops)"
+    return f"{words} ({change_words(check.base, check.detectable_outside, Unit(check.unit))} outside the unchanged ops)"
 
 
 def _relative(check: Check) -> float:

@@ -1,6 +1,6 @@
 """Step times at equal speed of the machine.
 
-On a machine that others use too, the same program takes 10 to 100 % longer from one minute to the next. Ops whose work
+On a machine that others use too, the same program takes 10 to 100% longer from one minute to the next. Ops whose work
 did not change tell by how much, in two ways:
 
 - The median op (comparison/op_speed.py): dividing the step time by it leaves what became slower by itself, a few ops or

@@ -26,7 +26,7 @@ def spread_of(groups: Sequence[Sequence[float]]) -> Spread:
 
     Groups are runs before and after an accepted change: levels differ, scatter does not. The median deviation is a less
     sure estimate than the standard deviation: with n = 5…20 normal values, a new value's distance over it has the tails
-    (5 % to 0.1 %) of Student's t with 0.38 n to 0.47 n degrees of freedom, not n - 1. 0.4 n is used.
+    (5% to 0.1%) of Student's t with 0.38 n to 0.47 n degrees of freedom, not n - 1. 0.4 n is used.
     """
     scattered = [group for group in groups if len(group) > 1]
     deviations = [abs(value - middle_of(group)) for group in scattered for value in group]

@@ -25,7 +25,6 @@ class WindowDimension(msgspec.Struct, frozen=True):
     padding: tuple[int, int]
     window_dilation: int
     base_dilation: int
-    is_reversed: bool
 
 
 def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
@@ -40,7 +39,6 @@ def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
             (number_of(one, 3), number_of(one, 4)),
             max(number_of(one, 5), 1),
             max(number_of(one, 6), 1),
-            number_of(one, 7) != 0,
         )
         for one in messages_of(instruction.proto, window, 1)
     )

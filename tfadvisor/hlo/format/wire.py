@@ -8,11 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from tfadvisor.errors import TraceError
+from tfadvisor.protobuf import FIXED_32, FIXED_64, SIZED, VARINT
 
 Entry = tuple[int, int, int]
 """A field of a message: its key, then the number and -1, or where its bytes begin and end."""
 
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _SIGN = 1 << 63
 _LONGEST_VARINT = 10
 
@@ -31,12 +31,12 @@ class Proto(msgspec.Struct, frozen=True):
 
 def number(field: int) -> int:
     """Key of a field that holds an integer, an enum or a bool."""
-    return field << 3 | _VARINT
+    return field << 3 | VARINT
 
 
 def span(field: int) -> int:
     """Key of a field that holds text, bytes, a message or packed integers."""
-    return field << 3 | _LENGTH
+    return field << 3 | SIZED
 
 
 def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
@@ -52,7 +52,7 @@ def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
         kind = key & 7
         if key < 8:
             raise proto.damaged(at, "a field has the number 0")
-        if kind == _LENGTH:
+        if kind == SIZED:
             if at < hi and data[at] < 0x80:
                 size = data[at]
                 at += 1
@@ -63,11 +63,11 @@ def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
                 raise proto.damaged(at, f"a field of {size:,} bytes ends past its message")
             found.append((key, at, end))
             at = end
-        elif kind == _VARINT:
+        elif kind == VARINT:
             value, at = varint(proto, at, hi)
             found.append((key, value, -1))
-        elif kind in (_FIXED64, _FIXED32):
-            end = at + (8 if kind == _FIXED64 else 4)
+        elif kind in (FIXED_64, FIXED_32):
+            end = at + (8 if kind == FIXED_64 else 4)
             if end > hi:
                 raise proto.damaged(at, "a number ends past its message")
             at = end

@@ -275,7 +275,7 @@ def _line(question: Question) -> tuple[float, float]:
     sizes, times = _sizes(question)
     distinct_sizes, which = np.unique(sizes, return_inverse=True)
     if len(distinct_sizes) < 2 or distinct_sizes[-1] < _LEAST_SIZE_RATIO * max(int(distinct_sizes[0]), 1):
-        raise MetricAbsent("the messages are too alike in size to tell latency from bandwidth")
+        raise MetricAbsent("the messages are too alike in size to separate latency from bandwidth")
     fastest = np.full(len(distinct_sizes), np.iinfo(np.int64).max)
     np.minimum.at(fastest, which, times)
     x, y = distinct_sizes.astype(np.float64), fastest.astype(np.float64)

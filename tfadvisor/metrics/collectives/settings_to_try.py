@@ -29,7 +29,7 @@ def steps_between_waits(question: Question) -> str:
 
 
 def _until_small(lost: float) -> str:
-    """With n steps instead of one between losses l of a step whose rest is w: l / (l + n w) below 5 %."""
+    """With n steps instead of one between losses l of a step whose rest is w: l / (l + n w) below 5%."""
     wanted = (1 / _SMALL_REST - 1) * lost / max(1 - lost, 1e-6)
     steps = 2
     while steps < min(wanted, _MOST_STEPS):

@@ -143,8 +143,8 @@ def _rate(parts: Sequence[Part], what: Callable[[Part], int]) -> float:
 
 @fact
 def largest_compute(question: Question) -> str:
-    """Where the compute time goes: `Of each step of 80.7 ms, the op conv2d/Conv2DBackpropFilter takes 36.0 ms (34 % of
-    the op time), the layer conv2d 88.2 ms (83 %).`
+    """Where the compute time goes: `Of each step of 80.7 ms, the op conv2d/Conv2DBackpropFilter takes 36.0 ms (34% of
+    the op time), the layer conv2d 88.2 ms (83%).`
     """
     total = compute_parts(question.run).compute_ps
     steps = max(device_steps(question.run), 1)

@@ -48,7 +48,7 @@ def uneven_replica_fraction(question: Question) -> float:
 
 @fact
 def busiest_replica(question: Question) -> str:
-    """The replica whose ops take most time, with its share of all replicas' time: `replica 0, 75 %`."""
+    """The replica whose ops take most time, with its share of all replicas' time: `replica 0, 75%`."""
     times = _times(question)
     number = max(times, key=lambda one: times[one])
     return f"replica {number}, {percent(times[number] / sum(times.values()))} of all replicas' time"

@@ -88,10 +88,10 @@ def memory_pool_fraction(question: Question) -> float:
     return min(memory_capacity_bytes(question) / max(known), 1.0)
 
 
-@fact
+@fact(needs=(known_steps,))
 def batch_factor(question: Question) -> str:
     """Factor by which the batch could grow as far as memory goes, a lower bound: 90% of the memory over the peak, `3`.
-    Absent below 1.5.
+    Absent below 1.5, and without steps, whose peak the trace may lack.
     """
     times = _ROOM / max(peak_memory_fraction(question), 1e-6)
     if times < _LEAST_FACTOR:

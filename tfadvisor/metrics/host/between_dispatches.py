@@ -37,6 +37,15 @@ def host_frame(question: Question) -> str:
 
 
 @fact
+def host_frame_runs_step(question: Question) -> str:
+    """Whether host_frame is the training step itself, known by the step's dispatch inside it: yes or no."""
+    frames = _costliest_frames(question)
+    if not frames:
+        raise MetricAbsent("the trace holds no Python frames")
+    return "yes" if frames[0].runs_step else "no"
+
+
+@fact
 def host_frames(question: Question) -> str:
     """The calls of the training loop that take most host time, with their shares of step time: `log_metrics 31%, save
     4.0%`.
@@ -150,6 +159,26 @@ def eager_dispatch_fraction(question: Question) -> float:
     """
     eager = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.EAGER])
     return min(eager, share(question, TimeClass.LAUNCH))
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def eager_step_share(question: Question) -> float:
+    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one, those that save or
+    restore variables left out: a checkpoint reads hundreds, once.
+    """
+    hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.eager_steps >= 0]
+    if not hosts:
+        raise MetricAbsent("TensorFlow's eager runtime runs no op in a counted step")
+    return sum(host.evidence.calls.eager_steps for host in hosts) / counted_steps(hosts)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def crowded_launch_fraction(question: Question) -> float:
+    """Share of step time in which no device works and the host dispatches, while ops of a tf.data pipeline run on two
+    threads or more. It is part of kernel_launch_gap_fraction. One busy thread leaves the others to the step.
+    """
+    crowded = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.CROWDED_LAUNCH])
+    return min(crowded, share(question, TimeClass.LAUNCH))
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

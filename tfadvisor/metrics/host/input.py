@@ -72,8 +72,8 @@ def input_stage_parallelism(question: Question) -> float:
 
 @metric(unit=Unit.MS, better=Better.LESS)
 def input_wait_ms_per_step(question: Question) -> float:
-    """input_bound_fraction in milliseconds per step. Passing a batch to the step takes a few tenths of a millisecond by
-    itself.
+    """input_bound_fraction in milliseconds per step. Passing a batch to the step alone takes a few tenths of a
+    millisecond.
     """
     return share(question, TimeClass.INPUT) * float(periods_ms(question.run).mean())
 

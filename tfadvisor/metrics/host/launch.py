@@ -61,6 +61,18 @@ def kernel_queue_us(question: Question) -> float:
 
 
 @metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
+def queued_kernel_fraction(question: Question) -> float:
+    """Share of the kernels' time in kernels that were launched before their GPU had finished what came before them. Near 1
+    the host is ahead and the GPU sets the pace; near 0 the GPU waits for every launch.
+    """
+    found = [device.launches for _, device in gpus(question.run)]
+    linked = sum(one.linked_ps for one in found)
+    if not linked:
+        raise MetricAbsent("no kernel in a counted step is linked to its launch")
+    return sum(one.behind_ps for one in found) / linked
+
+
+@metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
 def graph_kernel_share(question: Question) -> float:
     """Share of the kernels with a known launch, by number, that a CUDA or HIP graph launched (XLA: command buffers).
     Such kernels have no launch time of their own.
@@ -91,8 +103,9 @@ def launch_between_kernels_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def repeated_op_fraction(question: Question) -> float:
-    """Share of step time in short TensorFlow ops that a step runs by the hundred: types that run at least 200 times per
-    step and device for less than 100 µs each, except products and convolutions. XLA's programs have none.
+    """Share of step time in short TensorFlow ops that a step runs by the hundred: types of which at least 200 run per step
+    and device for less than 100 µs each, without those that take longer, products and convolutions. XLA's programs have
+    none.
     """
     every = sum(ps for _, ps in _by_type(question).values())
     repeated = sum(ps for _, ps in _repeated(question).values())
@@ -102,12 +115,25 @@ def repeated_op_fraction(question: Question) -> float:
 @once
 def _by_type(question: Question) -> Mapping[str, tuple[int, int]]:
     """(number, ps) of each op type of the counted steps, over all devices."""
+    return _summed(question, None)
+
+
+@once
+def _short_by_type(question: Question) -> Mapping[str, tuple[int, int]]:
+    """The same without the ops that take 100 µs on average: one large Mul says nothing about hundreds of small ones."""
+    return _summed(question, _SHORT_PS)
+
+
+def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int, int]]:
+    """below_ps: mean time from which an op is left out."""
     found: dict[str, tuple[int, int]] = {}
     for host in counted_hosts(question.run):
         for device in host.devices:
             ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
             columns = ops.name[rows].tolist(), ops.count[rows].tolist(), ops.total_ps[rows].tolist()
             for row, many, ps in zip(*columns, strict=True):
+                if below_ps is not None and ps >= below_ps * many:
+                    continue
                 kind = op_type(ops.names[row]) or short_name(_NUMBERED.sub("", ops.names[row]))
                 number, time = found.get(kind, (0, 0))
                 found[kind] = number + many, time + ps
@@ -119,9 +145,8 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
     types = {kind for device in _working(question) for name in device.ops.names if (kind := op_type(name))}
     return {
         kind: (number, ps)
-        for kind, (number, ps) in _by_type(question).items()
+        for kind, (number, ps) in _short_by_type(question).items()
         if number >= _HUNDREDS * device_steps(question.run)
-        and ps < _SHORT_PS * number
         and kind in types
         and not any(word in kind for word in _PRODUCTS)
     }
@@ -131,6 +156,17 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
 def tiny_op_fraction(question: Question) -> float:
     """Share of step time that ops cost by their number: kernel_launch_gap_fraction plus repeated_op_fraction."""
     return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def tiny_kernel_fraction(question: Question) -> float:
+    """Share of step time in which a device runs a kernel (on a CPU: an op) shorter than 20 µs; a mean over the devices. The
+    waiting between them does not count.
+    """
+    total = device_ps(question.run)
+    if not total:
+        raise MetricAbsent("the trace holds no step")
+    return sum(device.tiny_ps for host in counted_hosts(question.run) for device in host.devices) / total
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -208,30 +244,30 @@ def _is_eager(ops: OpTable, rows: np.ndarray) -> np.ndarray:
 
 @fact(needs=(known_steps,))
 def most_frequent_op(question: Question) -> str:
-    """The op type that runs most often per step, with its number and mean length: `Mul, 1,200 times a step, 1.4 µs
+    """The op type that runs most often per step, with its number and mean length: `Mul, 1,200 times per step, 1.4 µs
     each`.
     """
     found = _by_type(question)
     if not found:
         raise MetricAbsent("no op begins in a counted step")
-    return _many_times(question, max(found, key=lambda kind: found[kind][0]))
+    return _many_times(question, found, max(found, key=lambda kind: found[kind][0]))
 
 
-def _many_times(question: Question, kind: str) -> str:
-    number, ps = _by_type(question)[kind]
+def _many_times(question: Question, found: Mapping[str, tuple[int, int]], kind: str) -> str:
+    number, ps = found[kind]
     per_step = number / max(device_steps(question.run), 1)
-    return f"{kind}, {per_step:,.0f} times a step, {ps / number / PS_PER_US:.1f} µs each"
+    return f"{kind}, {per_step:,.0f} times per step, {ps / number / PS_PER_US:.1f} µs each"
 
 
 @fact(needs=(a_device,))
 def repeated_op(question: Question) -> str:
     """The op type that takes most of the time in repeated_op_fraction, with its number and mean length:
-    `StridedSliceGrad, 552 times a step, 28.4 µs each`.
+    `StridedSliceGrad, 552 times per step, 28.4 µs each`.
     """
     found = _repeated(question)
     if not found:
-        raise MetricAbsent("no type of op runs hundreds of times a step")
-    return _many_times(question, max(found, key=lambda kind: found[kind][1]))
+        raise MetricAbsent("no type of op runs hundreds of times per step")
+    return _many_times(question, found, max(found, key=lambda kind: found[kind][1]))
 
 
 @fact(needs=(a_device,))

@@ -25,10 +25,10 @@ _PARTIAL_SORT = "top_k"
 
 @once
 def _hottest(question: Question) -> HotOps:
-    """Of the first device. Raises MetricAbsent where nothing tells what the ops do."""
+    """Of the first device. Raises MetricAbsent where nothing shows what the ops do."""
     found = first_device_ops(question)
     if not any(one.known is not None or op_type(one.name()) for one in found.ops):
-        raise MetricAbsent("neither HLO nor TensorFlow's op types tell what the kernels do")
+        raise MetricAbsent("neither HLO nor TensorFlow's op types show what the kernels do")
     return found
 
 

@@ -203,7 +203,7 @@ _register(OpKind.CONCATENATE, "concatenation", "kernels that concatenate or spli
 
 @once
 def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
-    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO tells, or TensorFlow's op types."""
+    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO shows them, or TensorFlow's op types."""
     host = next((host for host in question.run.hosts if host.devices), None)
     if host is None or host.devices[0].kind is not DeviceKind.CPU:
         return _by_kind(question)[OpKind.ELEMENTWISE], hottest_ops(question)

@@ -1,6 +1,6 @@
 """In which precision a GPU computes, and whether its Tensor Cores do.
 
-Elementwise kernels that XLA generates never tell their precision, so what is asked of the model's arithmetic is asked of
+Elementwise kernels that XLA generates never show their precision, so what is asked of the model's arithmetic is asked of
 matrix kernels: products, convolutions and attention.
 """
 
@@ -85,7 +85,7 @@ def _known(kernels: _Kernels) -> int:
     """Time of kernels of known precision, ps. Raises MetricAbsent when there is none."""
     known = kernels.sum(lambda kind: kind.precision is not Precision.UNKNOWN)
     if not known:
-        raise MetricAbsent("no kernel's name tells its precision")
+        raise MetricAbsent("no kernel's name shows its precision")
     return known
 
 
@@ -97,7 +97,7 @@ def _share_of(question: Question, precision: Precision) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp16_kernel_share(question: Question) -> float:
-    """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name tells their
+    """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name shows their
     precision.
     """
     kernels = _LATEST.of(question)
@@ -107,7 +107,7 @@ def fp16_kernel_share(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def bf16_kernel_share(question: Question) -> float:
-    """Time of bfloat16 kernels, including elementwise ones, over the time of all kernels whose name tells their
+    """Time of bfloat16 kernels, including elementwise ones, over the time of all kernels whose name shows their
     precision. The names of cuDNN's attention kernels say only 16 bits, so those count in neither bf16 nor fp16.
     """
     return _share_of(question, Precision.BF16)
@@ -115,13 +115,13 @@ def bf16_kernel_share(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp8_kernel_share(question: Question) -> float:
-    """Time of 8-bit floating-point kernels over the time of all kernels whose name tells their precision."""
+    """Time of 8-bit floating-point kernels over the time of all kernels whose name shows their precision."""
     return _share_of(question, Precision.FP8)
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def tf32_kernel_share(question: Question) -> float:
-    """Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name tells their
+    """Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name shows their
     precision.
     """
     return _share_of(question, Precision.TF32)
@@ -129,20 +129,20 @@ def tf32_kernel_share(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp32_kernel_share(question: Question) -> float:
-    """Time of fp32 kernels, including elementwise ones, over the time of all kernels whose name tells their precision."""
+    """Time of fp32 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
     return _share_of(question, Precision.FP32)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp64_kernel_share(question: Question) -> float:
-    """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name tells their precision."""
+    """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
     return _share_of(question, Precision.FP64)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def unknown_precision_share(question: Question) -> float:
-    """Time of kernels whose name does not tell their precision, over all kernel time. The elementwise kernels that XLA
-    generates never tell.
+    """Time of kernels whose name does not show their precision, over all kernel time. The elementwise kernels that XLA
+    generates never show it.
     """
     kernels = _LATEST.of(question)
     return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(lambda _: True)
@@ -157,8 +157,8 @@ def matrix_kernel_share(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def unknown_matrix_precision_share(question: Question) -> float:
-    """Time of matrix and convolution kernels whose name does not tell their precision, over the time of all matrix and
-    convolution kernels. XLA's own `gemm_fusion` kernels do not tell.
+    """Time of matrix and convolution kernels whose name does not show their precision, over the time of all matrix and
+    convolution kernels. XLA's own `gemm_fusion` kernels do not show it.
     """
     kernels = _LATEST.of(question)
     matrix = kernels.sum(lambda kind: kind.is_matrix)
@@ -170,13 +170,13 @@ def unknown_matrix_precision_share(question: Question) -> float:
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def tensor_core_kernel_share(question: Question) -> float:
     """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all matrix and convolution kernels
-    whose name tells whether they do. Absent on GPUs without Tensor Cores.
+    whose name shows whether they do. Absent on GPUs without Tensor Cores.
     """
     kernels = _LATEST.of(question)
     _needs_tensor_cores(question, kernels)
     known = kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is not None)
     if not known:
-        raise MetricAbsent("no matrix kernel's name tells whether it uses Tensor Cores")
+        raise MetricAbsent("no matrix kernel's name shows whether it uses Tensor Cores")
     return kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
 
 
@@ -188,7 +188,7 @@ def fp32_matrix_share(question: Question) -> float:
     kernels = _LATEST.of(question)
     _needs_tensor_cores(question, kernels)
     if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
-        raise MetricAbsent("most of the matrix kernels' time is in kernels whose names do not tell their precision")
+        raise MetricAbsent("most of the matrix kernels' time is in kernels whose names do not show their precision")
     return kernels.sum(_leaves_tensor_cores_idle) / kernels.sum(lambda _: True)
 
 

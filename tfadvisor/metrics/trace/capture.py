@@ -55,6 +55,20 @@ def duplicate_file(question: Question) -> str:
     return question.run.duplicates[0]
 
 
+@metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
+def unread_host_files(question: Question) -> float:
+    """Number of hosts whose trace file is missing, cut short or otherwise cannot be read, while others' can."""
+    return float(len(question.run.unread))
+
+
+@fact
+def unread_host(question: Question) -> str:
+    """The hosts whose trace files could not be read, each with the reason: `beta (is cut short: 12 of 90 bytes)`."""
+    if not question.run.unread:
+        raise MetricAbsent("every host's trace file could be read")
+    return "; ".join(f"{one.host} ({one.why.rstrip('.')})" for one in question.run.unread)
+
+
 @fact
 def step_source(question: Question) -> str:
     """How the steps were found, on the least certain host: marker, module, launch-pattern, host-loop or whole-trace."""
@@ -78,7 +92,7 @@ def framework_version(question: Question) -> str:
     """The framework's version: `0.6.2`. JAX writes its own, which is jaxlib's too."""
     version = question.run.hosts[0].capture.framework_version
     if not version:
-        raise MetricAbsent("the trace does not tell the framework's version")
+        raise MetricAbsent("the trace does not name the framework's version")
     return version
 
 

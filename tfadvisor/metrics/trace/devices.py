@@ -49,7 +49,7 @@ def op_count_skew(question: Question) -> float:
 
 @fact(needs=(known_steps,))
 def busiest_device(question: Question) -> str:
-    """The device that computes most, on a host with several: `GPU:0 computes 8.1 ms a step, the others 5.0 ms on
+    """The device that computes most, on a host with several: `GPU:0 computes 8.1 ms per step, the others 5.0 ms on
     average`.
     """
     found = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
@@ -61,7 +61,7 @@ def busiest_device(question: Question) -> str:
     rest = float(np.delete(compute, top).mean())
     name = host.devices[top].name
     where = f"{name} of {host.host}" if len(question.run.hosts) > 1 else name
-    return f"{where} computes {compute[top]:.3g} ms a step, the others {rest:.3g} ms on average"
+    return f"{where} computes {compute[top]:.3g} ms per step, the others {rest:.3g} ms on average"
 
 
 def _compute_ms(host: HostSummary) -> np.ndarray:

@@ -40,6 +40,8 @@ REPORT_FORMS = (
     Form("json", (".json",), f"{_HERE}.json_text:as_json"),
     Form("markdown", (".md", ".markdown"), f"{_HERE}.markdown:as_markdown"),
     Form("html", (".html", ".htm"), f"{_HERE}.html:as_html", drawn=True),
+    Form("brief", (), f"{_HERE}.brief:as_brief"),
+    Form("sarif", (".sarif",), f"{_HERE}.sarif:as_sarif"),
 )
 
 

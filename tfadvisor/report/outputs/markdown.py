@@ -33,7 +33,7 @@ def as_markdown(report: Report) -> str:
         lines.append("")
     found = advice(report)
     if not found:
-        lines += ["Nothing to change was found.", ""]
+        lines += ["Found nothing to change.", ""]
     for number, finding in enumerate(found, start=1):
         lines += _finding(number, finding)
     if report.capture:

@@ -54,7 +54,7 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
         _not_applicable(page, report)
     _broken(page, report)
     if not details:
-        page.line(("--details for all evidence and fixes, --format json|markdown for other forms", DIM))
+        page.line(("--details prints all evidence and fixes, --format json|markdown prints other formats", DIM))
     return page.text()
 
 
@@ -80,10 +80,10 @@ def _where_the_step_goes(page: TextPage, report: Report, *, ascii_only: bool) ->
     fill = {name: one.fill[ascii_only] for name, one in _CLASSES.items()}
     cells = _cells(parts, min(page.width - 2, _BAR))
     page.line("  ", *((fill[name] * number, _CLASSES[name].style) for name, number in cells))
-    legend: list[Piece] = []
+    legend: list[list[Piece]] = [["  "]]
     for name, share in sorted(parts, key=lambda item: -item[1]):
-        legend += [(fill[name], _CLASSES[name].style), f" {name} {percent(share)}", "   "]
-    page.line("  ", *legend[:-1])
+        legend.append([(fill[name], _CLASSES[name].style), f" {name} {percent(share)}   "])
+    page.flowing(legend, indent=2)
     page.line()
 
 
@@ -102,28 +102,24 @@ def _findings(page: TextPage, report: Report, details: bool) -> None:
     worth = [one for one in found if one.severity.rank >= Severity.MEDIUM.rank]
     shown = found if details else (worth or found)[:_SHOWN]
     if not found:
-        page.line(("Nothing to change was found.", "green"))
+        page.line(("Found nothing to change.", "green"))
         page.line()
     for number, finding in enumerate(shown, start=1):
         _finding(page, number, finding, details)
     if len(found) > len(shown):
         more = len(found) - len(shown)
-        page.line((f"{more} smaller finding{'s' if more > 1 else ''} more with --details.", DIM))
+        page.line((f"{more} smaller finding{'s' if more > 1 else ''}: see --details.", DIM))
         page.line()
 
 
 def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> None:
     saving = saving_words(finding.saving)
-    head: list[Piece] = [
-        (f"{number}.", TITLE),
-        " ",
-        (finding.severity.value.upper(), _SEVERITY_STYLE[finding.severity]),
-        "  ",
-        (one_line(finding.title), TITLE),
-    ]
+    severity = (finding.severity.value.upper(), _SEVERITY_STYLE[finding.severity])
+    head: list[list[Piece]] = [[(f"{number}.", TITLE), " ", severity, "  "]]
+    head += [[(f"{word} ", TITLE)] for word in one_line(finding.title).split()]
     if saving:
-        head += ["  ", (f"saves {saving}", "green")]
-    page.line(*head)
+        head.append([" ", (f"saves {saving}", "green")])
+    page.flowing(head, indent=_MARGIN)
     _paragraph(page, one_line(finding.summary))
     if finding.caveat:
         _paragraph(page, finding.caveat, "yellow")
@@ -141,7 +137,7 @@ def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> No
         _paragraph(page, finding.rule_id, DIM, "rule   ")
     elif len(finding.fixes) > 1:
         others = len(finding.fixes) - 1
-        _paragraph(page, f"{others} other way{'s' if others > 1 else ''} with --details", DIM)
+        _paragraph(page, f"{others} other fix{'es' if others > 1 else ''}: see --details.", DIM)
     page.line()
 
 
@@ -179,7 +175,7 @@ def _steps(page: TextPage, report: Report) -> None:
         )
     page.table("Steps", rows, left=(0,))
     if len(report.steps.each) > 20:
-        page.line((f"{len(report.steps.each) - 20} more in --format json", DIM))
+        page.line((f"{len(report.steps.each) - 20} more: see --format json", DIM))
     for aside in report.steps.set_aside:
         words = f"{one_line(aside.name)}: {duration(aside.duration_ms)}, set aside: {aside.reason}"
         page.line((words, DIM))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfadvisor.report.model import Op, Report
+from tfadvisor.vocabulary import LaneRole, WhichStep
 
 Column = npt.NDArray[np.int64]
 
@@ -37,7 +38,7 @@ class LaneInfo(msgspec.Struct, frozen=True):
     around: calls that enclose the whole step. deeper: events nested too deep to be drawn.
     """
 
-    role: str
+    role: LaneRole
     device: str
     name: str
     around: tuple[str, ...]
@@ -53,7 +54,7 @@ class DrawnStep(msgspec.Struct, frozen=True):
     """
 
     host: str
-    which: str
+    which: WhichStep
     index: int
     span_ns: int
     lanes: tuple[LaneInfo, ...]

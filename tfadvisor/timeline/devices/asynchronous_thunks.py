@@ -2,14 +2,15 @@
 
 The thread that finishes such a thunk goes on with the thunks that waited for it before it writes the `end: name` mark,
 so the mark may come as late as the end of a collective that they lead to. Work that leads up to the mark without a pause
-is therefore taken for what came after the thunk.
+is therefore taken for what came after the thunk. And as the runs of one program follow each other on a device, a mark
+that is written when the next run has begun tells nothing: its thunk ended with the rest of its own run at the latest.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, ranks
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
@@ -19,10 +20,59 @@ from tfadvisor.xplane.columns import HostTrace
 _PAUSE_PS = 250_000_000
 """Between one thunk and the next of a chain, and between the last of it and the mark. Recorded: up to 190 µs where four
 devices share two cores, some 10 µs otherwise."""
+_NEVER = np.iinfo(np.int64).max
 
 
 def thunk_ends(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64Array:
-    """End of each thunk, ps. thunks: positions, ascending."""
+    """End of each thunk, ps. thunks: positions of one device's, ascending."""
+    return _within_own_run(trace, threads, thunks, _ends_by_marks(trace, threads, thunks))
+
+
+def _within_own_run(trace: HostTrace, threads: Threads, thunks: Int64Array, end: Int64Array) -> Int64Array:
+    """The same ends, but those after the start of the program's next run: these are moved to where the rest of their own
+    run ended. Thunks without a run id keep theirs.
+    """
+    run, program = _runs(trace, threads, thunks)
+    known = np.flatnonzero(run >= 0)
+    if not len(known):
+        return end
+    run = ranks(run[known])
+    following = _start_of_following(run, program[known], threads.start[thunks[known]])
+    late = end[known] > following[run]
+    last = np.zeros(len(following), np.int64)
+    np.maximum.at(last, run, np.where(late, threads.end[thunks[known]], end[known]))
+    out = end.copy()
+    out[known[late]] = np.minimum(last, following)[run][late]
+    return np.maximum(out, threads.end[thunks])
+
+
+def _runs(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(number of the run, -1 without one; number of the XLA module) of each thunk. No two modules share a run."""
+    where, run_id = threads.integers(trace.stat(stats.RUN_ID))
+    event, code = trace.stat(stats.HLO_MODULE).codes()
+    run, module = np.full(len(threads), -1, np.int64), np.full(len(threads), -1, np.int64)
+    run[where] = ranks(run_id)
+    named = threads.positions(event)
+    module[named[named >= 0]] = code[named >= 0]
+    run, module = run[thunks], module[thunks]
+    return np.where(run >= 0, (module + 1) * len(threads) + run, -1), module
+
+
+def _start_of_following(run: Int64Array, module: Int64Array, start: Int64Array) -> Int64Array:
+    """When the module's next run begins, ps, shape (runs,); far in the future for its last."""
+    runs = int(run.max()) + 1
+    first, module_of = np.full(runs, _NEVER), np.zeros(runs, np.int64)
+    np.minimum.at(first, run, start)
+    module_of[run] = module
+    order = np.lexsort((first, module_of))
+    followed = np.append(module_of[order][1:] == module_of[order][:-1], False)
+    out = np.full(runs, _NEVER)
+    out[order[:-1]] = np.where(followed[:-1], first[order][1:], _NEVER)
+    return out
+
+
+def _ends_by_marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64Array:
+    """End of each thunk by its mark, ps; without one, the end of its event."""
     end = threads.end[thunks].copy()
     own, mark = _marks(trace, threads, thunks)
     if not len(own):

@@ -19,6 +19,8 @@ class Launches(msgspec.Struct, frozen=True):
     latency: launch end to kernel start where the stream was free by then, ps, ascending. queued: the same where the
     stream was still busy, so that the kernel waited for others. linked: kernels with a known launch. in_graphs: those
     launched by a CUDA or HIP graph, of which only the first has a launch time of its own. graphs: launches of graphs.
+    linked_ps: summed length of the linked kernels. behind_ps: of those launched before the device had done all that began
+    before them, whatever the stream.
     """
 
     latency: Int64Array
@@ -27,6 +29,8 @@ class Launches(msgspec.Struct, frozen=True):
     in_graphs: int
     graphs: int
     kernels: int
+    linked_ps: int
+    behind_ps: int
 
 
 def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
@@ -36,6 +40,8 @@ def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
     single = linked & _is_first_of_launch(ops, linked)
     free = _stream_free_since(ops) <= ops.launch_end
     wait = np.maximum(ops.start - ops.launch_end, 0)
+    length = ops.end - ops.start
+    behind = linked & (_device_free_since(ops) > ops.launch_end)
     return Launches(
         latency=kept(wait[single & free]),
         queued=kept(wait[single & ~free]),
@@ -43,6 +49,8 @@ def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
         in_graphs=int(by_graph.sum()),
         graphs=len(distinct(ops.launch_start[by_graph])),
         kernels=int(chosen.sum()),
+        linked_ps=int(length[linked].sum()),
+        behind_ps=int(length[behind].sum()),
     )
 
 
@@ -67,6 +75,13 @@ def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
         order = mine[np.argsort(ops.launch_start[mine], kind="stable")]  # events are in order of start
         call = ops.launch_start[order]
         out[order] = np.append(True, call[1:] != call[:-1])
+    return out
+
+
+def _device_free_since(ops: DeviceOps) -> Int64Array:
+    """For each event the end of all that began before it on the device; the earliest time for the first."""
+    out = np.full(len(ops), np.iinfo(np.int64).min)
+    out[1:] = np.maximum.accumulate(ops.end)[:-1]
     return out
 
 

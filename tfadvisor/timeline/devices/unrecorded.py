@@ -15,8 +15,8 @@ from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.host import is_kernel_launch
-from tfadvisor.timeline.names.proofs import device_allocator, device_thread
+from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launch
+from tfadvisor.timeline.names.memory import is_device_allocator
 from tfadvisor.xplane.columns import HostTrace
 
 _FEW = 8
@@ -49,10 +49,10 @@ def unrecorded_work(trace: HostTrace, threads: Threads, devices: Sequence[Device
 def proof_of_work(trace: HostTrace, threads: Threads) -> str:
     """What on the host shows that an accelerator worked, as a clause; "" when nothing does."""
     for name in trace.stat(stats.ALLOCATOR_NAME).texts:
-        if device_allocator(name):
+        if is_device_allocator(name):
             return f"the allocator {name} gave out memory"
     for thread in threads.threads:
-        if device_thread(thread.name):
+        if is_accelerator_thread(thread.name):
             return f"the thread {thread.name.split('/')[0]} ran"
     calls = threads.named(is_kernel_launch)
     return f"{threads.names[threads.row[calls[0]]]} was called {len(calls):,} times" if len(calls) else ""

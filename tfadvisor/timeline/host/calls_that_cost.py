@@ -15,12 +15,24 @@ from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import blocks_on_memory, synchronises
-from tfadvisor.timeline.names.host import makes_dataset, op_type, runs_python, scales_loss, writes_file
+from tfadvisor.timeline.names.host import (
+    is_single_op,
+    keeps_state,
+    makes_dataset,
+    op_type,
+    runs_python,
+    scales_loss,
+    writes_file,
+)
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
 from tfadvisor.timeline.names.programs import puts_on_device
 from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
 
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
+
+
+_EAGER_OPS = 8
+"""A step that dispatches fewer TensorFlow ops by themselves is not run op by op."""
 
 
 class HostCalls(msgspec.Struct, frozen=True):
@@ -48,6 +60,9 @@ class HostCalls(msgspec.Struct, frozen=True):
     """Counted steps in which the driving thread builds a tf.data pipeline."""
     makes_datasets: bool = False
     """Whether any op there makes a dataset, not only an iterator of one."""
+    eager_steps: int = -1
+    """Counted steps in which Python dispatches eight TensorFlow ops or more by themselves, those that save or restore
+    variables left out; -1 where it dispatches none at all."""
     loop_iterations: int = 0
     """Iterations of the longest while loop inside each step's compiled functions, added up."""
 
@@ -75,8 +90,19 @@ def host_calls(
         writes=len(_in_counted_steps(threads, steps, writes_file)),
         builds=builds,
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
+        eager_steps=eager_steps(threads, steps),
         loop_iterations=counted_iterations(steps, *iterations),
     )
+
+
+def eager_steps(threads: Threads, steps: Steps) -> int:
+    """In how many counted steps Python dispatches eight ops or more that do not keep state; -1 where it dispatches no op."""
+    ops = _in_counted_steps(threads, steps, is_single_op)
+    if not len(ops):
+        return -1
+    rows = distinct(threads.row[ops]).tolist()
+    ops = ops[~is_in(threads.row[ops], [row for row in rows if keeps_state(threads.names[row])])]
+    return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
 
 
 def writing_time(threads: Threads, steps: Steps) -> Intervals:

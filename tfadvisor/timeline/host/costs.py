@@ -7,8 +7,9 @@ from enum import Enum
 from functools import cache
 
 from tfadvisor.timeline.host.calls_that_cost import allocating_time, building_time, handing_time, writing_time
+from tfadvisor.timeline.host.pipeline_work import crowded_by_pipeline
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, intersection, union_of
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Intervals, difference, intersection, union_of
 from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.vocabulary import TimeClass
 
@@ -37,6 +38,8 @@ class HostCost(Enum):
     """No device works, and the driving thread dispatches TensorFlow ops one by one, other than to build a pipeline."""
     HANDING = "handing"
     """No device works, and the driving thread makes arrays of a device out of arrays of the host."""
+    CROWDED_LAUNCH = "crowded_launch"
+    """No device works, the host dispatches, and ops of a tf.data pipeline run on two threads or more; see crowded_by_pipeline."""
 
 
 def host_costs(
@@ -45,8 +48,12 @@ def host_costs(
     activity: HostActivity,
     classes: Mapping[TimeClass, Intervals],
     devices: Sequence[Device],
+    pipeline: BoolArray,
 ) -> Mapping[HostCost, Intervals]:
-    """The instants of every cost, in the whole trace. classes: of host_classes_of_time. devices: the active ones."""
+    """The instants of every cost, in the whole trace. classes: of host_classes_of_time. devices: the active ones.
+
+    pipeline: for every host event, whether it is work of the input pipeline.
+    """
     building = building_time(threads, steps)
 
     @cache
@@ -69,4 +76,5 @@ def host_costs(
         HostCost.PERHAPS_BATCH_PYTHON: alone(activity.perhaps_batch_python, TimeClass.HOST),
         HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),
         HostCost.HANDING: alone(handing_time(threads, steps.thread), TimeClass.LAUNCH),
+        HostCost.CROWDED_LAUNCH: alone(crowded_by_pipeline(threads, pipeline), TimeClass.LAUNCH),
     }

@@ -33,7 +33,8 @@ class FrameShare(msgspec.Struct, frozen=True):
     how much of input_ps it waits for another thread or process.
 
     file: the script's name as the trace has it, without its folder. line: where the function begins. inner: the call
-    below it that takes most of its time, "" when none stands out.
+    below it that takes most of its time, "" when none stands out. runs_step: whether most steps' longest dispatch is made
+    inside it: such a call is the step, and no work beside it.
     """
 
     file: str
@@ -44,6 +45,7 @@ class FrameShare(msgspec.Struct, frozen=True):
     input_ps: int
     inner: str
     others_ps: int = 0
+    runs_step: bool = False
 
     def place(self) -> str:
         """`load_batch (train.py:42)`."""
@@ -66,6 +68,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     total = windows.length()
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
+    longest = _longest_dispatches(threads, steps, steady)
     shares = []
     for used in distinct(row[called]).tolist():
         mine = called[row[called] == used]
@@ -83,9 +86,26 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
                 int(loading.within(start[mine], end[mine]).sum()),
                 inner,
                 int(loading_waits.within(start[mine], end[mine]).sum()),
+                _holds_most(longest, start[mine], end[mine]),
             )
         )
     return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
+
+
+def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64Array:
+    """When the longest dispatch of each of those steps begins, ps."""
+    calls = dispatches(threads, threads.threads[steps.thread])
+    found = []
+    for lo, hi in zip(steps.starts[of].tolist(), steps.ends[of].tolist(), strict=True):
+        mine = calls[(threads.start[calls] >= lo) & (threads.start[calls] < hi)]
+        if len(mine):
+            found.append(int(threads.start[mine[np.argmax(threads.end[mine] - threads.start[mine])]]))
+    return np.array(found, np.int64)
+
+
+def _holds_most(moments: Int64Array, start: Int64Array, end: Int64Array) -> bool:
+    """Whether at least half of the moments lie in these stretches of time."""
+    return bool(len(moments)) and float(union(start, end).contains(moments).mean()) >= _MOST_STEPS
 
 
 def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tuple[Int64Array, Int64Array, Int64Array]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, union
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Intervals, intersection, union, union_of
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.xplane.columns import HostTrace
@@ -35,3 +35,20 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
             inside = union(threads.start[mine], threads.end[mine])
             work[thread.lo : thread.hi] = inside.contains(threads.start[thread.lo : thread.hi])
     return work
+
+
+def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
+    """When ops of the pipeline run on two threads or more at once: one alone leaves the pool of threads to the step.
+
+    work: of pipeline_work.
+    """
+    ops = threads.everywhere(HostClass.OP)
+    ops = ops[work[ops]]
+    thread = threads.thread_of(ops)
+    once = twice = EMPTY
+    for one in distinct(thread).tolist():
+        mine = ops[thread == one]
+        busy = union(threads.start[mine], threads.end[mine])
+        twice = union_of(twice, intersection(once, busy))
+        once = union_of(once, busy)
+    return twice

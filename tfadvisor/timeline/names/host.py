@@ -21,6 +21,8 @@ from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+_ACCELERATOR_THREADS = ("tf_GPU_Event_Manager",)
+"""Threads of TensorFlow that wait for a GPU's events."""
 PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 """TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
 
@@ -40,6 +42,12 @@ _WRITING_OPS = frozenset(
     """.split()
 )
 """TensorFlow ops that write a checkpoint, a summary or another file."""
+_STATE_OPS = _WRITING_OPS | frozenset(
+    """
+    ReadVariableOp AssignVariableOp VarHandleOp VarIsInitializedOp RestoreV2 Restore ShardedFilename StringJoin Identity
+    """.split()
+)
+"""TensorFlow ops that save or restore a program's variables, file names and writing included."""
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
 """A TensorFlow op's kernel: `layer/name:Type`."""
 # Ops that run other ops; their events cover their children's time or nothing at all.
@@ -176,6 +184,11 @@ def writes_file(name: str) -> bool:
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
 
 
+def keeps_state(name: str) -> bool:
+    """Whether an op that Python dispatches by itself reads, saves or restores variables, as checkpoints do by the hundred."""
+    return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _STATE_OPS
+
+
 def makes_dataset(name: str) -> bool:
     """Whether Python makes a tf.data dataset here."""
     return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Dataset")
@@ -298,3 +311,8 @@ def _op_or_annotation(name: str) -> HostClass:
     ):
         return HostClass.CONTROL_OP
     return HostClass.OP
+
+
+def is_accelerator_thread(name: str) -> bool:
+    """Whether a thread of this name exists only beside a GPU that is used, whether or not its work was recorded."""
+    return name.startswith(_ACCELERATOR_THREADS)

@@ -16,7 +16,7 @@ from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.breakdown import classes_of_time
-from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.vocabulary import DeviceKind, LaneRole, TimeClass, WhichStep
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,7 +54,7 @@ class Lane(msgspec.Struct, frozen=True):
     enclose the whole step. deeper: events nested too deep to be drawn.
     """
 
-    role: str
+    role: LaneRole
     device: str
     name: str
     around: tuple[str, ...]
@@ -68,7 +68,7 @@ class StepPicture(msgspec.Struct, frozen=True):
     the dozen that is drawn.
     """
 
-    which: str
+    which: WhichStep
     index: int
     start_ps: int
     span_ps: int
@@ -95,10 +95,11 @@ def step_pictures(
         return ()
     by_length = counted[np.argsort((steps.ends - steps.starts)[counted], kind="stable")]
     median, worst = int(by_length[(len(by_length) - 1) // 2]), int(by_length[-1])
+    drawn_steps: tuple[tuple[WhichStep, int], ...] = (("median", median), ("worst", worst))
     drawn = _Drawn(threads, pipeline, devices, host)
     return tuple(
         drawn.picture(which, index, int(steps.starts[index]), int(steps.ends[index]), steps.thread, most_events)
-        for which, index in (("median", median), ("worst", worst))[: 1 if median == worst else 2]
+        for which, index in drawn_steps[: 1 if median == worst else 2]
     )
 
 
@@ -119,7 +120,7 @@ class _Drawn:
             {one for device in devices for one in distinct(device.ops.stream).tolist()} if on_cpu else set()
         )  # threads whose work is drawn as a device's
 
-    def picture(self, which: str, index: int, lo: int, hi: int, driver: int, most: int) -> StepPicture:
+    def picture(self, which: WhichStep, index: int, lo: int, hi: int, driver: int, most: int) -> StepPicture:
         lanes: list[Lane] = []
         parts: list[LaneRows] = []
         for device, classes in self._classes:

@@ -22,6 +22,8 @@ from tfadvisor.xplane.decode import decode_file
 
 Progress = Callable[[Path, int, int], None]
 """Called with (host file, events done, events in all) while large files are decoded."""
+Skip = Callable[[Path, TraceError], None]
+"""Called with a host file that cannot be read and the reason, instead of giving up the whole run."""
 
 _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
@@ -48,44 +50,78 @@ def run_hosts(
     *,
     detail: bool = False,
     watch: Watch | None = None,
+    skip: Skip | None = None,
 ) -> Iterator[HostSummary]:
     """In the files' order. processes: how many may work at once, one where a watch sees the hosts.
 
-    detail: with pictures of steps. Raises the first host's TraceError, or one that says that a process was killed.
+    detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then left out. Without it raises the first
+    one. Raises one that says that a process was killed, whatever skip is.
     """
     events = min(max(_PICTURED_EVENTS // len(files), 500), 4_000) if detail and files else None
     sizes = [_unpacked(file) for file in files]
     fitting = max(_free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
     if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
-        for file in files:
-            yield read_host(file, steps, progress, events, watch)
-        return
+        yield from _one_by_one(files, lambda file: read_host(file, steps, progress, events, watch), skip)
+    else:
+        yield from _in_processes(
+            files, working, partial(read_host, steps=steps, progress=None, pictured_events=events), progress, skip
+        )
 
+
+def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
+    for file in files:
+        try:
+            summary = read(file)
+        except TraceError as error:
+            if skip is None:
+                raise
+            skip(file, error)
+        else:
+            yield summary
+
+
+def _in_processes(
+    files: Sequence[Path],
+    working: int,
+    read: Callable[[Path], HostSummary],
+    progress: Progress | None,
+    skip: Skip | None,
+) -> Iterator[HostSummary]:
     from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  (20 ms)
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
     with ProcessPoolExecutor(working, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(partial(read_host, file, steps, None, events)): file for file in files}
+        waiting = {pool.submit(read, file): file for file in files}
         in_order = list(waiting)
         try:
             for done in as_completed(waiting):
-                if not done.cancelled() and done.exception() is not None:
+                if not done.cancelled() and not _is_skipped(done.exception(), skip):
                     for later in in_order[in_order.index(done) + 1 :]:
                         later.cancel()  # an earlier host's error would come first
                 elif progress is not None and not done.cancelled():
                     progress(waiting[done], 1, 1)
-            yield from [one.result() for one in in_order]
+            for one in in_order:
+                failed = one.exception()
+                if skip is not None and isinstance(failed, TraceError):
+                    skip(waiting[one], failed)
+                else:
+                    yield one.result()
         except BrokenProcessPool as error:
             raise TraceError(
                 str(files[0].parent),
-                "could not be read: a process that read one of its hosts was killed, most likely for lack of memory.",
+                "could not be read: the system killed a process that read one of its hosts, probably because memory ran out.",
                 "Analyse one host at a time with --host NAME, or on a machine with more memory.",
             ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _is_skipped(error: BaseException | None, skip: Skip | None) -> bool:
+    """Whether a host's outcome leaves the others to be read: a summary, or an error that is not the run's."""
+    return error is None or (skip is not None and isinstance(error, TraceError))
 
 
 def read_host(
@@ -115,8 +151,8 @@ def _decode(file: Path, selection: Selection, progress: Callable[[int, int], Non
     if not len(trace.events):
         raise TraceError(
             str(file),
-            "is a trace without a single event.",
-            "The profiler was stopped before anything ran, or could not attach: record at least three steps.",
+            "holds no events.",
+            "The profiler stopped before anything ran, or could not attach: record at least three steps.",
         )
     return trace
 

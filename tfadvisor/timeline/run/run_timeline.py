@@ -10,11 +10,18 @@ from tfadvisor.timeline.run.meetings import Meetings, find_meetings
 from tfadvisor.timeline.summary.host import HostSummary
 
 
+class UnreadHost(msgspec.Struct, frozen=True):
+    """A host whose trace file could not be read. why: what is wrong with the file, a sentence's second part."""
+
+    host: str
+    why: str
+
+
 class RunTimeline(msgspec.Struct, frozen=True, weakref=True):
     """All hosts of one run. name and path as the user knows them.
 
     meetings: the collectives that all devices took part in. duplicates: files that were left out because another host's
-    file holds the very same bytes.
+    file holds the very same bytes. unread: the hosts that are missing from all this.
     """
 
     name: str
@@ -22,8 +29,15 @@ class RunTimeline(msgspec.Struct, frozen=True, weakref=True):
     hosts: tuple[HostSummary, ...]
     meetings: Meetings
     duplicates: tuple[str, ...] = ()
+    unread: tuple[UnreadHost, ...] = ()
 
 
-def merge(name: str, path: str, hosts: Sequence[HostSummary], duplicates: Sequence[str] = ()) -> RunTimeline:
+def merge(
+    name: str,
+    path: str,
+    hosts: Sequence[HostSummary],
+    duplicates: Sequence[str] = (),
+    unread: Sequence[UnreadHost] = (),
+) -> RunTimeline:
     """The run of these hosts."""
-    return RunTimeline(name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates))
+    return RunTimeline(name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates), tuple(unread))

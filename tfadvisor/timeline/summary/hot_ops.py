@@ -53,7 +53,7 @@ class HotOps(msgspec.Struct, frozen=True):
     """The ops that take most of one device's time."""
 
     ops: tuple[HotOp, ...]
-    """The hottest first, until 95 % of compute_ps or a hundred are named."""
+    """The hottest first, until 95% of compute_ps or a hundred are named."""
     compute_ps: int
     """Summed time of all compute ops in the counted steps, ps."""
     parameters: int | None
@@ -154,7 +154,10 @@ def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[in
     except TraceError as error:
         return None, error.cause.rstrip(".")
     if not found.likely.elements:
-        return None, f"{program.name} hands no floating-point argument back, so it is no training step"
+        return None, f"{program.name} returns no floating-point argument, so it is not a training step"
     if not found.is_named:
-        return None, f"the arguments of {program.name} have no names that tell parameters from the optimizer's state"
+        return (
+            None,
+            f"the arguments of {program.name} have no names that distinguish parameters from the optimizer's state",
+        )
     return found.likely.elements, ""

@@ -43,7 +43,7 @@ export interface RunInfo {
   window_ms: number;
 }
 
-/** Periods of the counted steps, start to start, ms. */
+/** Periods of the counted steps, start to start. */
 export interface StepTimes {
   mean: number;
   median: number;
@@ -304,7 +304,7 @@ export interface CallRow {
  * around: calls that enclose the whole step. deeper: events nested too deep to be drawn.
  */
 export interface LaneInfo {
-  role: string;
+  role: "classes" | "stream" | "driver" | "thread";
   device: string;
   name: string;
   around: string[];
@@ -320,7 +320,7 @@ export interface LaneInfo {
  */
 export interface DrawnStep {
   host: string;
-  which: string;
+  which: "median" | "worst";
   index: number;
   span_ns: number;
   lanes: LaneInfo[];

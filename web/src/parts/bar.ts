@@ -41,5 +41,5 @@ export function swatch(kind: string): HTMLElement {
 
 /** A share as a small bar beside its words. */
 export function meter(share: number, kind = "accent"): HTMLElement {
-  return h("span", { class: "meter" }, h("span", { class: "meter-words" }, share > 0 && share < SHOWN ? "<0.1 %" : percent(share)), h("span", { class: "meter-track", "aria-hidden": "true" }, h("span", { class: `k-${kind}`, css: { width: `${Math.min(share, 1) * 100}%` } })));
+  return h("span", { class: "meter" }, h("span", { class: "meter-words" }, share > 0 && share < SHOWN ? "<0.1%" : percent(share)), h("span", { class: "meter-track", "aria-hidden": "true" }, h("span", { class: `k-${kind}`, css: { width: `${Math.min(share, 1) * 100}%` } })));
 }

@@ -37,7 +37,7 @@ export function metrics(view: View): Section {
     columns: [
       { id: "known", title: "Metric", width: "minmax(136px, 1fr)", value: (row) => `${all[row]![1].value === null ? 1 : 0}${all[row]![0]}`, cell: (row) => h("code", { title: all[row]![0] }, all[row]![0]) },
       { id: "value", title: "Value", width: "96px", number: true, value: (row) => all[row]![1].value, cell: words },
-      { id: "about", title: "Meaning, or why it is not known", width: "minmax(160px, 2.5fr)", from: 560, value: about, cell: (row) => h("span", { class: "dim", title: about(row) }, about(row)) },
+      { id: "about", title: "Meaning, or why it is unknown", width: "minmax(160px, 2.5fr)", from: 560, value: about, cell: (row) => h("span", { class: "dim", title: about(row) }, about(row)) },
     ],
   });
   const search = h("input", { type: "search", placeholder: "Find a metric", "aria-label": "Find a metric" });
@@ -56,7 +56,7 @@ export function notApplicable({ run: { report } }: View): Section {
     "not-applicable",
     "Not applicable",
     report.not_applicable.length === 0 ? "" : String(report.not_applicable.length),
-    h("p", { class: "dim" }, report.not_applicable.length === 0 ? "Every rule could look at this trace." : "Rules that this trace cannot decide. A rule that could not look is not a rule that found nothing."),
+    h("p", { class: "dim" }, report.not_applicable.length === 0 ? "Every rule applies to this trace." : "This trace cannot decide these rules. That does not mean that they found nothing."),
     h("dl", { class: "reasons" }, ...[...reasons].map(([reason, rules]) => h("div", null, h("dt", null, reason), h("dd", null, ...rules.map((rule) => h("code", null, rule)))))),
   );
 }

@@ -21,7 +21,7 @@ export function collectives(view: View): Section | null {
   const words = (value: number | null, say: (value: number) => string): string => (value === null ? "–" : say(value));
 
   const drawn = known.length === 0 ? null : chart({
-    label: "Size of each collective against its bus bandwidth; the table below says the same",
+    label: "Size of each collective against its bus bandwidth; the table below holds the same numbers",
     height: 256,
     signal: view.signal,
     option: (colours) => scatter(known, colours, {
@@ -41,10 +41,10 @@ export function collectives(view: View): Section | null {
       { id: "kind", title: "Kind", width: "112px", from: 900, value: (row) => kind[row] ?? null, cell: (row) => kind[row] ?? "" },
       { id: "bytes", title: "Size", width: "80px", number: true, from: 480, value: bytes, cell: (row) => words(bytes(row), size) },
       { id: "group", title: "Devices", width: "72px", number: true, from: 1060, value: number(columns.group), cell: (row) => words(number(columns.group)(row), count) },
-      { id: "times", title: "Times", about: "Calls a step and device", width: "64px", number: true, from: 980, value: number(columns.count_per_step), cell: (row) => words(number(columns.count_per_step)(row), count) },
+      { id: "times", title: "Times", about: "Calls per step and device", width: "64px", number: true, from: 980, value: number(columns.count_per_step), cell: (row) => words(number(columns.count_per_step)(row), count) },
       { id: "each", title: "Each", about: "Median length, waiting included", width: "80px", number: true, from: 560, value: median, cell: (row) => words(median(row), duration) },
-      { id: "wait", title: "Waiting", about: "Of a call, for the last device to arrive", width: "80px", number: true, from: 680, value: wait, cell: (row) => words(wait(row), duration) },
-      { id: "step", title: "A step", about: "Time a step and device", width: "80px", number: true, value: perStep, cell: (row) => words(perStep(row), duration) },
+      { id: "wait", title: "Waiting", about: "Time per call until the last device arrives", width: "80px", number: true, from: 680, value: wait, cell: (row) => words(wait(row), duration) },
+      { id: "step", title: "Per step", about: "Time per step and device", width: "80px", number: true, value: perStep, cell: (row) => words(perStep(row), duration) },
       { id: "bus", title: "Bus", about: "Bytes that a ring sends over the median time without waiting", width: "96px", number: true, from: 780, value: bandwidth, cell: (row) => words(bandwidth(row), (one) => inWords(one, "GB/s")) },
       { id: "exposed", title: "Exposed", about: "Share of its time that no computation hides", width: "104px", number: true, from: 400, value: exposed, cell: (row) => meter(exposed(row) ?? 0, "collective") },
     ],
@@ -55,7 +55,7 @@ export function collectives(view: View): Section | null {
     "Collectives",
     count(rows),
     h("p", null, typeof share === "number" ? `${percent(share)} of a step is communication that no computation hides.` : "How much of the communication is exposed is not known."),
-    drawn === null ? h("p", { class: "dim" }, "The trace does not say how large the messages are, so there is no bandwidth to draw. HLO in the trace would.") : drawn.element,
+    drawn === null ? h("p", { class: "dim" }, "The trace does not say how large the messages are, so there is no bandwidth to draw. A trace with HLO would.") : drawn.element,
     table.element,
   );
 }

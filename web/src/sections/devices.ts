@@ -21,7 +21,7 @@ export function devices(view: View): Section {
   const shown = rows.slice(0, MOST_BARS);
   const title = (row: DeviceRow): string => (hosts > 1 ? `${row.host} ${row.name}` : row.name);
   const bars = several ? chart({
-    label: "A mean step of each device by class; the table below says the same",
+    label: "A mean step of each device by class; the table below holds the same numbers",
     height: 56 + shown.length * 24,
     signal: view.signal,
     option: (colours, width) => stacked(shown, title, colours, width),
@@ -33,7 +33,7 @@ export function devices(view: View): Section {
     note,
     skew.length > 0 ? h("p", null, ...skew.map(([name, value]) => h("span", { title: report.metrics[name]?.about, class: "fact" }, `${name.replaceAll("_", " ")} `, h("strong", null, inWords(value!, "fraction"))))) : null,
     bars?.element ?? null,
-    rows.length > MOST_BARS ? h("p", { class: "dim small" }, `The first ${MOST_BARS} are drawn; the table holds all.`) : null,
+    rows.length > MOST_BARS ? h("p", { class: "dim small" }, `The first ${MOST_BARS} appear here; the table holds all.`) : null,
     several ? heatmap(shown, title, view.signal) : null,
     table(rows, hosts > 1, view.signal),
   );
@@ -47,7 +47,7 @@ function stacked(rows: DeviceRow[], title: (row: DeviceRow) => string, colours: 
       const row = rows[found[0]?.dataIndex ?? -1];
       return row === undefined ? "" : [title(row).replace(/[{}|]/g, " "), ...used.map((kind) => `${kind}  ${duration(row.class_ms[kind] ?? 0)}`)].join("\n");
     } },
-    xAxis: { type: "value", name: "ms a step", nameLocation: "middle", nameGap: 24, ...axisStyle(colours) },
+    xAxis: { type: "value", name: "ms per step", nameLocation: "middle", nameGap: 24, ...axisStyle(colours) },
     yAxis: { type: "category", inverse: true, data: rows.map(title), ...axisStyle(colours), axisTick: { show: false }, axisLabel: { color: colours.dim, fontSize: 12, width: Math.min(148, width * 0.28), overflow: "truncate" } },
     series: used.map((kind) => ({ type: "bar", name: kind, stack: "device", barMaxWidth: 16, itemStyle: { color: colours.kinds[kind] }, emphasis: { disabled: true }, data: rows.map((row) => row.class_ms[kind] ?? 0) })),
   };
@@ -89,7 +89,7 @@ function heatmap(rows: DeviceRow[], title: (row: DeviceRow) => string, signal: A
     const place = row === undefined ? -1 : Math.floor(((event.clientX - box.left) / box.width) * row.compute_ms.length);
     canvas.title = row?.compute_ms[place] === undefined ? "" : `${title(row)}, step ${row.step[place] ?? place}: ${duration(row.compute_ms[place])} of compute`;
   });
-  return h("figure", null, canvas, h("figcaption", { class: "dim small" }, `Compute of each device (rows, as above) in each step, the darker the longer: ${duration(least)} to ${duration(most)}. ${plural(steps, "step")}${(rows[0]?.steps ?? 0) > steps ? ", every n-th of them" : ""}.`));
+  return h("figure", null, canvas, h("figcaption", { class: "dim small" }, `Compute of each device (rows, as above) in each step, darker is longer: ${duration(least)} to ${duration(most)}. ${plural(steps, "step")}${(rows[0]?.steps ?? 0) > steps ? ", every nth step" : ""}.`));
 }
 
 function table(rows: DeviceRow[], hosts: boolean, signal: AbortSignal): HTMLElement {
@@ -107,10 +107,10 @@ function table(rows: DeviceRow[], hosts: boolean, signal: AbortSignal): HTMLElem
       { id: "place", title: "Device", width: "minmax(88px, 1fr)", value: (row) => row, cell: (row) => rows[row]!.name },
       ...(hosts ? [{ id: "host", title: "Host", width: "minmax(72px, 1fr)", value: (row: number) => rows[row]!.host, cell: (row: number) => rows[row]!.host }] : []),
       { id: "model", title: "Model", width: "minmax(80px, 1fr)", from: 860, value: (row) => rows[row]!.model || rows[row]!.kind, cell: (row) => rows[row]!.model || rows[row]!.kind.toUpperCase() },
-      { id: "compute", title: "Compute", about: "A step's mean", width: "96px", number: true, value: compute, cell: (row) => duration(compute(row)) },
+      { id: "compute", title: "Compute", about: "Mean per step", width: "96px", number: true, value: compute, cell: (row) => duration(compute(row)) },
       { id: "busiest", title: "Of busiest", about: "Compute over that of the device that computes most", width: "112px", number: true, from: 540, value: compute, cell: (row) => meter(compute(row) / most, "compute") },
       { id: "longest", title: "Longest", about: "Compute in its longest step", width: "96px", number: true, from: 760, value: (row) => Math.max(...rows[row]!.compute_ms, 0), cell: (row) => duration(Math.max(...rows[row]!.compute_ms, 0)) },
-      { id: "wait", title: "Waits", about: "A step, in collectives, for the last device to arrive", width: "88px", number: true, from: 440, value: (row) => rows[row]!.wait_ms, cell: (row) => words(rows[row]!.wait_ms) },
+      { id: "wait", title: "Waits", about: "Per step, in collectives, for the last device to arrive", width: "88px", number: true, from: 440, value: (row) => rows[row]!.wait_ms, cell: (row) => words(rows[row]!.wait_ms) },
       { id: "last", title: "Comes last", about: "Share of the collectives in which it arrives last", width: "112px", number: true, from: 640, value: (row) => rows[row]!.last_share, cell: (row) => (rows[row]!.last_share === null ? "–" : meter(rows[row]!.last_share, "input")) },
       { id: "steps", title: "Steps", width: "72px", number: true, from: 940, value: (row) => rows[row]!.steps, cell: (row) => count(rows[row]!.steps) },
     ],

@@ -18,7 +18,7 @@ export function findings(view: View): Findings {
     "findings",
     "Findings",
     found.length === 0 ? "" : String(found.length),
-    found.length === 0 ? h("p", { class: "calm" }, "Nothing to change was found.") : null,
+    found.length === 0 ? h("p", { class: "calm" }, "Found nothing to change.") : null,
     h("ol", { class: "cards" }, ...cards),
   );
   return {

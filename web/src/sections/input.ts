@@ -28,7 +28,7 @@ function pipeline(found: PipelineInfo, several: boolean): HTMLElement {
     "div",
     { class: "pipeline" },
     several ? h("h3", null, found.host) : null,
-    h("p", { class: "dim small" }, "From the consumer down to the source. Bars: the time a step that a stage takes at least, by itself and with its parallelism."),
+    h("p", { class: "dim small" }, "From the consumer down to the source. Bars show the least time per step that a stage takes alone, with its parallelism."),
     h("ul", { class: "tree" }, ...roots.map((stage) => branch(stage, found.stages, most, slowest))),
   );
 }
@@ -47,9 +47,9 @@ function branch(stage: StageRow, stages: StageRow[], most: number, slowest: Stag
   const below = stages.filter((one) => parentOf(one, stages) === stage);
   const settings = Object.entries(stage.settings);
   const facts = [
-    `${duration(stage.ms_per_step)} of work a step`,
+    `${duration(stage.ms_per_step)} of work per step`,
     stage.parallelism > 1 ? `${count(stage.parallelism)} at once` : "one at a time",
-    `${plural(Math.round(stage.calls_per_step * 10) / 10, "call")} a step`,
+    `${plural(Math.round(stage.calls_per_step * 10) / 10, "call")} per step`,
     stage.python ? "runs Python" : "",
   ].filter((one) => one !== "");
   return h(
@@ -75,7 +75,7 @@ function callTable(view: View): HTMLElement | null {
     "div",
     null,
     h("h3", null, "Python calls of the training loop"),
-    smallTable("Python calls of the training loop", [{ title: "Call" }, ...(several ? [{ title: "Host" }] : []), { title: "Mostly in" }, { title: "Times a step", number: true }, { title: "Host time", number: true }, { title: "Input time", number: true }],
+    smallTable("Python calls of the training loop", [{ title: "Call" }, ...(several ? [{ title: "Host" }] : []), { title: "Mostly in" }, { title: "Calls per step", number: true }, { title: "Host time", number: true }, { title: "Input time", number: true }],
       Array.from({ length: rows }, (_, row) => [
         h("code", null, place[row] ?? ""),
         ...(several ? [host[row] ?? ""] : []),

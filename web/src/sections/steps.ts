@@ -24,7 +24,7 @@ export interface StepsSection extends Section {
 export function steps(view: View): StepsSection {
   const table = new StepTable(view.run);
   if (table.rows === 0) {
-    return { ...section("steps", "Steps", "", empty("No step counts in this trace.")), choose: () => undefined };
+    return { ...section("steps", "Steps", "", empty("This trace holds no counted step.")), choose: () => undefined };
   }
   const state = { rows: table.of(table.hosts[0]!), chosen: -1 };
   let zoom = new Zoom(state.rows.length, Math.min(8, state.rows.length));
@@ -33,7 +33,7 @@ export function steps(view: View): StepsSection {
   const panel = h("div", { class: "panel", "aria-live": "polite" });
 
   const drawing = chart({
-    label: "Steps, each a bar of its classes; the table below says the same",
+    label: "Steps, each a bar of its classes; the table below holds the same numbers",
     height: 264,
     signal: view.signal,
     option: (colours, width) => {

@@ -25,7 +25,7 @@ export interface TimelineSection extends Section {
 export function timeline(view: View): TimelineSection {
   const drawn = view.run.drawn;
   if (drawn.length === 0) {
-    return { ...section("timeline", "Timeline", "", empty("No step of this trace could be drawn.")), show: () => false };
+    return { ...section("timeline", "Timeline", "", empty("This trace holds no step to draw.")), show: () => false };
   }
   const marked = markedFindings(view.run.report);
   const stage = new Stage(view.signal, marked);
@@ -95,7 +95,7 @@ function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
     deeper > 0 ? `${plural(deeper, "event")} nested more than 16 deep ${deeper === 1 ? "is" : "are"} not drawn.` : "",
     step.threads_left_out > 0 ? `${plural(step.threads_left_out, "less busy thread")} left out.` : "",
     hostsLeftOut > 0 ? `${plural(hostsLeftOut, "more host")} left out to keep the page light.` : "",
-    "Underlined time is what findings are about, by their numbers. Ctrl and wheel zoom, drag or Shift and wheel pan; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, 0 shows all.",
+    "Underlines mark the time of findings, by number. Ctrl and wheel zoom, drag or Shift and wheel pan; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, 0 shows all.",
   ].filter((one) => one !== "").join(" ");
 }
 
@@ -218,7 +218,7 @@ class Stage {
     this.scroller.style.height = `${tall}px`;
     this.space.style.height = `${this.layout.height + AXIS}px`;
     this.scroller.scrollTop = 0;
-    replaceChildren(this.panel, h("p", { class: "dim" }, "Choose an event to read what it is."));
+    replaceChildren(this.panel, h("p", { class: "dim" }, "Choose an event to see its details."));
     this.redraw();
   }
 

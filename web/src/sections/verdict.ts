@@ -17,7 +17,7 @@ export function verdictTone(report: Report): string {
 
 export function verdict({ run: { report } }: View): Section {
   const found = parts(report.breakdown);
-  const step = report.steps.source === "whole-trace" ? null : (report.steps.time_ms?.mean ?? null);
+  const step = report.steps.source === "whole-trace" ? null : (report.steps.time_ms?.median ?? null);
   const made = section(
     "verdict",
     "Verdict",
@@ -37,13 +37,13 @@ function stats(report: Report): HTMLElement {
   const rows: [string, string, string][] = [];
   if (times !== null && steps.source !== "whole-trace") {
     rows.push(["Step", duration(times.median), `median; mean ${duration(times.mean)}`]);
-    rows.push(["95 % within", duration(times.p95), `${duration(times.min)} to ${duration(times.max)}`]);
+    rows.push(["95% of steps within", duration(times.p95), `${duration(times.min)} to ${duration(times.max)}`]);
     rows.push(["Steps", count(steps.count), stepsAside(report)]);
   }
   const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;
-  rows.push(["Steps told by", steps.source.replaceAll("-", " "), `${steps.about}; ${found}`]);
+  rows.push(["Steps from", steps.source.replaceAll("-", " "), `${steps.about}; ${found}`]);
   const peak = report.metrics["peak_memory_fraction"]?.value;
-  if (typeof peak === "number") rows.push(["Peak memory", percent(peak), "of the device's"]);
+  if (typeof peak === "number") rows.push(["Peak memory", percent(peak), "of the device memory"]);
   return h("dl", { class: "stats" }, ...rows.map(([name, value, about]) => h("div", null, h("dt", null, name), h("dd", null, h("strong", null, value), h("span", { class: "dim" }, about)))));
 }
 

@@ -79,7 +79,7 @@ async function ask<Answer>(route: string, signal: AbortSignal | null): Promise<A
     signal?.throwIfAborted();
     throw new Unreadable("TensorBoard", "does not answer.", `Is it still running? (${error instanceof Error ? error.message : String(error)})`);
   }
-  if (response.status === 404) throw new Unreadable(route, "is not in the logdir any more.", "Choose another run.");
+  if (response.status === 404) throw new Unreadable(route, "is no longer in the logdir.", "Choose another run.");
   if (!response.ok) throw new Unreadable("TensorBoard", `answers with status ${response.status}.`, "What it prints where it was started says why.");
   return await response.json() as Answer;
 }

@@ -12,7 +12,7 @@ export function reading(name: string): { element: HTMLElement; update: (fraction
   const element = h("section", { class: "state", "aria-busy": "true", hidden: true }, words, bar);
   setTimeout(() => { element.hidden = false; }, QUIET_MS);
   const update = (fraction: number | null): void => {
-    replaceChildren(words, fraction === null ? "Waiting for other runs to be read." : fraction < 1 ? `Reading the trace: ${percent(fraction)}` : "Looking at it.");
+    replaceChildren(words, fraction === null ? "Waiting until other runs are read." : fraction < 1 ? `Reading the trace: ${percent(fraction)}` : "Analysing the trace.");
     if (fraction === null) bar.removeAttribute("value");
     else bar.value = fraction;
   };
@@ -31,6 +31,6 @@ export function failed(error: unknown, tryAgain: () => void): HTMLElement {
 export function nothingYet(): HTMLElement {
   return h("section", { class: "state", "aria-labelledby": "nothing-title" },
     h("h2", { id: "nothing-title" }, "No run in this logdir yet"),
-    h("p", null, "A run is what the profiler of TensorFlow or JAX writes: ", h("code", null, "plugins/profile/RUN/HOST.xplane.pb"), ". Record one, and it appears here by itself:"),
+    h("p", null, "A run is what the profiler of TensorFlow or JAX writes: ", h("code", null, "plugins/profile/RUN/HOST.xplane.pb"), ". Record one, and it appears here automatically:"),
     h("div", { class: "snippet" }, h("pre", { tabindex: 0, role: "group", "aria-label": "How to record, as code" }, h("code", null, "tf.keras.callbacks.TensorBoard(logdir, profile_batch=(10, 20))   # TensorFlow, Keras\ntf.profiler.experimental.start(logdir)                           # TensorFlow\njax.profiler.start_trace(logdir)                                 # JAX"))));
 }

@@ -10,7 +10,7 @@ import { listRuns, loadComparison, loadRun, Unreadable, type ListedRun } from ".
 
 const LOOK_EVERY_MS = 10_000;
 const MOST_KEPT = 8;
-const ASIDE = "Everything on this page comes from the TensorBoard around it; nothing is asked of any other machine.";
+const ASIDE = "Everything on this page comes from the TensorBoard around it; it contacts no other machine.";
 
 export function startTab(page: HTMLElement): void {
   startTheme();
@@ -88,7 +88,7 @@ class Tab {
 
   private tellNews(added: ListedRun[]): void {
     const listed = this.listed(this.chosen);
-    if (this.shownStamp !== "" && listed === undefined) this.tell("This run is not in the logdir any more.", null);
+    if (this.shownStamp !== "" && listed === undefined) this.tell("This run is no longer in the logdir.", null);
     else if (this.shownStamp !== "" && listed !== undefined && listed.stamp !== this.shownStamp) this.tell("This run's files have changed.", ["Read again", () => { void this.show(""); }]);
     else if (added.length > 0) this.tell(added.length === 1 ? `New run: ${added[0]!.name}.` : `${added.length} new runs, the newest: ${added[0]!.name}.`, ["Show it", () => { this.choose(added[0]!.name); }]);
   }

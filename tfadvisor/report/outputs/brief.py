@@ -1,0 +1,62 @@
+"""The report in two kilobytes, for an agent or a chat: verdict, three findings, evidence, place, edit, how to verify."""
+
+from __future__ import annotations
+
+from tfadvisor.report.model import Finding, Report
+from tfadvisor.report.printable import one_line, printable
+from tfadvisor.report.wording import (
+    advice,
+    evidence_words,
+    location_words,
+    run_line,
+    saving_words,
+    shares,
+    steps_line,
+    verdict_name,
+)
+from tfadvisor.units import percent
+
+LARGEST = 2048
+"""Bytes of UTF-8."""
+_SHOWN = 3
+_LONGEST = 220
+_VERIFY = "verify: record the same steps again after the edit, then `tfadvisor compare BEFORE AFTER`"
+
+
+def as_brief(report: Report) -> str:
+    """Plain text of at most 2,048 bytes; what does not fit is cut from the last finding on, and the text says so."""
+    head = [
+        f"{verdict_name(report)}: {_cut(report.verdict.summary)}",
+        f"run: {_cut(run_line(report))}",
+        f"steps: {_cut(steps_line(report))}",
+        "step time: " + ", ".join(f"{name} {percent(share)}" for name, share in shares(report)),
+    ]
+    if report.capture:
+        head.append(f"about this trace: {_cut(report.capture[0].note)}")
+    found = advice(report)
+    blocks = [_finding(number, one) for number, one in enumerate(found[:_SHOWN], start=1)]
+    for kept in range(len(blocks), -1, -1):
+        left = len(found) - kept
+        tail = [f"{left} more: --format json" if kept else f"{left} findings: --format json"] if left else []
+        lines = [*head, *(line for block in blocks[:kept] for line in block), *tail, *([_VERIFY] if kept else [])]
+        text = "\n".join(lines) + "\n"
+        if len(text.encode("utf-8", "replace")) <= LARGEST:
+            return text
+    return text.encode("utf-8", "replace")[:LARGEST].decode("utf-8", "ignore")
+
+
+def _finding(number: int, finding: Finding) -> list[str]:
+    saving = saving_words(finding.saving)
+    lines = [f"{number}. [{finding.severity.value}] {_cut(finding.title)} ({finding.rule_id})"]
+    lines += [f"   saves: {saving}"] if saving else []
+    lines += [f"   seen: {_cut(evidence_words(one))}" for one in finding.evidence[:1]]
+    lines += [f"   where: {_cut(location_words(one))}" for one in finding.locations[:1]]
+    for fix in finding.fixes[:1]:
+        lines.append(f"   edit: {_cut(fix.do)}")
+        lines += [f"     {line}" for line in printable(fix.snippet).splitlines()[:6]]
+    return lines
+
+
+def _cut(text: str) -> str:
+    words = one_line(text)
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"

@@ -1,0 +1,26 @@
+"""Which libraries a program is written with, as far as names in its trace prove it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.names.frames import bare_frame
+from tfadvisor.timeline.names.keras import is_keras, is_py_dataset
+
+
+class Libraries(msgspec.Struct, frozen=True):
+    """The first name that proves each, "" where none does."""
+
+    keras: str = ""
+    """Keras' own training loop."""
+    py_dataset: str = ""
+    """A PyDataset, in Keras 2 a Sequence, from which Keras takes its batches."""
+
+
+def libraries(threads: Threads) -> Libraries:
+    """By the names of host events, each distinct one looked at once."""
+    return Libraries(
+        keras=bare_frame(next(filter(is_keras, threads.names), "")),
+        py_dataset=bare_frame(next(filter(is_py_dataset, threads.names), "")),
+    )

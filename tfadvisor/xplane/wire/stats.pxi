@@ -1,0 +1,220 @@
+"""Stats: one XStat, those of a message, and the growing columns that a chunk of events fills."""
+
+# Kinds of a stat's value, the numbers that columns.Kind gives them.
+cdef enum:
+    KIND_NONE = 0
+    KIND_DOUBLE = 1
+    KIND_UINT = 2
+    KIND_INT = 3
+    KIND_TEXT = 4
+    KIND_BYTES = 5
+    KIND_REF = 6
+    KIND_COMPRESSED = 7
+
+
+cdef struct Stat:
+    int64_t id
+    uint8_t kind
+    int64_t value
+    int64_t length
+
+
+cdef int read_stat(Cursor* c, Stat* stat) noexcept nogil:
+    """One XStat, from the cursor to its end. Text and bytes are kept as (value = position, length)."""
+    cdef uint64_t number, varint
+    cdef int wire, code
+    cdef int64_t length
+    stat.id = 0
+    stat.kind = KIND_NONE
+    stat.value = 0
+    stat.length = 0
+    while c.pos < c.end:
+        code = read_tag(c, &number, &wire)
+        if code != OK:
+            return code
+        if wire == WIRE_VARINT and (number == 1 or number == 3 or number == 4 or number == 7):
+            code = read_varint(c, &varint)
+            if code != OK:
+                return code
+            if number == 1:
+                stat.id = <int64_t>varint
+            else:
+                stat.kind = KIND_UINT if number == 3 else (KIND_INT if number == 4 else KIND_REF)
+                stat.value = <int64_t>varint
+                stat.length = 0
+        elif wire == WIRE_LENGTH and (number == 5 or number == 6 or number == 8):
+            code = read_length(c, &length)
+            if code != OK:
+                return code
+            stat.kind = KIND_TEXT if number == 5 else (KIND_BYTES if number == 6 else KIND_COMPRESSED)
+            stat.value = c.pos
+            stat.length = length
+            c.pos += length
+        elif wire == WIRE_FIXED64 and number == 2:
+            if c.end - c.pos < 8:
+                c.failed_at = c.pos
+                return CUT
+            stat.kind = KIND_DOUBLE
+            stat.length = 0
+            memcpy(&stat.value, c.base + c.pos, 8)
+            c.pos += 8
+        else:
+            code = skip(c, number, wire, 0)
+            if code != OK:
+                return code
+    return OK
+
+
+def check_event_metadata(const uint8_t[::1] buf, const int64_t[:, ::1] scanned):
+    """Raises WireError when a stat inside an event metadata message is malformed."""
+    cdef Cursor c
+    cdef uint64_t number
+    cdef int wire
+    cdef int code = OK
+    cdef int64_t i, outer
+    cdef Stat stat
+    if scanned.shape[0] == 0:
+        return
+    c.base = &buf[0]
+    with nogil:
+        for i in range(scanned.shape[0]):
+            c.pos = scanned[i, 5]
+            c.end = scanned[i, 6]
+            while c.pos < c.end and code == OK:
+                code = read_tag(&c, &number, &wire)
+                if code != OK:
+                    break
+                if number == 5 and wire == WIRE_LENGTH:
+                    code = enter(&c, &outer)
+                    if code == OK:
+                        code = read_stat(&c, &stat)
+                        c.end = outer
+                else:
+                    code = skip(&c, number, wire, 0)
+            if code != OK:
+                break
+    if code != OK:
+        raise_wire(code, c.failed_at)
+
+
+def message_stats(const uint8_t[::1] buf, int64_t lo, int64_t hi, uint64_t field):
+    """The XStats in one message's repeated field -> list of (stat id, kind, value, length)."""
+    cdef Cursor c
+    cdef uint64_t number
+    cdef int wire, code
+    cdef int64_t outer
+    cdef Stat stat
+    out = []
+    if hi <= lo:
+        return out
+    c.base = &buf[0]
+    c.pos = lo
+    c.end = hi
+    while c.pos < c.end:
+        code = read_tag(&c, &number, &wire)
+        if code == OK:
+            if number == field and wire == WIRE_LENGTH:
+                code = enter(&c, &outer)
+                if code == OK:
+                    code = read_stat(&c, &stat)
+                    if code == OK:
+                        out.append((stat.id, stat.kind, stat.value, stat.length))
+                        c.end = outer
+            else:
+                code = skip(&c, number, wire, 0)
+        if code != OK:
+            raise_wire(code, c.failed_at)
+    return out
+
+
+def read_stats(const uint8_t[::1] buf, const int64_t[:, ::1] ranges):
+    """XStat messages at (field, from, to) -> list of (stat id, kind, value, length)."""
+    cdef Cursor c
+    cdef Stat stat
+    cdef int code
+    cdef int64_t i
+    out = []
+    for i in range(ranges.shape[0]):
+        c.base = &buf[0]
+        c.pos = ranges[i, 1]
+        c.end = ranges[i, 2]
+        code = read_stat(&c, &stat)
+        if code != OK:
+            raise_wire(code, c.failed_at)
+        out.append((stat.id, stat.kind, stat.value, stat.length))
+    return out
+
+
+cdef class StatBuffer:
+    """Stats of one chunk, in the order of the file."""
+
+    cdef int64_t* event
+    cdef int64_t* value
+    cdef int64_t* length
+    cdef int16_t* slot
+    cdef uint8_t* kind
+    cdef int64_t size
+    cdef int64_t room
+
+    def __dealloc__(self):
+        free(self.event)
+        free(self.value)
+        free(self.length)
+        free(self.slot)
+        free(self.kind)
+
+    cdef int reserve(self) noexcept nogil:
+        cdef int64_t room
+        cdef void* grown
+        if self.size < self.room:
+            return OK
+        room = self.room * 2 if self.room else 256
+        grown = realloc(self.event, room * sizeof(int64_t))
+        if grown == NULL:
+            return NO_MEMORY
+        self.event = <int64_t*>grown
+        grown = realloc(self.value, room * sizeof(int64_t))
+        if grown == NULL:
+            return NO_MEMORY
+        self.value = <int64_t*>grown
+        grown = realloc(self.length, room * sizeof(int64_t))
+        if grown == NULL:
+            return NO_MEMORY
+        self.length = <int64_t*>grown
+        grown = realloc(self.slot, room * sizeof(int16_t))
+        if grown == NULL:
+            return NO_MEMORY
+        self.slot = <int16_t*>grown
+        grown = realloc(self.kind, room)
+        if grown == NULL:
+            return NO_MEMORY
+        self.kind = <uint8_t*>grown
+        self.room = room
+        return OK
+
+    def __len__(self):
+        return self.size
+
+    def into(self, int64_t at, int64_t[::1] event, int16_t[::1] slot, uint8_t[::1] kind, int64_t[::1] value,
+             int64_t[::1] length):
+        """Copies the buffer into columns from index `at`."""
+        if self.size:
+            memcpy(&event[at], self.event, self.size * sizeof(int64_t))
+            memcpy(&slot[at], self.slot, self.size * sizeof(int16_t))
+            memcpy(&kind[at], self.kind, self.size)
+            memcpy(&value[at], self.value, self.size * sizeof(int64_t))
+            memcpy(&length[at], self.length, self.size * sizeof(int64_t))
+
+
+cdef inline int _keep(StatBuffer stats, int64_t event, int slot, uint8_t kind, int64_t value,
+                      int64_t length) noexcept nogil:
+    cdef int code = stats.reserve()
+    if code != OK:
+        return code
+    stats.event[stats.size] = event
+    stats.slot[stats.size] = <int16_t>slot
+    stats.kind[stats.size] = kind
+    stats.value[stats.size] = value
+    stats.length[stats.size] = length
+    stats.size += 1
+    return OK
