@@ -119,7 +119,7 @@ def test_lines_and_speed_by_hlo() -> None:
     assert report.time_by.op_type[0].flops == 2048
     assert metrics.value("largest_op_speed") == approx(0.25)
     assert metrics.fact("largest_op_place") == "slow (a.py:5)"
-    assert "25 % of the operations" in (metrics.fact("largest_compute") or "")
+    assert "25% of the operations" in (metrics.fact("largest_compute") or "")
 
 
 def test_the_largest_is_told_as_information() -> None:
@@ -128,7 +128,7 @@ def test_the_largest_is_told_as_information() -> None:
 
     (finding,) = [one for one in report.findings if one.rule_id == "largest-compute"]
     assert finding.severity.value == "info"
-    assert "the op model/a/MatMul takes 60 µs (67 % of the op time)" in finding.summary
+    assert "the op model/a/MatMul takes 60 µs (67% of the op time)" in finding.summary
     assert report.verdict.healthy
 
 
@@ -186,7 +186,7 @@ def test_uneven_replicas() -> None:
     ).measure()
 
     assert metrics.value("uneven_replica_fraction") == approx(0.2)
-    assert metrics.fact("busiest_replica") == "replica 0, 75 % of all replicas' time"
+    assert metrics.fact("busiest_replica") == "replica 0, 75% of all replicas' time"
 
 
 def test_one_replica_is_nothing_to_compare() -> None:
