@@ -106,7 +106,9 @@ def main(logdir, faulty):
                 with jax.profiler.StepTraceAnnotation("train", step_num=number):
                     state, loss = train_step(state, *next_batch())
                     if (number + 1) % save_every == 0:
-                        checkpointer.save(Path(tmp) / f"step_{number}", {"params": state.params, "opt": state.opt_state})
+                        checkpointer.save(
+                            Path(tmp) / f"step_{number}", {"params": state.params, "opt": state.opt_state}
+                        )
             loss.block_until_ready()
             return state
 
