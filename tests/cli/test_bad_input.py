@@ -163,7 +163,7 @@ def test_a_gzipped_trace_is_read(say, tmp_path: Path) -> None:
 def test_a_trace_without_events(say, tmp_path: Path) -> None:
     path = tmp_path / "h.xplane.pb"
     path.write_bytes(trace().empty_device("GPU:0").bytes())
-    refused(say, path, "without a single event", "at least three steps")
+    refused(say, path, "holds no events", "at least three steps")
 
 
 def test_another_protobuf(say, tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
-from tfadvisor.timeline.names.memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_time
 from tfadvisor.timeline.steps.capture_work import capture_work_ps
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out

@@ -129,7 +129,7 @@ def test_no_such_folder_and_no_such_package_is_a_usage_error(place: Path) -> Non
     done = command(place, "analyze", str(TRACE), "--rules", "nothing")
 
     assert done.returncode == 2
-    assert "no such folder, and no installed package" in done.stderr
+    assert "no such folder, and no installed rule package" in done.stderr
 
 
 def broken(report: dict[str, object]) -> str:

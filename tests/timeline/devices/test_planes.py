@@ -6,7 +6,7 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.copies import copy_bytes
+from tfadvisor.timeline.names.copies_and_memory import copy_bytes
 from tfadvisor.timeline.names.planes import is_derived
 
 PS = 1_000_000

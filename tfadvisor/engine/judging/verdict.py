@@ -34,7 +34,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
             "unknown",
             1.0,
             False,
-            f"The profiler did not record the GPU's work, although {proof}: the trace cannot show where the step goes.",
+            f"The GPU's work was not recorded, although {proof}: the trace cannot show where the step goes.",
         )
     losses = {name: breakdown[name] for name in _LOSSES}
     if metrics.fact("device_kind") is None:

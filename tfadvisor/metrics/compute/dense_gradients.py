@@ -6,7 +6,7 @@ from tfadvisor.metrics.compute.largest import compute_fraction_of
 from tfadvisor.metrics.compute.parts import Part, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
-from tfadvisor.timeline.summary.op_path import is_optimizer
+from tfadvisor.timeline.names.op_path import is_optimizer
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 

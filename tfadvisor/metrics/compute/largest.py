@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tfadvisor.arrays import median
 from tfadvisor.metrics.compute.parts import Part, Parts, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import device_steps, periods_ms, share
@@ -144,11 +145,11 @@ def _rate(parts: Sequence[Part], what: Callable[[Part], int]) -> float:
 @fact
 def largest_compute(question: Question) -> str:
     """Where the compute time goes: `Of each step of 80.7 ms, the op conv2d/Conv2DBackpropFilter takes 36.0 ms (34% of
-    the op time), the layer conv2d 88.2 ms (83%).`
+    the op time), the layer conv2d 88.2 ms (83%)`.
     """
     total = compute_parts(question.run).compute_ps
     steps = max(device_steps(question.run), 1)
-    period = float(periods_ms(question.run).mean())
+    period = median(periods_ms(question.run))
     named = [
         f"the {what} {name} {'' if number else 'takes '}{duration(ps / steps / PS_PER_MS)} "
         f"({percent(ps / total)}{'' if number else ' of the op time'})"

@@ -13,10 +13,10 @@ from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import needs_device
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.names.op_path import OpPath, op_path
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.op_in_program import InProgram
-from tfadvisor.timeline.summary.op_path import OpPath, op_path
 
 _MOST = 4_000
 """Ops of a device that are told one by one; the others, the shortest, count as of no layer."""

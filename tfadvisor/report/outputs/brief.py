@@ -15,6 +15,7 @@ from tfadvisor.report.wording import (
     verdict_name,
 )
 from tfadvisor.units import percent
+from tfadvisor.vocabulary import Severity
 
 LARGEST = 2048
 """Bytes of UTF-8."""
@@ -34,11 +35,17 @@ def as_brief(report: Report) -> str:
     if report.capture:
         head.append(f"about this trace: {_cut(report.capture[0].note)}")
     found = advice(report)
+    to_change = any(one.severity is not Severity.INFO for one in found)
     blocks = [_finding(number, one) for number, one in enumerate(found[:_SHOWN], start=1)]
     for kept in range(len(blocks), -1, -1):
         left = len(found) - kept
         tail = [f"{left} more: --format json" if kept else f"{left} findings: --format json"] if left else []
-        lines = [*head, *(line for block in blocks[:kept] for line in block), *tail, *([_VERIFY] if kept else [])]
+        lines = [
+            *head,
+            *(line for block in blocks[:kept] for line in block),
+            *tail,
+            *([_VERIFY] if kept and to_change else []),
+        ]
         text = "\n".join(lines) + "\n"
         if len(text.encode("utf-8", "replace")) <= LARGEST:
             return text

@@ -13,7 +13,14 @@ from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import HostMemory
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.copies import ON_DEVICE, PAGEABLE, PINNED, copy_bytes, direction_of, memory_kinds
+from tfadvisor.timeline.names.copies_and_memory import (
+    ON_DEVICE,
+    PAGEABLE,
+    PINNED,
+    copy_bytes,
+    direction_of,
+    memory_kinds,
+)
 from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import device_class
-from tfadvisor.timeline.names.gpu_models import gpu_model
+from tfadvisor.timeline.names.devices import device_class, gpu_model
 from tfadvisor.timeline.names.planes import device_number, is_derived
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace

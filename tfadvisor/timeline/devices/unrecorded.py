@@ -15,8 +15,8 @@ from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.copies_and_memory import is_device_allocator
 from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launch
-from tfadvisor.timeline.names.memory import is_device_allocator
 from tfadvisor.xplane.columns import HostTrace
 
 _FEW = 8

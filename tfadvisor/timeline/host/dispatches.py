@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.classes import HostClass
@@ -21,6 +20,7 @@ from tfadvisor.timeline.names.programs import (
     names_what_it_dispatches,
     runs_program,
 )
+from tfadvisor.timeline.nesting import parents
 
 _COMPILES = 0.2
 """Of a trace's time in other events of the compiler: with this share it is one, whatever runs inside."""

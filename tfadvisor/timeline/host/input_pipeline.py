@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
@@ -22,6 +21,7 @@ from tfadvisor.timeline.names.input_pipeline import (
     stage_path,
     works_ahead,
 )
+from tfadvisor.timeline.nesting import parents
 from tfadvisor.xplane.columns import HostTrace, Value
 
 _MOST_EVENTS = 2_000_000

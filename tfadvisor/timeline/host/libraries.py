@@ -6,7 +6,7 @@ import msgspec
 
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names.frames import bare_frame
-from tfadvisor.timeline.names.keras import is_keras, is_py_dataset
+from tfadvisor.timeline.names.frameworks import is_keras, is_py_dataset
 
 
 class Libraries(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, median, ranks
 from tfadvisor.timeline.host.dispatches import dispatches
-from tfadvisor.timeline.host.nesting import parents
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, union
 from tfadvisor.timeline.model import Steps
@@ -21,6 +20,7 @@ from tfadvisor.timeline.names.frames import (
     waits_for_others,
 )
 from tfadvisor.timeline.names.library_files import is_users_frame
+from tfadvisor.timeline.nesting import parents
 
 _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01

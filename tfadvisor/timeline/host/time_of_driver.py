@@ -11,7 +11,6 @@ from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.batches_made_in_python import made_batches
 from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, eager_kernels, eager_pauses
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
-from tfadvisor.timeline.host.nesting import innermost
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
     BoolArray,
@@ -26,6 +25,7 @@ from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import PYTHON_OPS, op_type, runs_python
+from tfadvisor.timeline.nesting import innermost
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, ranks
-from tfadvisor.timeline.host.nesting import innermost, parents
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.frames import annotates, bare_frame, frame_place
 from tfadvisor.timeline.names.library_files import is_users_frame
+from tfadvisor.timeline.names.programs import inside_runtime
+from tfadvisor.timeline.nesting import innermost, parents
 
 _MOST_EVENTS = 3_000_000
-_INSIDE_RUNTIME = re.compile(
-    r"^(?:\w+::\w*(?:Run|Execute|Enqueue|Launch|Process|Await)\w*$|TFE_|PJRT_|Tfrt|PjRt|ThenExecute|BufferSequencing|MemoryDe|MemoryAl)"
-)
-"""Events of TensorFlow's and XLA's own that say less than what is around them."""
 _TELLING_SHARE = 0.3
 """Of the instants, what events of the driving thread must cover to explain them."""
 
@@ -42,7 +37,7 @@ def names_of(threads: Threads) -> Names:
     users, silent, telling = (np.zeros(len(threads.names), np.bool_) for _ in range(3))
     for row in used.tolist():
         name = threads.names[row]
-        users[row], silent[row], telling[row] = is_users_frame(name), annotates(name), not _INSIDE_RUNTIME.match(name)
+        users[row], silent[row], telling[row] = is_users_frame(name), annotates(name), not inside_runtime(name)
     return Names(users, silent, telling)
 
 

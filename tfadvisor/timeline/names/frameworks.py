@@ -1,4 +1,4 @@
-"""By which names a framework is known, and what the profilers write when they lost events."""
+"""By which names a trace tells its framework, its version, what it lost, and that Keras runs the loop."""
 
 from __future__ import annotations
 
@@ -33,3 +33,23 @@ def lost_events(warning: str) -> int:
     """How many events the profiler says it dropped; 0 for warnings of other things."""
     match = _DROPPED.search(warning)
     return int((match.group(1) or match.group(2)).replace(",", "")) if match else 0
+
+
+_COMPILED = r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data|(?:train|test|predict)_function)"
+_KERAS = re.compile(
+    rf"__inference_{_COMPILED}_\d+$|\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ (?:fit|train_on_batch|{_COMPILED})$"
+    r"|keras/src/trainers/"
+)
+"""`EagerLocalExecute: __inference_one_step_on_iterator_310`, `$trainer.py:260 fit`."""
+_PY_DATASET = re.compile(r"PyDataset|KerasSequence|OrderedEnqueuer|\$(?:\S*/)?py_dataset_adapter\.py:")
+"""`$py_dataset_adapter.py:241 get`; Keras 2 calls the same a Sequence."""
+
+
+def is_keras(name: str) -> bool:
+    """Whether an event is Keras' own training loop, or a function that it compiled."""
+    return _KERAS.search(name) is not None
+
+
+def is_py_dataset(name: str) -> bool:
+    """Whether an event is Keras taking batches from a PyDataset or Sequence."""
+    return _PY_DATASET.search(name) is not None

@@ -93,3 +93,14 @@ def puts_on_device(name: str) -> bool:
 def makes_tensor(name: str) -> bool:
     """Whether TensorFlow makes a tensor out of Python's values or NumPy's here."""
     return name.startswith(_CONVERSIONS)
+
+
+_INSIDE_RUNTIME = re.compile(
+    r"^(?:\w+::\w*(?:Run|Execute|Enqueue|Launch|Process|Await)\w*$|TFE_|PJRT_|Tfrt|PjRt|ThenExecute|BufferSequencing|MemoryDe|MemoryAl)"
+)
+"""Events of TensorFlow's and XLA's own that say less than what is around them."""
+
+
+def inside_runtime(name: str) -> bool:
+    """Whether an event is one inside a runtime, which says less than what is around it."""
+    return _INSIDE_RUNTIME.match(name) is not None

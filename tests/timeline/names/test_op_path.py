@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.summary.op_path import op_path
+from tfadvisor.timeline.names.op_path import op_path
 
 
 @pytest.mark.parametrize(
