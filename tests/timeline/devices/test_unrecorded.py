@@ -70,3 +70,15 @@ def test_runs_on_threads_of_more_devices_than_work_are_lost() -> None:
                 builder.kernel(f"GPU:{device}", "fusion", at + 30, at + 60, launched=(at + 1, at + 5))
 
     assert builder.measure().value("lost_runs_fraction") == pytest.approx(0.5)
+
+
+def test_a_silent_host_beside_one_that_was_recorded_leaves_the_verdict_to_that_one() -> None:
+    """Of two hosts one recorded its GPU, busy for 90 of each 100 µs; the other shows only that its GPU was used."""
+    builder = trace().host("seen").steps(5, period=100)
+    builder.busy("GPU:0", *((index * 100, index * 100 + 90) for index in range(5)))
+    builder.host("silent").call("train_function", 0, 400, tf_function_call="notTraced-nonXla")
+    report = builder.thread("tf_Compute/2").call("MemoryAllocation", 30, 30, **ALLOCATED).report()
+
+    assert report.verdict.bottleneck == "compute"
+    assert report.breakdown["compute"] == pytest.approx(0.9)
+    assert "no-device-events" in {note.rule_id for note in report.capture}

@@ -29,7 +29,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     if not any(breakdown.values()):
         return Verdict("unknown", 0.0, False, "The trace holds no steps and no devices.")
     proof = metrics.fact("unrecorded_device")
-    if proof is not None:
+    if proof is not None and breakdown["idle"] == 1:  # where other hosts' devices were recorded, some time is known
         return Verdict(
             "unknown",
             1.0,

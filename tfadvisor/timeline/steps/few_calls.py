@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.dispatches import outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -50,9 +51,8 @@ class Calls(msgspec.Struct, frozen=True):
         return f"calls of {self.name}, which launch {self.share:.0%} of the device work"
 
 
-def uneven_calls(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Inferred | None:
+def uneven_calls(calls: Calls | None) -> Inferred | None:
     """Three calls or more that launch nearly all device work: the program's steps, though they keep no rhythm."""
-    calls = calls_with_device_work(trace, threads, devices)
     if calls is None or len(calls.starts) < LEAST_CYCLES or calls.share < _NEARLY_ALL_WORK:
         return None
     sure = _OF_MANY_CALLS if len(calls.starts) >= _MANY_CALLS else _OF_UNEVEN_CALLS
@@ -67,13 +67,13 @@ def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence
     position = _outer_calls(trace, threads)
     if not len(position):
         return None
-    label = {row: function_name(threads.names[row]) for row in np.unique(threads.row[position]).tolist()}
+    label = {row: function_name(threads.names[row]) for row in distinct(threads.row[position]).tolist()}
     thread = threads.thread_of(position)
     best: Calls | None = None
     for one in sorted(set(thread.tolist())):
         for name in sorted(set(label.values())):
             rows = [row for row, text in label.items() if text == name]
-            mine = position[(thread == one) & np.isin(threads.row[position], rows)]
+            mine = position[(thread == one) & is_in(threads.row[position], rows)]
             found = _launching(threads, outermost(threads, mine), devices, one, name) if len(mine) else None
             if found is not None and (best is None or found.share > best.share):
                 best = found
@@ -83,7 +83,7 @@ def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence
 def _outer_calls(trace: HostTrace, threads: Threads) -> Int64Array:
     """Positions at which Python calls a tf.function or a jitted function; without these, functions run eagerly."""
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
-    position = np.union1d(position[position >= 0], threads.named(is_jitted_call))
+    position = distinct(np.append(position[position >= 0], threads.named(is_jitted_call)))
     if not len(position):
         position = threads.named(is_eager_function)
     return position[~threads.on_pipeline_threads(position)] if len(position) else position

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,13 +45,14 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
     if marked is not None and len(marked.starts):
         return _as_marked(marked, threads)
     driver = driving_thread(threads)
-    guess = inferred_steps(trace, threads, devices, driver)
+    launching = cache(partial(calls_with_device_work, trace, threads, devices))
+    guess = inferred_steps(trace, threads, devices, driver, launching)
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
         periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
         return _periods(*periods, names, guess.source, guess.confidence, thread, guess.about)
-    calls = calls_with_device_work(trace, threads, devices)
+    calls = launching()
     if calls is not None and len(calls.starts) < LEAST_CYCLES:
         return _few_steps(calls)
     drawn = drawn_steps(trace)
