@@ -1,9 +1,8 @@
 """Whose file a Python frame is of: the user's program, or Python and the libraries that it calls.
 
 The profilers write a file's name without its folder, so installed packages are known by the names of their files. Names
-that programs use as well (`train.py`, `data.py`, `utils.py`, `model.py`, `trainer.py`) count as the user's. Names of one word
-are chosen here by hand; those of two and more are listed in `installed_files.txt`, written by
-`fixtures/record_library_files.py` from some eighty packages.
+that programs use as well (`train.py`, `data.py`, `utils.py`, `model.py`, `trainer.py`) count as the user's. Beside the names
+here `installed_files.txt` lists those of some eighty packages, written by `fixtures/record_library_files.py`.
 """
 
 from __future__ import annotations
