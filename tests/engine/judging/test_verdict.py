@@ -322,3 +322,9 @@ def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
 
     assert "most of it during gc collect, called by main (train.py:3)" in told.summary
     assert "the trace does not show why" in untold.summary
+
+
+@pytest.mark.parametrize(("steps", "healthy"), [(2, True), (3, False)])
+def test_what_two_steps_lose_does_not_call_a_run_unhealthy(steps: int, healthy: bool) -> None:
+    """30% of launch beside 70% of compute, and no finding."""
+    assert verdict({"launch": 0.3, "compute": 0.7}, steps_counted=steps, step_confidence=0.9).healthy is healthy
