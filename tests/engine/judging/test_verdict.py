@@ -324,7 +324,11 @@ def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
     assert "the trace does not show why" in untold.summary
 
 
-@pytest.mark.parametrize(("steps", "healthy"), [(2, True), (3, False)])
-def test_what_two_steps_lose_does_not_call_a_run_unhealthy(steps: int, healthy: bool) -> None:
-    """30% of launch beside 70% of compute, and no finding."""
-    assert verdict({"launch": 0.3, "compute": 0.7}, steps_counted=steps, step_confidence=0.9).healthy is healthy
+@pytest.mark.parametrize(
+    ("steps", "loss", "healthy"), [(2, 0.3, True), (2, 0.499, True), (2, 0.5, False), (1, 0.86, False), (3, 0.3, False)]
+)
+def test_two_steps_that_lose_less_than_half_do_not_call_a_run_unhealthy(steps: int, loss: float, healthy: bool) -> None:
+    found = verdict({"launch": loss, "compute": 1 - loss}, steps_counted=steps, step_confidence=0.9)
+
+    assert found.healthy is healthy
+    assert ("No finding is worth acting on" in found.summary) is healthy
