@@ -103,6 +103,9 @@ def _states(
     others = others[is_in(threads.row[others], _rows_that_wait_for_others(threads, others))]
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
+    asking = np.flatnonzero(state_of == _INPUT) + thread.lo
+    awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
+    state_of[others[awaited] - thread.lo] = _INPUT
     known = np.flatnonzero((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
