@@ -151,7 +151,7 @@ def _measured(
 
 
 def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Sequence[str], at: At | None) -> Plan:
-    from tfadvisor.repair.diff import unified  # noqa: PLC0415
+    from tfadvisor.repair.diff import differ_below  # noqa: PLC0415
     from tfadvisor.repair.plan import make_plan  # noqa: PLC0415
 
     known = {rule.id: rule.codemods for rule in catalogue.rules}
@@ -161,7 +161,7 @@ def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Seq
                 f"--rule {name}: no rule has this id.{did_you_mean(name, known)} `tfadvisor rules list` names them all."
             )
     findings = [one for one in report.findings if one.category != "capture" and (not wanted or one.rule_id in wanted)]
-    return make_plan(findings, known, {one.name: one.text for one in sources.files}, unified, at)
+    return make_plan(findings, known, {one.name: one.text for one in sources.files}, differ_below(sources.root), at)
 
 
 def _write(plan: Plan, sources: Sources) -> None:

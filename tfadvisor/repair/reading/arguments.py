@@ -28,7 +28,12 @@ def with_keyword(call: cst.Call, name: str, value: str) -> Any:
     added = cst.Arg(new, keyword=cst.Name(name), equal=_TIGHT)
     args = list(call.args)
     place = next((number for number, arg in enumerate(args) if arg.star == "**"), len(args))
-    return call.with_changes(args=_separated([*args[:place], added, *args[place:]]))
+    kept = args[:place]
+    if kept:
+        last = kept[-1]
+        kept[-1] = last.with_changes(comma=cst.Comma(whitespace_after=_between(call)))
+        added = added.with_changes(comma=last.comma)
+    return call.with_changes(args=[*kept, added, *args[place:]])
 
 
 def without_keywords(call: cst.Call, *names: str) -> Any:
@@ -39,24 +44,9 @@ def without_keywords(call: cst.Call, *names: str) -> Any:
     return call.with_changes(args=kept)
 
 
-def _separated(args: list[Any]) -> list[Any]:
-    """A comma behind all but the last; a comma that stands behind the last stays with what follows it."""
-    done = []
-    for number, arg in enumerate(args):
-        last = number == len(args) - 1
-        plain = not isinstance(arg.comma, cst.Comma)
-        if last:
-            done.append(arg)
-        elif plain:
-            done.append(arg.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))))
-        else:
-            done.append(arg.with_changes(comma=_spaced(arg.comma)))
-    return done
-
-
-def _spaced(comma: Any) -> Any:
-    """A trailing comma before a closing bracket keeps its line break, else gets a blank."""
-    after = comma.whitespace_after
-    if isinstance(after, cst.SimpleWhitespace) and not after.value:
-        return comma.with_changes(whitespace_after=cst.SimpleWhitespace(" "))
-    return comma
+def _between(call: cst.Call) -> Any:
+    """What stands between arguments: a line each where the last one ends with a comma on its line, else a blank."""
+    own_lines = isinstance(call.args[-1].comma, cst.Comma) and isinstance(
+        call.whitespace_before_args, cst.ParenthesizedWhitespace
+    )
+    return call.whitespace_before_args if own_lines else cst.SimpleWhitespace(" ")

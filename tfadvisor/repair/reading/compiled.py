@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
 
 import libcst as cst
@@ -13,9 +12,9 @@ from tfadvisor.repair.reading.program import (
     called,
     dotted,
     names_in,
+    once,
     pairs,
     pairs_of,
-    program_of,
     text_of,
     walk,
 )
@@ -64,10 +63,9 @@ def compiler_for(program: Program) -> str:
     return "jax.jit" if program.imports("jax") else ""
 
 
-@lru_cache(maxsize=256)
-def compiled_names(source: str) -> frozenset[str]:
+@once
+def compiled_names(program: Program) -> frozenset[str]:
     """Last names of functions that are compiled when they are called: decorated ones, and what a compiler's result is called."""
-    program = program_of(source)
     found = {str(one.name.value) for one in program.all(cst.FunctionDef) if decorator_of(one) is not None}
     for target, value in pairs(program):
         if (isinstance(value, cst.Call) and compiler_in(value.func)) or _lists_compiled(value):
@@ -80,10 +78,9 @@ def _lists_compiled(value: cst.CSTNode) -> bool:
     return isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call) and bool(compiler_in(value.elt.func))
 
 
-@lru_cache(maxsize=256)
-def traced_functions(source: str) -> frozenset[Any]:
+@once
+def traced_functions(program: Program) -> frozenset[Any]:
     """Functions whose body a compiler runs: compiled ones, those inside them, those that only they call or hand on."""
-    program = program_of(source)
     roots = [one for one in program.all(cst.FunctionDef) if decorator_of(one) is not None]
     for call in program.calls():
         if compiler_in(call.func) or called(call) in _TRACING:
@@ -126,13 +123,13 @@ def alias_of(program: Program, node: cst.CSTNode) -> Any:
 
 def is_compiled(program: Program, node: cst.CSTNode) -> bool:
     """Whether calling this runs a compiled function."""
-    compiled = compiled_names(program.source)
+    compiled = compiled_names(program)
     if dotted(node).split(".")[-1] in compiled:
         return True
     if "__call__" in compiled and isinstance(node, cst.Name) and _is_object(program, node):
         return True
     alias = alias_of(program, node)
-    return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(program.source)
+    return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(program)
 
 
 def _is_object(program: Program, node: Any) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import libcst as cst
 
 from tfadvisor.repair.reading.compiled import functions_named, is_compiled, reaches_step, traced_functions
-from tfadvisor.repair.reading.program import Program, called, dotted, program_of, text_of, walk
+from tfadvisor.repair.reading.program import Program, called, dotted, once, text_of, walk
 
 _MARKER = re.compile(r"StepTraceAnnotation|profiler\.experimental\.Trace\(|step_marker")
 _KERAS_STEPS = ("train_on_batch", "test_on_batch")
@@ -44,11 +43,10 @@ def steps_in(program: Program, body: Any) -> list[Any]:
     return [one for one in directly_in(body) if isinstance(one, cst.Call) and is_step(program, one)]
 
 
-@lru_cache(maxsize=256)
-def step_loops(source: str) -> tuple[Any, ...]:
+@once
+def step_loops(program: Program) -> tuple[Any, ...]:
     """Loops of which each turn is one step, not those over epochs and not those inside a step."""
-    program = program_of(source)
-    traced = traced_functions(source)
+    traced = traced_functions(program)
     found = [
         loop
         for loop in program.all(cst.For, cst.While)
@@ -92,9 +90,9 @@ def _strong(loop: Any) -> bool:
 
 def stepping_functions(program: Program) -> list[Any]:
     """Functions that a loop over steps calls, that no compiler runs, and that run a step themselves."""
-    traced = traced_functions(program.source)
+    traced = traced_functions(program)
     found = []
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         for call in steps_in(program, loop):
             found += [
                 one

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, TypeAlias
+from functools import lru_cache, wraps
+from typing import Any, TypeAlias, TypeVar
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
 Change: TypeAlias = Callable[[Any], Any]
 """From a node, whose inside may have been changed already, to what stands in its place."""
+Answer = TypeVar("Answer")
 _ANYWHERE = cst.Module([])
 
 
@@ -62,6 +63,8 @@ class Program:
         self._spans: Mapping[cst.CSTNode, Any] = wrapper.resolve(PositionProvider)
         self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
         self.nodes = tuple(walk(self.module))
+        self.answers: dict[Any, Any] = {}
+        """What `once` remembers."""
         self.functions = _by_name(self.all(cst.FunctionDef))
 
     def all(self, *kinds: type) -> list[Any]:
@@ -82,6 +85,11 @@ class Program:
         while (parent := self._parents.get(node)) is not None:
             yield parent
             node = parent
+
+    def end(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Line and column behind it."""
+        span = self._spans[node]
+        return span.end.line, span.end.column
 
     def inside(self, node: cst.CSTNode, *kinds: type) -> Any:
         """The innermost node of these kinds around it, None without one."""
@@ -107,8 +115,9 @@ class Program:
 
     def statements(self, text: str) -> Sequence[Any]:
         """New statements in this module's indentation and line ends."""
-        body: Sequence[Any] = cst.parse_module(text, config=self.module.config_for_parsing).body
-        return body
+        body = cst.parse_module(text, config=self.module.config_for_parsing).body
+        empty = cst.EmptyLine(indent=False)
+        return [one.with_changes(leading_lines=[empty for _ in one.leading_lines]) for one in body]
 
     def changed(self, changes: Mapping[cst.CSTNode, Change], *, imports: str = "", helper: str = "") -> str:
         """The source with these nodes replaced. imports: a line that is added unless it is there; helper: code after it."""
@@ -193,7 +202,20 @@ class _Replaced(cst.CSTTransformer):
         return super().on_leave(original_node, updated_node) if change is None else change(updated_node)
 
 
-@lru_cache(maxsize=256)
+def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
+    """A question that is answered once for each program; the answer holds nodes of it."""
+
+    @wraps(question)
+    def asked(program: Program) -> Answer:
+        if question not in program.answers:
+            program.answers[question] = question(program)
+        answer: Answer = program.answers[question]
+        return answer
+
+    return asked
+
+
+@lru_cache(maxsize=64)
 def program_of(source: str) -> Program:
     """The same text is parsed once."""
     return Program(source)

@@ -36,7 +36,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each function that a loop over steps calls uncompiled."""
     compiler = compiler_for(program)
     found: dict[Any, Hit] = {}
-    for loop in step_loops(program.source) if compiler else ():
+    for loop in step_loops(program) if compiler else ():
         for call in (one for one in directly_in(loop) if isinstance(one, cst.Call)):
             if is_compiled(program, call.func):
                 continue

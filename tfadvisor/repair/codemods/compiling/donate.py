@@ -23,7 +23,7 @@ _IMPORT = "import functools"
 def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each jitted function whose arguments a loop overwrites with its results."""
     found: dict[Any, Hit] = {}
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         for step in steps_in(program, loop):
             numbers = _overwritten(program, step)
             jit = _where_jitted(program, callee(step)) if numbers else None

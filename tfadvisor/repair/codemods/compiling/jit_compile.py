@@ -21,7 +21,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each tf.function that is a loop's step, and for each Keras model that is trained."""
     if not program.imports("tensorflow") and not program.imports("keras"):
         return []
-    steps = {callee(step) for loop in step_loops(program.source) for step in steps_in(program, loop)}
+    steps = {callee(step) for loop in step_loops(program) for step in steps_in(program, loop)}
     found = []
     for function in program.all(cst.FunctionDef):
         name = str(function.name.value)

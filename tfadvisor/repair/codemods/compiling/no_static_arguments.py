@@ -33,7 +33,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
 
 
 def _gives_changing_number(program: Program) -> bool:
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         changing = assigned_in(loop)
         inner = {text_of(t): v for one in directly_in(loop) if isinstance(one, cst.Assign) for t, v in pairs_of(one)}
         for call in (one for one in directly_in(loop) if isinstance(one, cst.Call) and is_compiled(program, one.func)):

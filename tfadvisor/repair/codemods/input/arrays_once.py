@@ -26,7 +26,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     found = []
     if not program.imports("jax"):
         return []
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         for step in steps_in(program, loop):
             if not is_compiled(program, step.func):
                 continue

@@ -19,7 +19,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each pipeline without a cache."""
     last_makers: dict[tuple[Any, str], Any] = {}
     makers = [call for call in program.calls("from_generator") if "Dataset" in text_of(call.func)]
-    for call in sorted([*makers, *pipeline_calls(program, "map", "interleave")], key=lambda one: program.lines(one)[1]):
+    for call in sorted([*makers, *pipeline_calls(program, "map", "interleave")], key=program.end):
         last_makers[carrier(program, call)] = call
     if program.calls("cache"):
         return []

@@ -36,7 +36,7 @@ _NO_BATCHES = frozenset(
 def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each function that loops call for their batches, in all loops that call it so."""
     grouped: dict[str, list[tuple[Any, Any, str]]] = {}
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         for call, ahead in _candidates(program, loop):
             grouped.setdefault(text_of(call.func), []).append((loop, call, ahead))
     found = []

@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.reading.arguments import keyword, with_keyword
+from tfadvisor.repair.reading.arguments import with_keyword
 from tfadvisor.repair.reading.program import Program, expression, text_of, walk
 
 _WORKERS = "4"
@@ -23,7 +23,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
         if not any(text_of(base.value).split(".")[-1] == "PyDataset" for base in one.bases):
             continue
         for call in (node for node in walk(one.body) if isinstance(node, cst.Call)):
-            if text_of(call.func) != "super().__init__" or keyword(call, "workers") is not None:
+            if text_of(call.func) != "super().__init__" or "workers" in text_of(call):
                 continue
             first, last = program.lines(call)
             did = f"{_WORKERS} workers for {one.name.value}"

@@ -47,7 +47,7 @@ _READY = ("range", "list", "tuple", "sorted", "split", "zeros", "ones", "array",
 def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each iterable that a loop over steps reads."""
     found: dict[Any, Hit] = {}
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         for read in _read_by(loop):
             made = _where_made(program, read, loop)
             if made is None or made in found or is_pipeline(program, read) or "read_ahead" in text_of(made):

@@ -21,7 +21,7 @@ _PUTS = ("jnp.asarray", "jnp.array", "jax.device_put")
 def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each stack of single examples outside compiled functions."""
     found = []
-    traced = traced_functions(program.source)
+    traced = traced_functions(program)
     for call in program.calls("stack", "concatenate", "array"):
         host = _STACKS.get(dotted(call.func))
         parts = call.args[0].value if call.args else None

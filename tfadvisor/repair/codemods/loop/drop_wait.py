@@ -19,7 +19,7 @@ _WAITS = ("block_until_ready", "effects_barrier")
 def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each wait whose value nothing uses."""
     found = []
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         for line in (one for one in directly_in(loop) if isinstance(one, cst.SimpleStatementLine)):
             if len(line.body) == 1 and isinstance(line.body[0], cst.Expr) and _is_wait(line.body[0].value):
                 first, last = program.lines(line)

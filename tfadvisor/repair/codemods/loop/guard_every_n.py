@@ -11,6 +11,7 @@ from tfadvisor.repair.codemods.loop.every_constant import EVERY
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.loops import counter_of, directly_in, is_step, step_loops, stepping_functions, steps_in
 from tfadvisor.repair.reading.names import unused
+from tfadvisor.repair.reading.pipelines import assignments
 from tfadvisor.repair.reading.program import Change, Program, called, text_of, walk
 
 _SCAFFOLD = re.compile(r"profiler|start_trace|stop_trace|block_until_ready|effects_barrier|tqdm|\bnext\(")
@@ -20,7 +21,7 @@ _CHEAP = frozenset(("append", "update", "assign", "assign_add", "set_description
 def hits(program: Program, place: Place) -> list[Hit]:
     """One for each statement, or run of statements, beside the step."""
     found = []
-    bodies = [(loop, counter_of(loop)) for loop in step_loops(program.source)]
+    bodies = [(loop, counter_of(loop)) for loop in step_loops(program)]
     bodies += [(function, "") for function in stepping_functions(program)]
     for body, counter in bodies:
         for group in _groups(program, body, place):
@@ -49,12 +50,25 @@ def _is_beside(program: Program, line: Any, place: Place) -> bool:
     if len(line.body) != 1 or not isinstance(line.body[0], cst.Expr) or not isinstance(line.body[0].value, cst.Call):
         return False
     call = line.body[0].value
+    if any(isinstance(one, cst.If) and _is_rare(program, one.test) for one in program.around(line)):
+        return False
     if _SCAFFOLD.search(text_of(line)) or is_step(program, call):
         return False
     inner = [one for one in walk(call) if isinstance(one, cst.Call) and one is not call]
     if any(is_step(program, one) for one in inner):
         return False
     return called(call) not in _CHEAP or bool(inner) or any(name in text_of(line) for name in place.names)
+
+
+def _is_rare(program: Program, test: Any) -> bool:
+    """`step % 50 == 0`, also with a name for the number."""
+    for one in (
+        node for node in walk(test) if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo)
+    ):
+        values = assignments(program, str(one.right.value)) if isinstance(one.right, cst.Name) else [one.right]
+        if any(isinstance(value, cst.Integer) and value.value != "1" for value in values):
+            return True
+    return False
 
 
 def _hit(program: Program, body: Any, counter: str, group: list[Any]) -> Hit:

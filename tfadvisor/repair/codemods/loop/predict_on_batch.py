@@ -23,7 +23,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     for call in program.calls("predict"):
         if not isinstance(call.func, cst.Attribute) or "model" not in text_of(call.func.value) or not call.args:
             continue
-        if _in_callback(program, call) or any(loop in program.around(call) for loop in step_loops(program.source)):
+        if _in_callback(program, call) or any(loop in program.around(call) for loop in step_loops(program)):
             first, last = program.lines(call)
             found.append(
                 Hit(

@@ -41,7 +41,7 @@ _WAITS = frozenset(("float", "int", "bool", "print", "item", "numpy", "tolist", 
 def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each statement that reads a value of the step."""
     found = []
-    for loop in step_loops(program.source):
+    for loop in step_loops(program):
         if any(isinstance(one, cst.Return) for one in walk(loop.body)):
             continue
         given = _results(program, loop)
