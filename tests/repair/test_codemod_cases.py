@@ -83,3 +83,10 @@ def test_every_codemod_is_named_by_a_rule() -> None:
     named = {name for rule in built_in_rules() for one in rule.codemods for name in (one.name, *one.then)}
 
     assert named == set(CODEMODS)
+
+
+def test_the_page_lists_every_codemod_in_the_words_of_the_registry() -> None:
+    page = (ROOT / "docs" / "fix.md").read_text(encoding="utf-8")
+
+    for name, about in CODEMODS.items():
+        assert f"| `{name}` | {about.does} | {about.changes or '–'} |\n" in page

@@ -45,7 +45,7 @@ def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, Place]:
             if PurePosixPath(file).name == PurePosixPath(one.file.replace("\\", "/")).name
         ]
         lines = [one.line for one in told if one.line is not None and _still_there(text, one.line, one.op)]
-        found[file] = Place(tuple(lines), names, snippets)
+        found[file] = Place(tuple(lines), names, snippets, bool(told))
     return found
 
 
@@ -62,7 +62,7 @@ def _still_there(text: str, line: int, function: str) -> bool:
 
 
 def narrowed(hits: Mapping[str, Sequence[Hit]], places: Mapping[str, Place], at: At | None) -> list[Candidate]:
-    """The candidates that are left: on the user's line, else on the finding's lines, else about its functions, else all."""
+    """The candidates that are left: on the user's line, else on the finding's lines, about its functions, in its files."""
     every = [Candidate(file, hit) for file, found in hits.items() for hit in found]
     if at is not None:
         return [one for one in every if _is_at(one, at)]
@@ -70,7 +70,7 @@ def narrowed(hits: Mapping[str, Sequence[Hit]], places: Mapping[str, Place], at:
     if on_line:
         return on_line
     named = [one for one in every if set(one.hit.names) & set(places[one.file].names)]
-    return named or every
+    return named or [one for one in every if places[one.file].told] or every
 
 
 def _is_at(one: Candidate, at: At) -> bool:

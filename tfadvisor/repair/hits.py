@@ -14,6 +14,8 @@ class Place(msgspec.Struct, frozen=True):
     """Functions that the trace saw there."""
     snippets: str = ""
     """What the finding's fixes prescribe for this run, one after another."""
+    told: bool = False
+    """Whether the trace names this program's file."""
 
 
 class Hit(msgspec.Struct, frozen=True):
