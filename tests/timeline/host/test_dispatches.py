@@ -7,6 +7,7 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host.dispatches import (
     calls_of_module,
+    calls_that_execute,
     dispatches,
     driving_thread,
     interpreted_function,
@@ -95,3 +96,24 @@ def test_what_begins_as_an_earlier_call_ends_lies_outside() -> None:
     threads = threads_of(builder)
 
     assert (threads.start[outermost(threads, threads.named(lambda name: name == "f"))] / PS).tolist() == [0, 30]
+
+
+def test_calls_of_a_module_on_one_thread() -> None:
+    threads = threads_of(trace().call("PjitFunction(f)", 0, 30).call("PjitFunction(f)", 40, 50))
+
+    assert (threads.start[calls_of_module(threads, "jit_f")] / PS).tolist() == [0, 40]
+
+
+def test_a_program_is_given_by_the_jitted_call_around_it_or_by_the_client_alone() -> None:
+    """On the first thread by the calls at 0 and 200, and by the client itself at 110; on the second by the call at 50."""
+    helper = "PjRtCpuExecutable::ExecuteHelper"
+    builder = trace().call("PjitFunction(f)", 0, 100).call(helper, 10, 20).call(helper, 110, 120)
+    builder.call("PjitFunction(g)", 200, 300).call(helper, 210, 220)
+    builder.thread("other").call("PjitFunction(f)", 50, 80).call(helper, 60, 70)
+    threads = threads_of(builder)
+
+    assert (threads.start[calls_that_execute(threads)] / PS).tolist() == [0, 50, 110, 200]
+
+
+def test_no_client_gives_no_program() -> None:
+    assert calls_that_execute(threads_of(trace().call("PjitFunction(f)", 0, 100))).tolist() == []
