@@ -3,6 +3,7 @@
     python benchmarks/patch_programs.py                      # what the recordings, else docs/diagnosis.md, say first
     python benchmarks/patch_programs.py --each --only tf_two_tower
     python benchmarks/patch_programs.py --measure --rounds 3 # and how much of the lost time each patch gives back
+    python benchmarks/patch_programs.py --programs benchmarks/diagnosis/batches/7 --recordings data/batches/7   # others
 
 The programs choose their form by an argument `faulty`. It is folded away first, so that codemods see what a user would
 have; a line that the trace names is found again by its text. A patch counts where nobody was asked and the patched program
@@ -132,25 +133,22 @@ def same_line(source: str, line: int, into: str) -> int | None:
 # ---------------------------------------------------------------- its first finding
 
 
-def first_findings() -> dict[str, Finding]:
-    """By program: of its recordings where they are kept, else as the page has it."""
+def first_findings(programs: Path, recordings: Path) -> dict[str, Finding | None]:
+    """By program: of its recordings where they are kept, else as the page has it. None where nothing was found."""
     rules = {rule.id: rule for rule in built_in_rules()}
-    found = {}
-    for row in ROW.finditer(PAGE.read_text(encoding="utf-8")):
+    found: dict[str, Finding | None] = {}
+    for row in ROW.finditer(PAGE.read_text(encoding="utf-8")) if programs == PROGRAMS else ():
         place = [Location(row["file"], int(row["line"]), row["function"])] if row["file"] else []
         found[row["name"]] = made_up(rules[row["rule"]], place)
-    for folder in sorted(RECORDINGS.glob("*/faulty/0")):
-        recorded = first_of(sorted(folder.glob("*.xplane.pb*")))
-        if recorded is not None:
-            found[folder.parents[1].name] = recorded
+    for folder in sorted(recordings.glob("*/faulty")):
+        if (programs / f"{folder.parent.name}.py").exists():
+            found[folder.parent.name] = first_of(sorted(folder.rglob("*.xplane.pb*")))
     return found
 
 
 def first_of(traces: Sequence[Path]) -> Finding | None:
-    if not traces:
-        return None
     try:
-        findings = analyze(traces[0].parent).findings
+        findings = analyze(traces[0].parent).findings if traces else ()
     except AdvisorError as error:
         print(f"{traces[0].parent}: {error}", file=sys.stderr)
         return None
@@ -175,10 +173,13 @@ def made_up(rule: Rule, places: list[Location]) -> Finding:
     )
 
 
-def attempt(name: str, finding: Finding, codemods: Mapping[str, Any]) -> tuple[Outcome, str]:
+def attempt(program: Path, finding: Finding | None, codemods: Mapping[str, Any]) -> tuple[Outcome, str]:
     """The outcome, and the text that it is about."""
-    original = (PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
+    name = program.stem
+    original = program.read_text(encoding="utf-8")
     text = folded(original, True)
+    if finding is None:
+        return Outcome(name, "nothing found", None, "the report has no finding"), text
     file = f"{name}.py"
     places = tuple(
         Location(one.file, same_line(original, one.line, text) if one.file == file and one.line else None, one.op)
@@ -229,17 +230,18 @@ def regained(times: Mapping[str, float]) -> float | None:
 
 def main(options: argparse.Namespace) -> None:
     codemods = {rule.id: rule.codemods for rule in built_in_rules()}
-    truths = yaml.safe_load((DIAGNOSIS / "truth.yaml").read_text(encoding="utf-8"))["programs"]
+    beside = options.programs if options.programs != PROGRAMS else DIAGNOSIS
+    truths = yaml.safe_load((beside / "truth.yaml").read_text(encoding="utf-8"))["programs"]
     outcomes, shares = [], {}
-    for name, finding in first_findings().items():
+    for name, finding in first_findings(options.programs, options.recordings).items():
         if options.only and name not in options.only:
             continue
-        outcome, text = attempt(name, finding, codemods)
+        outcome, text = attempt(options.programs / f"{name}.py", finding, codemods)
         outcomes.append(outcome)
         if options.each:
             print_one(outcome)
         if options.measure and outcome.patched and "hosts" not in truths[name]:
-            healthy = folded((PROGRAMS / f"{name}.py").read_text(encoding="utf-8"), False)
+            healthy = folded((options.programs / f"{name}.py").read_text(encoding="utf-8"), False)
             forms = {"faulty": text, "patched": outcome.patched.text, "healthy": healthy}
             shares[name] = regained(measured(name, forms, truths[name]["steps"], options.rounds))
             print(f"{name}: regained {'unknown' if shares[name] is None else f'{shares[name]:.2f}'}", flush=True)
@@ -281,6 +283,10 @@ def summary(outcomes: Sequence[Outcome], shares: Mapping[str, float | None]) -> 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", metavar="PROGRAM")
+    parser.add_argument("--programs", type=Path, default=PROGRAMS, metavar="DIR", help="with truth.yaml beside them")
+    parser.add_argument(
+        "--recordings", type=Path, default=RECORDINGS, metavar="DIR", help="NAME/faulty with the traces"
+    )
     parser.add_argument("--each", action="store_true", help="print each patch")
     parser.add_argument("--measure", action="store_true", help="run faulty, patched and healthy form in turns")
     parser.add_argument("--rounds", type=int, default=3)
