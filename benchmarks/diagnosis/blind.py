@@ -3,7 +3,7 @@
     python benchmarks/diagnosis/blind.py record 7 --python ENV/bin/python [--only NAME …]
     python benchmarks/diagnosis/blind.py freeze 7          once; refuses when there are answers already
     python benchmarks/diagnosis/blind.py show 7 [--now]    what is planted, and what was (or is now) said
-    python benchmarks/diagnosis/blind.py table             the counts of all batches, as docs/diagnosis.md has them
+    python benchmarks/diagnosis/blind.py page              writes docs/first-sight.md and the head of docs/diagnosis.md
 
 A batch is a folder of `batches/`: programs, and `truth.yaml`, both written by somebody who had seen no rule and no answer.
 `first_answers.json` is frozen before anything is mended because of the batch; `judged.yaml` says by hand, with the reason, what
@@ -29,6 +29,7 @@ import yaml
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BATCHES = HERE / "batches"
+DIAGNOSIS = ROOT / "docs" / "diagnosis.md"
 DATA = ROOT / "benchmarks" / "data" / "diagnosis" / "batches"
 PATIENCE_S = 300
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "-1"}
@@ -152,21 +153,56 @@ def counts(batch: str) -> dict[str, Any]:
     }
 
 
-def table() -> str:
-    """The counts of every judged batch, in Markdown."""
+def judged_batches() -> list[str]:
+    """Batches whose first answers have been judged, by number."""
+    return sorted((one.parent.name for one in BATCHES.glob("*/judged.yaml")), key=int)
+
+
+def lead() -> str:
+    """What docs/diagnosis.md begins with: the counts of every judged batch."""
     lines = [
+        "## First sight\n",
+        "What tfadvisor says about programs that nobody had in mind. Each blind batch was written by somebody who had seen",
+        "no rule and no answer; what tfadvisor said was frozen before anything was mended because of it. Every answer and",
+        "what it was worth: [First sight](first-sight.md).\n",
         "| batch | faulty forms | cause and cure first | class first | silent | healthy forms | alarms of `medium` or more |",
         "|---|---|---|---|---|---|---|",
     ]
-    for folder in sorted(BATCHES.iterdir(), key=lambda one: int(one.name)):
-        if (folder / "judged.yaml").exists():
-            found = counts(folder.name)
-            shares = [f"{found[key]} ({found[key] / found['faulty']:.0%})" for key in ("cause", "class", "silent")]
-            alarms = f"{len(found['alarms'])}" + (f" (`{'`, `'.join(found['alarms'])}`)" if found["alarms"] else "")
-            lines.append(
-                f"| {folder.name} | {found['faulty']} | {' | '.join(shares)} | {found['healthy']} | {alarms} |"
-            )
-    return "\n".join(lines)
+    for batch in judged_batches():
+        found = counts(batch)
+        shares = [f"{found[key]} ({found[key] / found['faulty']:.0%})" for key in ("cause", "class", "silent")]
+        alarms = f"{len(found['alarms'])}" + (f" (`{'`, `'.join(found['alarms'])}`)" if found["alarms"] else "")
+        lines.append(f"| {batch} | {found['faulty']} | {' | '.join(shares)} | {found['healthy']} | {alarms} |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """docs/first-sight.md."""
+    parts = [
+        "<!-- written by benchmarks/diagnosis/blind.py page; run it again instead of editing -->\n",
+        "# First sight\n",
+        "Programs of blind batches, and the first thing that tfadvisor said about each: *cause* where it named cause and",
+        "cure, *class* where it named the class of time and another cure, *other* where it led elsewhere, *silent* where it",
+        "called the run healthy. Step times are without the profiler, in ms, healthy → faulty. Two faults in one program",
+        "count as one; either may come first.\n",
+    ]
+    for batch in judged_batches():
+        judged = yaml.safe_load((BATCHES / batch / "judged.yaml").read_text(encoding="utf-8"))
+        frozen = json.loads((BATCHES / batch / "first_answers.json").read_text(encoding="utf-8"))
+        parts += [f"## Batch {batch}\n", judged["about"].strip() + "\n"]
+        parts += ["| program | planted | step | said first | worth | since |", "|---|---|---|---|---|---|"]
+        for name, planted in truth_of(batch).items():
+            parts.append(_row(name, planted, frozen[name], judged["faulty"].get(name, {})))
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _row(name: str, planted: Mapping[str, Any], said: Mapping[str, Any], judged: Mapping[str, str]) -> str:
+    what = "; ".join(f"{one['class']}: {one['what']}" for one in planted.get("planted", ())) or "nothing"
+    steps = " → ".join(f"{said[form]['untraced_ms']:.1f}" for form in ("healthy", "faulty") if form in said)
+    told = said.get("faulty", said["healthy"])
+    first = next((f"`{one['rule']}`" for one in told["findings"] if one["severity"] != "info"), told["verdict"][2])
+    return f"| `{name}` | {what} | {steps} | {first} | {judged.get('first', '–')} | {judged.get('since', '')} |"
 
 
 def show(batch: str, said: Mapping[str, Any]) -> None:
@@ -186,14 +222,17 @@ def show(batch: str, said: Mapping[str, Any]) -> None:
 def main() -> int:
     """Runs what is asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("record", "freeze", "show", "table"))
+    parser.add_argument("what", choices=("record", "freeze", "show", "page"))
     parser.add_argument("batch", nargs="?")
     parser.add_argument("--python", type=Path, default=Path(sys.executable))
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME")
     parser.add_argument("--now", action="store_true", help="today's answers, not the frozen ones")
     options = parser.parse_args()
-    if options.what == "table":
-        print(table())
+    if options.what == "page":
+        (ROOT / "docs" / "first-sight.md").write_text(page(), encoding="utf-8")
+        whole = DIAGNOSIS.read_text(encoding="utf-8")
+        before, _, rest = whole.partition("## First sight\n")
+        DIAGNOSIS.write_text(before + lead() + "\n## Summary" + rest.partition("\n## Summary")[2], encoding="utf-8")
         return 0
     if options.batch is None:
         parser.error("which batch?")

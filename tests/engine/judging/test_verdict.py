@@ -322,3 +322,13 @@ def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
 
     assert "most of it during gc collect, called by main (train.py:3)" in told.summary
     assert "the trace does not show why" in untold.summary
+
+
+@pytest.mark.parametrize(
+    ("steps", "loss", "healthy"), [(2, 0.3, True), (2, 0.499, True), (2, 0.5, False), (1, 0.86, False), (3, 0.3, False)]
+)
+def test_two_steps_that_lose_less_than_half_do_not_call_a_run_unhealthy(steps: int, loss: float, healthy: bool) -> None:
+    found = verdict({"launch": loss, "compute": 1 - loss}, steps_counted=steps, step_confidence=0.9)
+
+    assert found.healthy is healthy
+    assert ("No finding is worth acting on" in found.summary) is healthy

@@ -99,6 +99,15 @@ def test_a_pause_beyond_50_ms_is_work(pause: float, dispatch: float) -> None:
     assert launch_of([5, 5, pause, 5, 5]) == 4 * 5 + dispatch
 
 
+def test_four_steps_tell_how_long_a_pause_usually_is() -> None:
+    assert launch_of([5, 20_000, 5, 5]) == 3 * 5 + 20_000
+
+
+def test_a_pause_that_usually_lasts_just_1_ms_is_dispatch_and_a_longer_one_work() -> None:
+    assert launch_of([1_000, 20_000, 1_000, 1_000, 5]) == 3 * 1_000 + 20_000 + 5
+    assert launch_of([1_001, 20_000, 1_001, 1_001, 5]) == 5
+
+
 def test_three_steps_do_not_tell_how_long_a_pause_usually_is() -> None:
     assert launch_of([5, 20_000, 5]) == 2 * 5
 

@@ -588,3 +588,14 @@ def test_iterations_of_events_that_name_no_run_are_no_loop() -> None:
         builder.call("ExecutorState::Process", 10 + index * 100, 90 + index * 100, iter_num=index + 1)
 
     assert builder.timeline().steps.about != LOOP
+
+
+def test_of_two_functions_on_another_thread_the_longer_is_the_step_and_of_equals_the_first_by_name() -> None:
+    for length, about in ((50, "calls of train"), (45, "calls of metrics"), (40, "calls of metrics")):
+        builder = trace().busy("GPU:0", (0, 1000)).call("tick", 0, 1).thread("worker")
+        for index in range(4):
+            at = index * 100
+            builder.call("metrics_2", at, at + 45, tf_function_call="notTraced-nonXla")
+            builder.call("train_7", at + 45, at + 45 + length, tf_function_call="notTraced-nonXla")
+
+        assert builder.timeline().steps.about == about
