@@ -27,7 +27,7 @@ _NOT_COMPILABLE = re.compile(
     r"|block_until_ready|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)|StepTraceAnnotation|\.write\(|json\.|pickle\."
 )
 _COMPUTES = {
-    "jax.jit": re.compile(r"\b(jnp|jax)\."),
+    "jax.jit": re.compile(r"\b(jnp|jax|optax|eqx|nnx)\."),
     "tf.function": re.compile(r"GradientTape|apply_gradients|update_state|assign(_add|_sub)?\(|strategy\.run|\btf\."),
 }
 
