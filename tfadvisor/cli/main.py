@@ -26,6 +26,7 @@ Examples:
   tfadvisor logdir/ -o report.html        a page for a browser
   tfadvisor run -- python train.py        records a program as it is, and prints its report
   tfadvisor compare before/ after/
+  tfadvisor fix logdir/ --source train.py   a patch to your program, as a diff
   tfadvisor COMMAND --help                options, examples and exit codes of a command
 
 Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
@@ -44,6 +45,7 @@ class _Commands(LazyCommands):
             "run",
             "capture",
             "compare",
+            "fix",
             "gate",
             "baseline",
             "export",
