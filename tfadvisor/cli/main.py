@@ -24,6 +24,7 @@ _EXAMPLES = """\
 Examples:
   tfadvisor logdir/                       the newest run of a logdir, as `tfadvisor analyze logdir/`
   tfadvisor logdir/ -o report.html        a page for a browser
+  tfadvisor run -- python train.py        records a program as it is, and prints its report
   tfadvisor compare before/ after/
   tfadvisor fix logdir/ --source train.py   a patch to your program, as a diff
   tfadvisor COMMAND --help                options, examples and exit codes of a command
@@ -39,7 +40,19 @@ class Terminated(BaseException):
 class _Commands(LazyCommands):
     modules: ClassVar = {
         name: f"tfadvisor.cli.commands.{name}"
-        for name in ("analyze", "compare", "fix", "gate", "baseline", "export", "rules", "flags", "completion")
+        for name in (
+            "analyze",
+            "run",
+            "capture",
+            "compare",
+            "fix",
+            "gate",
+            "baseline",
+            "export",
+            "rules",
+            "flags",
+            "completion",
+        )
     }
 
 
