@@ -6,8 +6,14 @@ What is decoded takes about twenty times the file at most.
 
 from __future__ import annotations
 
-from tfadvisor.errors import TraceError
+import numpy as np
+from msgspec.structs import replace
 
+from tfadvisor.errors import TraceError
+from tfadvisor.xplane.columns import Events, HostTrace
+
+_LATEST_PS = 1 << 60
+"""Thirteen days: a start, an end and the distance of two of them fit into int64."""
 _MOST = {
     "planes": (4_096, 2_048),
     "texts": (4_096, 64),
@@ -37,3 +43,19 @@ class Counts:
                 f"holds more than {most:,} {what}, which no profiler puts into {self._size:,} bytes.",
                 "It is damaged, or made to fill the memory of its reader: record the trace again.",
             )
+
+
+def with_possible_times(trace: HostTrace) -> HostTrace:
+    """The trace with each start within thirteen days of zero, and each duration between zero and that; usually the same."""
+    start, duration = trace.events.start_ps, trace.events.duration_ps
+    if not len(start) or (
+        int(start.min()) >= -_LATEST_PS
+        and int(start.max()) <= _LATEST_PS
+        and int(duration.min()) >= 0
+        and int(duration.max()) <= _LATEST_PS
+    ):
+        return trace
+    return replace(
+        trace,
+        events=Events(np.clip(start, -_LATEST_PS, _LATEST_PS), np.clip(duration, 0, _LATEST_PS), trace.events.row),
+    )
