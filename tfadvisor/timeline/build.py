@@ -121,7 +121,7 @@ def build_host(
                 iterations=_loop_iterations(trace, threads, pipeline),
             ),
             frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
-            compiles=compiled_in_steps(trace, threads, steps, activity.compile),
+            compiles=compiled_in_steps(trace, threads, steps, activity.compile, programs),
             pipeline=input_pipeline(trace, threads, steps),
             host_ops=host_ops(trace, threads, steps, pipeline),
             cores=shared_cores(trace, threads, steps, pipeline)
