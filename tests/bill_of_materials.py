@@ -16,6 +16,8 @@ from typing import Any
 from zipfile import ZipFile
 
 LOCK = Path(__file__).parents[1] / "web" / "package-lock.json"
+IN_THE_PAGE = "echarts"
+"""The one library that web/src imports."""
 
 
 def bill_of(wheel: Path) -> str:
@@ -61,18 +63,22 @@ def _needed(requirements: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _built_in() -> Iterator[dict[str, Any]]:
-    """Packages whose code is inside `page.html`, at the versions that it was built with."""
+    """Packages whose code is inside `page.html`, at the versions that it was built with: its library and what that needs."""
     packages = json.loads(LOCK.read_text(encoding="utf-8"))["packages"]
-    for place, package in packages.items():
-        if place and not package.get("dev"):
-            name = place.rpartition("node_modules/")[2]
-            yield {
-                "type": "library",
-                "name": name,
-                "version": package["version"],
-                "purl": f"pkg:npm/{name.replace('@', '%40')}@{package['version']}",
-                "scope": "required",
-            }
+    waiting = [f"node_modules/{IN_THE_PAGE}"]
+    while waiting:
+        place = waiting.pop()
+        package, name = packages[place], place.rpartition("node_modules/")[2]
+        yield {
+            "type": "library",
+            "name": name,
+            "version": package["version"],
+            "purl": f"pkg:npm/{name.replace('@', '%40')}@{package['version']}",
+            "scope": "required",
+        }
+        for needed in package.get("dependencies", {}):
+            nested = f"{place}/node_modules/{needed}"
+            waiting.append(nested if nested in packages else f"node_modules/{needed}")
 
 
 if __name__ == "__main__":

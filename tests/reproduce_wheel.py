@@ -20,7 +20,9 @@ from pathlib import Path
 from bill_of_materials import bill_of
 
 ROOT = Path(__file__).parents[1]
-NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "build", "dist", "node_modules", "__pycache__", "*.egg-info", "*.so", "_wire.c")
+NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv*", "build", "dist", "node_modules", "__pycache__", "*.egg-info", "*.so", "_wire.c"
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,7 +48,17 @@ def built(place: Path, isolated: bool) -> Path:
     source = shutil.copytree(ROOT, place / "source", ignore=NOT_COPIED)
     flags = f"-g0 -ffile-prefix-map={source}=. {os.environ.get('CFLAGS', '')}"
     env = {**os.environ, "SOURCE_DATE_EPOCH": str(committed_at()), "CFLAGS": flags.strip(), "PYTHONHASHSEED": "0"}
-    call = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(place / "dist"), str(source)]
+    call = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        str(place / "dist"),
+        str(source),
+    ]
     subprocess.run(call + ([] if isolated else ["--no-build-isolation"]), check=True, env=env)
     (wheel,) = (place / "dist").glob("*.whl")
     return wheel
@@ -56,7 +68,9 @@ def committed_at() -> int:
     """Seconds since the epoch: SOURCE_DATE_EPOCH where it is set, else when the last commit was made, else 1980 as zip can."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
         return int(given)
-    done = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False
+    )
     return int(done.stdout) if done.stdout.strip() else 315_532_800
 
 
