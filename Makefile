@@ -3,7 +3,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/,)
 PYTHON ?= $(BIN)python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test quick lint types docs site page bench fixtures changelog wheel ci
+.PHONY: help setup test quick lint types docs site page bench fixtures changelog fuzz wheel ci
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ fixtures: ## record the fixtures anew: needs TensorFlow, JAX and Linux
 
 changelog: ## show what the next release's notes will say
 	$(BIN)towncrier build --draft --version next
+
+SECONDS ?= 300
+fuzz: ## fuzz every target for SECONDS, five minutes by default
+	$(PYTHON) fuzz/run.py --seconds $(SECONDS)
 
 wheel: ## build an sdist and a wheel, and refuse one without the compiled decoder
 	rm -rf dist

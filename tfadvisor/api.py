@@ -13,6 +13,7 @@ from tfadvisor.assembly.report import assemble
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
+from tfadvisor.files import read_small_text
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
@@ -145,10 +146,10 @@ def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
 
 
 def _stored(path: Path) -> Snapshot:
-    from tfadvisor.gate.baseline.snapshot_json import SnapshotError, from_text  # noqa: PLC0415
+    from tfadvisor.gate.baseline.snapshot_json import LARGEST, SnapshotError, from_text  # noqa: PLC0415
 
     try:
-        return from_text(path.read_text(encoding="utf-8"))
+        return from_text(read_small_text(path, LARGEST))
     except (OSError, UnicodeDecodeError, SnapshotError) as error:
         raise TraceError(
             str(path), f"is not a snapshot that can be read: {error}.", "Give a trace, or a snapshot."

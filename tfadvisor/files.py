@@ -1,12 +1,58 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and files that are read only where reading ends."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    import io
+
+_unfinished: set[str] = set()
+"""What is being written now, to be removed when the process is told to end."""
+
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class NotAFile(OSError):
+    """A pipe, socket or device, which nobody waits for."""
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """A regular file for reading. Raises OSError, NotAFile for what is no file; never waits for a writer.
+
+    A device is not even opened: that alone can do something, as rewinding a tape.
+    """
+    _check_regular(path.stat())
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags), "rb")
+    try:
+        _check_regular(os.fstat(file.fileno()))
+    except NotAFile:
+        file.close()
+        raise
+    return file
+
+
+def read_small_text(path: Path, most_bytes: int) -> str:
+    """A text that somebody wrote by hand or that tfadvisor wrote. Raises OSError, also for a longer one, UnicodeDecodeError."""
+    with open_regular(path) as file:
+        pieces, left = [], most_bytes + 1
+        while left and (piece := file.read(left)):
+            pieces.append(piece)
+            left -= len(piece)
+    if not left:
+        raise OSError(None, f"it has more than {most_bytes:,} bytes")
+    return b"".join(pieces).decode("utf-8")
 
 
 @contextmanager
@@ -15,21 +61,19 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
     A device or pipe stays one. Raises OSError.
     """
-    import tempfile  # noqa: PLC0415  (10 ms that only an output file needs)
-
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
         return
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
+    name = beside(path)
+    with unfinished(name):
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(handle, "wb") as file:
             yield file
+            file.flush()
+            os.fsync(handle)  # a name must not outlive its content when the machine stops
         Path(name).chmod(0o666 & ~umask())
         Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -38,8 +82,50 @@ def replace_file(path: Path, text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
+def beside(path: Path) -> str:
+    """A hidden name in the same folder that nobody has, short enough for any file system."""
+    return str(path.absolute().parent / f".{path.name[:40]}.{os.urandom(6).hex()}")
+
+
+@contextmanager
+def unfinished(name: str) -> Iterator[None]:
+    """A file or folder that must not stay when this is left by an error or a signal."""
+    _unfinished.add(name)
+    try:
+        yield
+    except BaseException:
+        _remove(name)
+        raise
+    finally:
+        _unfinished.discard(name)
+
+
+def remove_unfinished() -> None:
+    """For a process that ends now, wherever it is. Raises nothing."""
+    for name in tuple(_unfinished):
+        _remove(name)
+
+
 def umask() -> int:
     """Bits that new files do not get."""
     bits = os.umask(0)
     os.umask(bits)
     return bits
+
+
+def _remove(name: str) -> None:
+    with suppress(OSError):
+        if Path(name).is_dir():
+            import shutil  # noqa: PLC0415
+
+            shutil.rmtree(name, ignore_errors=True)
+        else:
+            Path(name).unlink(missing_ok=True)
+
+
+def _check_regular(status: os.stat_result) -> None:
+    for is_kind, kind in _KINDS:
+        if is_kind(status.st_mode):
+            raise NotAFile(None, f"it is {kind}, not a file")
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(None, "it is a folder")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.processes import process
+from support.told_processes import process
 
 from tfadvisor.record.settling import settled
 from tfadvisor.record.window import names_of

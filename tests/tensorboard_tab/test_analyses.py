@@ -13,7 +13,7 @@ import pytest
 from support.logdirs import add_broken_run, add_run
 
 import tfadvisor
-from tfadvisor.tensorboard_tab import analyses as module
+from tfadvisor import processes
 from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis
 from tfadvisor.tensorboard_tab.cache import Cache
 from tfadvisor.tensorboard_tab.listing import ListedRun, Listing
@@ -105,7 +105,7 @@ def test_a_process_that_dies_is_told(
     tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch, end: str, told: str
 ) -> None:
     add_run(tmp_path / "logdir", "run")
-    monkeypatch.setattr(module, "_START", f"paths = {{paths!r}}; {end}")
+    monkeypatch.setattr(processes, "_START", f"paths = {{paths!r}}; {end}")
 
     failed = ended(analyses.page(listed(tmp_path / "logdir")))
 

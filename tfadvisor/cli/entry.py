@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
-from types import FrameType
+
+from tfadvisor.cli.ending import ending_in_order, heed_signals, leave
+
+heed_signals()  # here and not in `run`: importing is a part of the first tenth of a second
 
 
 def run() -> None:
@@ -19,12 +21,13 @@ def run() -> None:
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # no matrix is multiplied here, so NumPy need not start threads for it
-    from tfadvisor.cli.main import Terminated, guarded_main  # noqa: PLC0415  (after the collector is off)
+    code = 0
+    with ending_in_order():
+        from tfadvisor.cli.streams import settle_streams  # noqa: PLC0415  (after signals are heeded)
 
-    def end(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated
+        settle_streams()
+        from tfadvisor.cli.main import guarded_main  # noqa: PLC0415  (after the collector is off)
 
-    signal.signal(signal.SIGTERM, end)
-    code = guarded_main(sys.argv[1:])
-    sys.stderr.flush()
-    os._exit(code)
+        code = guarded_main(sys.argv[1:])
+        sys.stderr.flush()
+    leave(code)

@@ -9,15 +9,16 @@ from typing import Annotated, ClassVar
 import typer
 import typer.main
 
+from tfadvisor.cli.ending import EXIT_INTERRUPTED, asked_to_end
+from tfadvisor.cli.streams import unwritten
 from tfadvisor.cli.typer_commands import LazyCommands
 from tfadvisor.cli.wrong_use import WrongUse, words_of
-from tfadvisor.errors import AdvisorError, TraceError
-from tfadvisor.report.printable import printable
+from tfadvisor.environment_faults import fault_of_environment
+from tfadvisor.errors import AdvisorError, TraceError, UsageError
+from tfadvisor.report.printable import in_one_message
 from tfadvisor.version import VERSION
 
 EXIT_INTERNAL = 5
-EXIT_INTERRUPTED = 130
-EXIT_TERMINATED = 143
 
 _ABOUT = "Reads a TensorFlow or JAX profiler trace and says where the step's time goes, why, and what to change."
 _EXAMPLES = """\
@@ -31,10 +32,6 @@ Examples:
 
 Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
 not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
-
-
-class Terminated(BaseException):
-    """The process was asked to end. What it was writing is removed on the way out."""
 
 
 class _Commands(LazyCommands):
@@ -82,22 +79,23 @@ def tfadvisor(
 
 
 def guarded_main(arguments: list[str]) -> int:
-    """Runs the command and returns its exit code; never lets an exception or traceback out."""
+    """Runs the command and returns its exit code; never lets an exception or traceback out, but for Ended."""
     try:
         code = _run(arguments)
         sys.stdout.flush()
-        return code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         _say("interrupted")
         return EXIT_INTERRUPTED
-    except Terminated:
-        _say("terminated")
-        return EXIT_TERMINATED
     except Exception as error:
         return _told(error)
+    failure = unwritten()
+    if failure is not None:
+        _say(f"standard output cannot be written: {failure.strerror}.")
+        return code or UsageError.exit_code
+    return code
 
 
 def _run(arguments: list[str]) -> int:
@@ -115,14 +113,17 @@ def _run(arguments: list[str]) -> int:
 
 def _told(error: Exception) -> int:
     """Says what went wrong and returns its exit code."""
+    if asked_to_end():  # and what was interrupted took it for something else
+        return EXIT_INTERNAL
     if isinstance(error, WrongUse):
         _say(words_of(error))
         return 2
     if isinstance(error, AdvisorError):
         _say(str(error))
         return error.exit_code
-    if isinstance(error, MemoryError):
-        _say("not enough memory for this trace. Choose one host with --host, or use a machine with more memory.")
+    fault = fault_of_environment(error)
+    if fault is not None:
+        _say(fault)
         return TraceError.exit_code
     if os.environ.get("TFADVISOR_TRACEBACK"):
         import traceback  # noqa: PLC0415
@@ -136,4 +137,4 @@ def _told(error: Exception) -> int:
 
 
 def _say(message: str) -> None:
-    sys.stderr.write(f"tfadvisor: {printable(message)}\n")
+    sys.stderr.write(f"tfadvisor: {in_one_message(message)}\n")

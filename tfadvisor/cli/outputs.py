@@ -11,7 +11,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
 from tfadvisor.report.ascii_text import as_ascii
 from tfadvisor.report.outputs.forms import Form
-from tfadvisor.report.printable import printable
+from tfadvisor.report.printable import in_one_message, without_commands
 from tfadvisor.report.terminal_text import screen_of
 
 
@@ -39,7 +39,7 @@ def write_form(form: Form, subject: Any, output: Path | None, **settings: Any) -
     if output is not None:
         write_output(output, form.write(subject, **settings), "--output")
     else:
-        write_out(form.write(subject, screen_of(sys.stdout), **settings), page=form.drawn)
+        write_out(form.write(subject, screen_of(sys.stdout), **settings), page=form.drawn, json=form.is_json)
 
 
 def write_output(output: Path, text: str, option: str) -> None:
@@ -50,8 +50,12 @@ def write_output(output: Path, text: str, option: str) -> None:
         raise UsageError(f"{option} {output}: cannot be written: {error.strerror or error}.") from error
 
 
-def write_out(text: str, *, page: bool = False) -> None:
-    """To standard output, in ASCII where that takes no UTF-8. page: it says itself that it is UTF-8, and so it stays."""
+def write_out(text: str, *, page: bool = False, json: bool = False) -> None:
+    """To standard output, in ASCII where that takes no UTF-8. page: it says itself that it is UTF-8, and so it stays.
+
+    Nothing in it is a command to a CI system that reads the log.
+    """
+    text = text if page else without_commands(text, "\\u{:04x}" if json else "\\x{:02x}")
     if screen_of(sys.stdout).ascii_only:
         if page:
             sys.stdout.flush()
@@ -63,4 +67,4 @@ def write_out(text: str, *, page: bool = False) -> None:
 
 def note(message: str) -> None:
     """A line on stderr."""
-    sys.stderr.write(f"tfadvisor: {printable(message)}\n")
+    sys.stderr.write(f"tfadvisor: {in_one_message(message)}\n")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import threading
+from collections.abc import Mapping
+from pathlib import Path
 from queue import LifoQueue
 from typing import IO, Any
 
+import msgspec
+
+from tfadvisor.processes import start
 from tfadvisor.tensorboard_tab.cache import (
     COMPARISON,
     PAGE,
@@ -25,8 +28,12 @@ from tfadvisor.tensorboard_tab.listing import ListedRun
 
 _AT_ONCE = 2
 _REMEMBERED_FAILURES = 256
-_START = "import sys; sys.path[:] = {paths!r}; from tfadvisor.tensorboard_tab.worker import main; main()"
-"""Its modules come from where ours do, whatever the working directory holds."""
+_WORKER = "tfadvisor.tensorboard_tab.worker"
+_SHORTEST_DEADLINE_S = 120.0
+_BYTES_A_SECOND = 1 << 20
+"""The slowest analyses of real traces read ten times as many."""
+_LEAST_MEMORY = 2 << 30
+_MEMORY_PER_BYTE = 20
 _KILLED = {
     "cause": "could not be read: the system killed the process that read it, probably because memory ran out.",
     "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
@@ -42,12 +49,29 @@ class Analysis:
         self.task = task
         self.state = "waiting"
         self.fraction = 0.0
+        self.limits = limits_of(task)
         self.error: dict[str, str] | None = None
         self.ended = threading.Event()
 
     def told(self) -> dict[str, Any]:
         """How far it is, for the page."""
         return {"state": self.state, "fraction": self.fraction, "error": self.error}
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What an analysis of the tab may take, so that a trace that was made to take all harms no other."""
+
+    deadline_s: float
+    memory: int
+    """Bytes of memory of each of its processes."""
+
+
+def limits_of(task: Mapping[str, Any]) -> Limits:
+    """From the sizes of the files: long and large enough for any trace of theirs, many times over."""
+    sizes = [_unpacked_size(Path(file)) for file in task.get("files", ())]
+    return Limits(
+        _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
+    )
 
 
 class Analyses:
@@ -136,33 +160,50 @@ class _Failed(Exception):
 
 
 def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
-    """The error, None when the files are written. The process ends with this one: it watches its standard input."""
+    """The error, None when the files are written. The process ends with this one, and at its deadline."""
+    limits = analysis.limits
     with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _START.format(paths=sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl+C is for TensorBoard
-        )
+        process = start(_WORKER, stderr=complaints)
         assert process.stdin is not None
         assert process.stdout is not None
+        late = threading.Timer(limits.deadline_s, process.kill)
+        late.daemon = True
+        late.start()
         with process:
             try:
-                process.stdin.write(json.dumps({**analysis.task, "folder": folder}).encode() + b"\n")
+                task = {**analysis.task, "folder": folder, "memory": limits.memory}
+                process.stdin.write(json.dumps(task).encode() + b"\n")
                 process.stdin.flush()
             except BrokenPipeError:
                 pass  # its end says why
             last = _follow(process.stdout, analysis)
             code = process.wait()
+            in_time = late.is_alive()
+            late.cancel()
         if code == 0 and last.get("done"):
             return None
         if "error" in last:
             return dict(last["error"])
+        if not in_time:
+            return {"place": analysis.task["path"], **_too_late(limits)}
         if code < 0:
             return {"place": analysis.task["path"], **_KILLED}
         return _broken(analysis, _last_line(complaints))
+
+
+def _too_late(limits: Limits) -> dict[str, str]:
+    return {
+        "cause": f"took longer than the {limits.deadline_s:,.0f} s that an analysis of a run of this size has in the tab.",
+        "remedy": "Analyse it without a deadline: tfadvisor analyze PATH -o report.html.",
+    }
+
+
+def _unpacked_size(file: Path) -> int:
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return 0  # reading it will say what is wrong
+    return size * 10 if file.suffix == ".gz" else size
 
 
 def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import shutil
 import tempfile
 import time
@@ -33,6 +34,7 @@ class Cache:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self._most_bytes = most_bytes
+        self._throw_away_left_behind()
 
     def read(self, key: str, name: str) -> bytes | None:
         """A file of a finished analysis; None when there is none (any more)."""
@@ -51,7 +53,7 @@ class Cache:
     @contextlib.contextmanager
     def making(self, key: str) -> Iterator[Path]:
         """A folder to write an analysis into; it becomes the key's when nothing was raised. The first of several wins."""
-        made = Path(tempfile.mkdtemp(prefix=_MAKING, dir=self.folder))
+        made = self._new_folder()
         try:
             yield made
             with contextlib.suppress(OSError):
@@ -60,13 +62,23 @@ class Cache:
             shutil.rmtree(made, ignore_errors=True)
         self._throw_away(keep=key)
 
+    def _new_folder(self) -> Path:
+        """Named after this process, so that another one can tell when nobody is making it any more."""
+        return Path(tempfile.mkdtemp(prefix=f"{_MAKING}{_machine()}-{os.getpid()}-", dir=self.folder))
+
+    def _throw_away_left_behind(self) -> None:
+        """What a process that was killed has left."""
+        for name in os.listdir(self.folder):  # noqa: PTH208  (names alone)
+            if name.startswith(_MAKING) and _is_left_behind(name):
+                shutil.rmtree(self.folder / name, ignore_errors=True)
+
     def _throw_away(self, keep: str) -> None:
         entries, now = [], time.time()
         for entry in os.scandir(self.folder):
             try:
                 used = entry.stat(follow_symlinks=False).st_mtime
                 if entry.name.startswith(_MAKING):
-                    if now - used > _LEFT_BEHIND_S:
+                    if now - used > _LEFT_BEHIND_S or _is_left_behind(entry.name):
                         shutil.rmtree(entry.path, ignore_errors=True)
                     continue
                 size = sum(one.stat().st_size for one in os.scandir(entry.path))
@@ -84,9 +96,28 @@ class Cache:
     def _throw_away_one(self, name: str) -> None:
         """Renamed first, so that no reader finds half of it."""
         with contextlib.suppress(OSError):
-            gone = Path(tempfile.mkdtemp(prefix=_MAKING, dir=self.folder)) / name
+            gone = self._new_folder() / name
             (self.folder / name).rename(gone)
             shutil.rmtree(gone.parent, ignore_errors=True)
+
+
+def _is_left_behind(name: str) -> bool:
+    """Whether the process of this machine that made a folder, which is named in it, is gone."""
+    machine, _, rest = name.removeprefix(_MAKING).partition("-")
+    process = rest.partition("-")[0]
+    if machine != _machine() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _machine() -> str:
+    return sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def key_of(listed: ListedRun, rules_stamp: str) -> str:
@@ -115,15 +146,25 @@ def open_cache(roots: Sequence[Path]) -> Cache:
     """At TFADVISOR_CACHE, else below XDG_CACHE_HOME or ~/.cache; a temporary folder where that is inside a root or closed."""
     chosen = os.environ.get("TFADVISOR_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "tensorboard"
+    try:
+        folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "tensorboard"
+    except RuntimeError:  # nobody has a home here
+        return _temporary()
     if not any(_inside(folder, root) for root in roots):
-        try:
+        with contextlib.suppress(OSError):
             cache = Cache(folder)
-            with tempfile.TemporaryDirectory(prefix=_MAKING, dir=folder):
-                return cache
-        except OSError:
-            pass
+            if _is_ours(folder):
+                with tempfile.TemporaryDirectory(prefix=_MAKING, dir=folder):
+                    return cache
     return _temporary()
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else can put reports there, which the tab would show as those of the user's runs."""
+    if os.name != "posix":
+        return True
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _temporary() -> Cache:

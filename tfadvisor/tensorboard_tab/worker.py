@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tfadvisor.api import Options, draw_run
+from tfadvisor.environment_faults import fault_of_environment
 from tfadvisor.errors import AdvisorError, TraceError
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import as_text
@@ -30,8 +31,12 @@ _SAY_EVERY_S = 0.1
 def main() -> None:
     """Reads the task from standard input, and ends when that is closed: whoever asked is gone."""
     gc.disable()
-    task = json.loads(sys.stdin.buffer.readline())
+    line = sys.stdin.buffer.readline()
+    if not line:
+        _end(1)  # whoever asked is gone
+    task = json.loads(line)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _limit_memory(task["memory"])
     try:
         (_compare if task["kind"] == "compare" else _analyse)(task)
         _say({"done": True})
@@ -39,7 +44,13 @@ def main() -> None:
         _say({"error": {"place": error.place, "cause": error.cause, "remedy": error.remedy}})
     except AdvisorError as error:
         _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
-    except BaseException:
+    except MemoryError:
+        _say({"error": {"place": task["path"], **_too_large(task["memory"])}})
+    except BaseException as error:
+        fault = fault_of_environment(error)
+        if fault is not None:
+            _say({"error": {"place": task["path"], "cause": f"could not be read: {fault}", "remedy": ""}})
+            _end(0)
         traceback.print_exc()
         _end(1)
     _end(0)
@@ -74,6 +85,23 @@ def _compare(task: dict[str, Any]) -> None:
         raise TraceError(task["path"], "cannot be compared: one of the runs holds no step.", "")
     compared = on_page(compare(base, new), new=0, base=1)
     (Path(task["folder"]) / COMPARISON).write_text(encode_comparison(compared), encoding="utf-8")
+
+
+def _limit_memory(most: int) -> None:
+    """Of this process and of each that reads a host for it; where the system knows no such limit, none."""
+    try:
+        import resource  # noqa: PLC0415
+
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    except (ImportError, ValueError, OSError):
+        pass
+
+
+def _too_large(memory: int) -> dict[str, str]:
+    return {
+        "cause": f"needs more than the {memory / (1 << 30):.1f} GiB that an analysis of a run of this size has in the tab.",
+        "remedy": "Analyse it without this limit: tfadvisor analyze PATH -o report.html.",
+    }
 
 
 def _snapshot(report: Report) -> str | None:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.xplane import _wire
+from tfadvisor.xplane.bounds import Counts
 from tfadvisor.xplane.columns import (
     Events,
     HostTrace,
@@ -32,7 +33,7 @@ from tfadvisor.xplane.columns import (
     wanted,
 )
 from tfadvisor.xplane.source import Progress, Source, damaged
-from tfadvisor.xplane.texts import inflated_text, text_of
+from tfadvisor.xplane.texts import LONGEST, inflated_text, text_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -71,8 +72,11 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 def _decode(source: Source, selection: Selection, progress: Progress | None) -> HostTrace:
     buf = source.buffer
+    counts = Counts(source.place, source.size)
     space = _wire.scan_space(buf)
-    raw = [_scan_plane(buf, lo, hi) for lo, hi in space[space[:, 0] == 1][:, 1:].tolist()]
+    counts.add("planes", int((space[:, 0] == 1).sum()))
+    counts.add("texts", int((space[:, 0] != 1).sum()))
+    raw = [_scan_plane(buf, lo, hi, counts) for lo, hi in space[space[:, 0] == 1][:, 1:].tolist()]
     planes = tuple(Plane(p.name, p.id, _named_stats(buf, _wire.read_stats(buf, p.stats), p.stat_names)) for p in raw)
 
     names, ranges, row_base = _names(raw)
@@ -81,7 +85,7 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
 
     line_ranges = np.concatenate([plane.lines for plane in raw]) if raw else np.empty((0, 3), np.int64)
     headers, chunks = _wire.scan_lines(buf, np.ascontiguousarray(line_ranges), _EVENTS_A_CHUNK)
-    source.forget(0, source.size)
+    counts.add("events", int(headers[:, 7].sum()))
     line_plane = np.repeat(np.arange(len(raw), dtype=np.int32), [len(plane.lines) for plane in raw])
     origin = origin_of(headers[:, 1], session_start_ns(planes))
     lines = Lines(
@@ -116,9 +120,11 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
     )
 
 
-def _scan_plane(buf: memoryview, lo: int, hi: int) -> _RawPlane:
+def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
     plane_id, children = _wire.scan_plane(buf, lo, hi)
     field = children[:, 0]
+    counts.add("lines", int((field == 3).sum()))
+    counts.add("names", int((field >= 4).sum()))
     name = children[field == 2]
     events = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 4]))
     _wire.check_event_metadata(buf, events)
@@ -271,17 +277,9 @@ class _Work:
                 self._failures.append(error)
                 self._queue.clear()
                 return
-            self._source.forget(lo, self._chunk_end(index))
             self._done += count
             if self._progress is not None:
                 self._progress(self._done, len(self.row))
-
-    def _chunk_end(self, index: int) -> int:
-        """Where the chunk's bytes end: at the next chunk of its line, or at the line's end."""
-        following = index + 1
-        if following < len(self._chunks) and self._chunks[following, 0] == self._chunks[index, 0]:
-            return int(self._chunks[following, 1])
-        return int(self._chunks[index, 2])
 
 
 def _processors() -> int:
@@ -333,7 +331,9 @@ def _column(
             at, size = np.ascontiguousarray(value[mask]), np.ascontiguousarray(length[mask])
             interned, first = _wire.intern_spans(buf, at, size)
             spans = zip(at[first].tolist(), size[first].tolist(), strict=True)
-            pools.append((interned.astype(np.int64), [to_text(bytes(buf[lo : lo + n])) for lo, n in spans]))
+            pools.append(
+                (interned.astype(np.int64), [to_text(bytes(buf[lo : lo + min(n, LONGEST)])) for lo, n in spans])
+            )
             places.append(mask)
     for index, owner in enumerate(raw):
         mask = (kind == Kind.REF) & (plane == index)
@@ -386,7 +386,7 @@ def _named_stats(buf: memoryview, stats: list[tuple[int, int, int, int]], names:
 
 
 def _text(buf: memoryview, lo: int, hi: int) -> str:
-    return text_of(bytes(buf[lo:hi]))
+    return text_of(bytes(buf[lo : min(hi, lo + LONGEST)]))
 
 
 def _texts(buf: memoryview, space: Int64Array, field: int) -> tuple[str, ...]:

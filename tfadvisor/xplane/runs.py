@@ -157,24 +157,38 @@ def _check_readable(root: Path) -> None:
         raise TraceError(
             str(root), f"cannot be read: {error.strerror}.", "Ask for read permission on the folder."
         ) from error
+    if root.stat().st_dev in _system_devices():
+        raise TraceError(str(root), "is a folder of the system, where no trace lies.", "Give a logdir.")
 
 
 def _folders_with_files(root: Path) -> list[tuple[Path, list[str]]]:
-    """Every folder below root with its files, symbolic links followed once."""
+    """Every folder below root with its files, symbolic links followed once, but into no folder of the system."""
     seen: set[tuple[int, int]] = set()
+    system = _system_devices()
     found = []
     for folder, subfolders, files in os.walk(root, followlinks=True):
         try:
             status = Path(folder).stat()
         except OSError:  # gone since it was listed
             continue
-        if (status.st_dev, status.st_ino) in seen:
+        if (status.st_dev, status.st_ino) in seen or status.st_dev in system:
             subfolders.clear()
             continue
         seen.add((status.st_dev, status.st_ino))
         if files:
             found.append((Path(folder), files))
     return found
+
+
+def _system_devices() -> set[int]:
+    """The file systems on which the system shows itself. From /proc one comes everywhere, and many files there never end."""
+    found = set()
+    for folder in ("/proc", "/sys", "/dev"):
+        try:
+            found.add(os.stat(folder).st_dev)  # noqa: PTH116
+        except OSError:
+            continue
+    return found - {os.stat("/").st_dev}  # noqa: PTH116
 
 
 def _one_per_host(files: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -1,59 +1,77 @@
-"""A file on disk as one read-only buffer: memory-mapped, or inflated when it is gzip."""
+"""A file on disk as one read-only buffer in memory, inflated when it is gzip."""
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from tfadvisor.errors import TraceError
+from tfadvisor.files import NotAFile, open_regular
+from tfadvisor.memory import free_memory
+from tfadvisor.protobuf import SIZED
+
+if TYPE_CHECKING:
+    import io
 
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while a large file is read."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 1 << 22
-_SUSPICIOUS_RATIO = 400
-_ALWAYS_ALLOWED = 1 << 28
+_HEAD = 1 << 20
+_FIELDS_LOOKED_AT = 1000
+_SUSPICIOUS_RATIO = 100
+"""Traces shrink to a tenth or, where one step is like the other, a thirtieth."""
+_ALWAYS_ALLOWED = 1 << 24
 
 
 class Source(msgspec.Struct, frozen=True):
-    """place: how the file is called in messages. buffer: its uncompressed bytes, read-only. mapping: None unless mapped."""
+    """place: how the file is called in messages. buffer: its uncompressed bytes, read-only, in this process's memory."""
 
     place: str
     buffer: memoryview
     size: int
-    mapping: mmap.mmap | None = None
-
-    def forget(self, lo: int, hi: int) -> None:
-        """Lets the pages between two positions out of memory; they are read again from the file if needed."""
-        page = mmap.PAGESIZE
-        start, length = -(-lo // page) * page, hi // page * page - -(-lo // page) * page
-        if self.mapping is not None and length > 0 and hasattr(mmap, "MADV_DONTNEED"):
-            self.mapping.madvise(mmap.MADV_DONTNEED, start, length)
 
 
 def open_source(path: Path) -> Source:
-    """Raises TraceError for a file that is missing, unreadable, empty, or gzip that is cut, broken or a bomb."""
+    """The whole file in memory. Mapping it would save a third of the time of reading it, and kill the process when somebody
+    cuts the file short meanwhile.
+
+    Raises TraceError for a file that is missing, unreadable, empty, no file at all, larger than the memory that is free, or
+    changed while it is read, and for gzip that is cut, broken or a bomb.
+    """
     place = str(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
+            before = os.fstat(file.fileno())
             magic = file.read(2)
-            if not magic:
+            if not before.st_size or not magic:
                 raise TraceError(
                     place,
                     "is empty.",
                     "The profiler was stopped before it wrote, or the disk was full: record the trace again.",
                 )
-            if magic == _GZIP_MAGIC:
-                data = _inflate(path)
-                return Source(place, memoryview(data), len(data))
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return Source(place, memoryview(mapping), len(mapping), mapping)
-    except TraceError:
-        raise
+            file.seek(0)
+            data = (
+                _inflated(file, place, before.st_size) if magic == _GZIP_MAGIC else _whole(file, place, before.st_size)
+            )
+            after = os.fstat(file.fileno())
+        if data is None or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise TraceError(
+                place,
+                "changed while it was read.",
+                "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
+            )
+        return Source(place, memoryview(data).toreadonly(), len(data))
+    except NotAFile as error:
+        raise TraceError(
+            place, f"{error.strerror}.", "Give the `*.xplane.pb` file, or the logdir that holds it."
+        ) from error
     except OSError as error:
         raise TraceError(place, f"cannot be read: {error.strerror or error}.", _remedy(error)) from error
 
@@ -88,32 +106,74 @@ def _looks_like_text(head: bytes) -> bool:
     return printable > 0.97 * len(head[:4096])
 
 
-def _inflate(path: Path) -> bytes:
+def _whole(file: io.BufferedReader, place: str, size: int) -> memoryview | None:
+    """The bytes of a file of a size; None when it has fewer by now. Nothing is read of one that cannot be a trace."""
+    head = file.read(_HEAD)
+    if len(head) == _HEAD and not head.strip(b"\0"):
+        raise damaged(Source(place, memoryview(head), size), None, "it begins with zeros")
+    if size > free_memory():
+        raise TraceError(
+            place,
+            f"has {size:,} bytes, more than the memory that is free here.",
+            "Analyse it on a machine with more memory, or record fewer steps.",
+        )
+    hole = _zero_tag(file, size)
+    if hole is not None:
+        raise damaged(Source(place, memoryview(head), size), hole, "a field number or wire type that no protobuf has")
+    data, done = np.empty(size, np.uint8).data, 0
+    file.seek(0)
+    while done < size:
+        got = file.readinto(data[done : done + _PIECE])
+        if not got:
+            return None
+        done += got
+    return data
+
+
+def _zero_tag(file: io.BufferedReader, size: int) -> int | None:
+    """Where a field of the outermost message begins with a zero, as the rest of a sparse file does; None without a look at
+    small files, and where there is none among the first fields.
+    """
+    at = 0
+    for _ in range(_FIELDS_LOOKED_AT if size > _HEAD << 6 else 0):
+        file.seek(at)
+        start = file.read(12)
+        if start[:1] == b"\0":
+            return at
+        length, used = 0, 1
+        for used, byte in enumerate(start[1:], start=2):
+            length |= (byte & 0x7F) << 7 * (used - 2)
+            if byte < 0x80:
+                break
+        at += used + length
+        if not start or start[0] & 7 != SIZED or start[0] >= 0x80 or at >= size:
+            break  # the decoder says what this is
+    return None
+
+
+def _inflated(file: io.BufferedReader, place: str, packed: int) -> bytes:
     """The uncompressed bytes. A file that grows beyond any real trace's ratio is refused before it fills the memory."""
     import gzip  # noqa: PLC0415  (only packed files need it)
     import zlib  # noqa: PLC0415
 
-    packed = path.stat().st_size
     limit = max(_ALWAYS_ALLOWED, packed * _SUSPICIOUS_RATIO)
     pieces: list[bytes] = []
     total = 0
     try:
-        with gzip.open(path, "rb") as file:
-            while piece := file.read(_PIECE):
+        with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+            while piece := unpacked.read(_PIECE):
                 pieces.append(piece)
                 total += len(piece)
                 if total > limit:
                     raise TraceError(
-                        str(path),
-                        f"expands to more than {_SUSPICIOUS_RATIO} times its size, as no trace does.",
+                        place,
+                        f"expands to more than {limit:,} bytes, {_SUSPICIOUS_RATIO} times its size, as no trace does.",
                         "If you trust it, unpack it first and analyse the unpacked file.",
                     )
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TraceError(
-            str(path), f"the gzip data is cut short or damaged ({error}).", "Copy the file again."
-        ) from error
+        raise TraceError(place, f"the gzip data is cut short or damaged ({error}).", "Copy the file again.") from error
     if not total:
-        raise TraceError(str(path), "is an empty gzip file.", "Record the trace again.")
+        raise TraceError(place, "is an empty gzip file.", "Record the trace again.")
     return b"".join(pieces)
 
 

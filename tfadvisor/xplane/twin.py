@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from tfadvisor.errors import TraceError
 from tfadvisor.xplane import messages
+from tfadvisor.xplane.bounds import Counts
 from tfadvisor.xplane.columns import (
     NUM_OCCURRENCES,
     Events,
@@ -63,6 +64,7 @@ def decode(source: Source, selection: Selection) -> HostTrace:
 
 
 def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
+    _count(source, space)
     stat_names = [{id_: text_of(m.name) for id_, m in plane.stat_metadata.items()} for plane in space.planes]
     planes = tuple(
         Plane(text_of(plane.name), plane.id, _stats(plane.stats, names))
@@ -137,6 +139,16 @@ def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
         details=_MessageDetails(metadata, names.plane, exemplars, stat_names),
         origin_ns=origin,
     )
+
+
+def _count(source: Source, space: Any) -> None:
+    counts = Counts(source.place, source.size)
+    counts.add("planes", len(space.planes))
+    counts.add("texts", len(space.hostnames) + len(space.errors) + len(space.warnings))
+    for plane in space.planes:
+        counts.add("lines", len(plane.lines))
+        counts.add("names", len(plane.event_metadata) + len(plane.stat_metadata) + len(plane.stats))
+        counts.add("events", sum(len(line.events) for line in plane.lines))
 
 
 def _stored(stat: Any, names: dict[int, str]) -> tuple[Kind, int | str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from tfadvisor.api import Options, analyze, analyze_run
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.metrics.registry import measure
 from tfadvisor.report.outputs.json_text import as_json
-from tfadvisor.timeline.run import read_hosts
+from tfadvisor.timeline.run import parallel, read_hosts
 from tfadvisor.timeline.run.read_hosts import read_host
 from tfadvisor.timeline.run.run_timeline import merge
 from tfadvisor.xplane.runs import Run
@@ -43,7 +41,7 @@ def run_in(folder: Path) -> Run:
 @pytest.fixture
 def always_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_hosts, "_WORTH_PROCESSES", 0)
-    monkeypatch.setattr(read_hosts, "_free_memory", lambda: 1 << 40)
+    monkeypatch.setattr(read_hosts, "free_memory", lambda: 1 << 40)
 
 
 @pytest.fixture
@@ -53,7 +51,7 @@ def never_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse)
+    monkeypatch.setattr(parallel, "Worker", refuse)
 
 
 def test_parallel_processes_give_the_report_of_one(always_processes: None, tmp_path: Path) -> None:
@@ -101,13 +99,17 @@ def test_of_several_broken_files_the_first_hosts_is_told_and_later_ones_are_not_
     files = [tmp_path / f"host-{number:02}.xplane.pb" for number in range(20)]
     begun: list[Path] = []
 
-    def read(file: Path, **_: object) -> None:
-        begun.append(file)
-        time.sleep({0: 0.2, 1: 0}.get(files.index(file), 0.05))
-        raise TraceError(str(file), "is broken.", "")
+    class Fake:
+        def __init__(self, _module: str) -> None: ...
 
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", lambda n, mp_context: ThreadPoolExecutor(n))
-    monkeypatch.setattr(read_hosts, "read_host", read)
+        def ask(self, task: tuple[Path, object, object]) -> None:
+            begun.append(task[0])
+            time.sleep({0: 0.2, 1: 0}.get(files.index(task[0]), 0.05))
+            raise TraceError(str(task[0]), "is broken.", "")
+
+        def end(self) -> None: ...
+
+    monkeypatch.setattr(parallel, "Worker", Fake)
 
     with pytest.raises(TraceError) as caught:
         list(read_hosts.run_hosts(files, None, 2, None))
@@ -146,7 +148,7 @@ def test_a_machine_without_memory_for_two_hosts_starts_no_process(
     folder = run_of(3).write(tmp_path / "run")
     largest = max(file.stat().st_size for file in folder.iterdir())
     monkeypatch.setattr(read_hosts, "_WORTH_PROCESSES", 0)
-    monkeypatch.setattr(read_hosts, "_free_memory", lambda: largest * 12)
+    monkeypatch.setattr(read_hosts, "free_memory", lambda: largest * 12)
 
     assert len(analyze(folder, processes=4).run.hosts) == 3
 
@@ -202,16 +204,8 @@ def test_a_summary_survives_the_way_back_from_a_process() -> None:
 def test_a_killed_process_is_a_lack_of_memory_not_a_fault(
     always_processes: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    class Killed(ThreadPoolExecutor):
-        def __init__(self, workers: int, **_: object) -> None:
-            super().__init__(workers)
-
-        def submit(self, *_: object, **__: object) -> Future[None]:  # type: ignore[override]
-            broken: Future[None] = Future()
-            broken.set_exception(BrokenProcessPool("a child process terminated abruptly"))
-            return broken
-
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", Killed)
+    """The worker's module cannot be imported, so that each ends before it answers."""
+    monkeypatch.setattr(parallel, "_WORKER", "tfadvisor.no_such_module")
 
     with pytest.raises(TraceError, match="the system killed a process that read one of its hosts") as caught:
         analyze_run(run_in(run_of(2).write(tmp_path / "run")), Options(processes=2))

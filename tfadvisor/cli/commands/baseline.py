@@ -136,7 +136,7 @@ def list_runs(
     if format == "json":
         import json  # noqa: PLC0415
 
-        write_out(json.dumps([_entry(kept) for kept in runs], indent=2) + "\n")
+        write_out(json.dumps([_entry(kept) for kept in runs], indent=2) + "\n", json=True)
     else:
         write_out("".join(f"{_line(kept)}\n" for kept in runs))
     for file, why in contents.unusable:
@@ -196,7 +196,7 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
         import json  # noqa: PLC0415
 
         whole = {**_entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
-        write_out(json.dumps(whole, indent=2) + "\n")
+        write_out(json.dumps(whole, indent=2) + "\n", json=True)
         return 0
     from tfadvisor.units import Unit, in_words  # noqa: PLC0415
 

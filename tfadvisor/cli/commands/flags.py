@@ -93,7 +93,7 @@ def check_flags(
     if format == "json":
         import json  # noqa: PLC0415
 
-        write_out(json.dumps(as_data(checked), indent=2) + "\n")
+        write_out(json.dumps(as_data(checked), indent=2) + "\n", json=True)
     else:
         write_out(_laid_out(lines(checked)))
     return 1 if fail_on and checked.has(fail_on) else 0

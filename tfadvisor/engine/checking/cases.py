@@ -11,7 +11,7 @@ from tfadvisor.engine.judging.judge_rules import judge
 from tfadvisor.engine.loading.catalogue import checked
 from tfadvisor.engine.loading.compiled_rules import is_rule
 from tfadvisor.engine.loading.rule import Rule
-from tfadvisor.engine.loading.yaml_marks import Marked, load
+from tfadvisor.engine.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding, NotApplicable
@@ -55,7 +55,7 @@ def check_folder(folder: Path) -> Checked:
             continue
         rules += 1
         try:
-            rule = checked(load(file.read_text(encoding="utf-8"), str(file)))
+            rule = checked(load(read_rule_file(file), str(file)))
             if rule.id != file.stem:
                 failures.append(f"{file}: the file must be called {rule.id}.yaml, like the rule")
             found = load_cases(file.with_name(f"{file.stem}.cases.yaml"))
@@ -75,9 +75,11 @@ def _rule_of(cases: Path) -> Path:
 def load_cases(file: Path) -> list[Case]:
     """Reads a cases file. Raises RuleError with the line when it is missing or wrong."""
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise RuleError(str(file), 1, "", "is missing: every rule has cases, the quiet ones first") from error
+        text = read_rule_file(file)
+    except RuleError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise RuleError(str(file), 1, "", "is missing: every rule has cases, the quiet ones first") from error
+        raise
     marked = load(text, str(file))
     if not isinstance(marked.data, list) or not marked.data:
         raise marked.error("", "must be a list of cases")

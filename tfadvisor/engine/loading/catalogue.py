@@ -13,7 +13,7 @@ from tfadvisor.engine.judging.wording import is_known, placeholders
 from tfadvisor.engine.loading.compiled_rules import is_rule, read_compiled, rule_files
 from tfadvisor.engine.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
 from tfadvisor.engine.loading.rule import Rule, parse_rule
-from tfadvisor.engine.loading.yaml_marks import Marked, load
+from tfadvisor.engine.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError, UsageError
 
 _PACKAGE = "tfadvisor.rules"
@@ -136,7 +136,7 @@ def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[st
         for file in sorted(folder.rglob("*.yaml")):
             if is_rule(file.name):
                 try:
-                    found.append((str(file), file.read_text(encoding="utf-8")))
-                except (OSError, UnicodeDecodeError) as error:
-                    broken.append(RuleError(str(file), 1, "", f"cannot be read: {error}"))
+                    found.append((str(file), read_rule_file(file)))
+                except RuleError as error:
+                    broken.append(error)
     return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tfadvisor.errors import RuleError
+from tfadvisor.files import read_small_text
 
 _LARGEST = 1 << 20
 _DEEPEST = 40
@@ -25,6 +27,15 @@ class Marked(msgspec.Struct, frozen=True):
         while at and at not in self.lines:
             at = at.rpartition(".")[0]
         return RuleError(self.file, self.lines.get(at, 1), path, cause)
+
+
+def read_rule_file(file: Path) -> str:
+    """The text of a YAML file. Raises RuleError for what cannot be read as one; never waits for a pipe."""
+    try:
+        return read_small_text(file, _LARGEST)
+    except (OSError, UnicodeDecodeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise RuleError(str(file), 1, "", f"cannot be read: {why}") from error
 
 
 def load(text: str, file: str, *, ours: bool = False) -> Marked:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
-from tfadvisor.files import replace_file
+from tfadvisor.files import read_small_text, replace_file
 from tfadvisor.gate.baseline.comparability import must_be_alike
 from tfadvisor.gate.baseline.lock import only_writer
 from tfadvisor.gate.baseline.snapshot import Snapshot
@@ -181,7 +181,7 @@ def _read(file: Path) -> Snapshot:
     try:
         if file.stat().st_size > LARGEST:
             raise SnapshotError(f"it has {file.stat().st_size:,} bytes, and a snapshot never more than {LARGEST:,}")
-        return from_text(file.read_text(encoding="utf-8"))
+        return from_text(read_small_text(file, LARGEST))
     except OSError as error:
         raise SnapshotError(f"it cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

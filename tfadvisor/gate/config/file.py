@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.errors import UsageError
+from tfadvisor.files import read_small_text
 from tfadvisor.gate.config.toml_lines import Path as KeyPath
 from tfadvisor.gate.config.toml_lines import line_of
 
@@ -80,7 +81,7 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
     try:
         if path.stat().st_size > _LARGEST:
             raise UsageError(f"{shown}: larger than 1 MiB, so it is not a configuration. Check the path.")
-        text = path.read_text(encoding="utf-8")
+        text = read_small_text(path, _LARGEST)
     except OSError as error:
         raise UsageError(f"{shown}: cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:

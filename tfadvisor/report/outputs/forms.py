@@ -28,6 +28,11 @@ class Form(msgspec.Struct, frozen=True):
     drawn: bool = False
     """Whether it is a page for a browser, made from the trace and not from the report alone."""
 
+    @property
+    def is_json(self) -> bool:
+        """Whether a program reads it as JSON."""
+        return bool({".json", ".sarif"} & {*self.suffixes})
+
     def write(self, subject: Any, screen: Screen = PLAIN, **settings: Any) -> str:
         """The text of a report, comparison or verdict. screen, settings: for forms on a screen."""
         module, _, function = self.writer.partition(":")

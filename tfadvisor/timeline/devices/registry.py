@@ -13,6 +13,7 @@ from tfadvisor.timeline.devices.tpu import Tpu
 from tfadvisor.timeline.devices.unrecorded import proof_of_work
 from tfadvisor.timeline.model import Device
 from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.xplane.bounds import with_possible_times
 from tfadvisor.xplane.columns import HostTrace
 
 _PLATFORMS: list[DevicePlatform] = [Gpu(), Tpu(), Cpu()]
@@ -43,9 +44,14 @@ def find_devices(recorded: Recorded) -> tuple[Device, ...]:
 
 
 def on_own_clocks(trace: HostTrace) -> HostTrace:
-    """The trace with each device's events on the clock that measured them best; the same trace where that is the host's."""
+    """The trace with each device's events on the clock that measured them best; the same trace where that is the host's.
+
+    No time is further from zero than sums of times can be told apart in int64, and no duration is negative.
+    """
+    trace = with_possible_times(trace)
     for platform in _PLATFORMS:
-        trace = platform.on_own_clock(trace)
+        moved = platform.on_own_clock(trace)
+        trace = trace if moved is trace else with_possible_times(moved)
     return trace
 
 

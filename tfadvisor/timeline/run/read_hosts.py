@@ -5,17 +5,17 @@ Only summaries are kept, so memory does not grow with the number of hosts, and a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from tfadvisor.errors import TraceError
+from tfadvisor.memory import free_memory
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.run.parallel import in_parallel
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
@@ -59,14 +59,12 @@ def run_hosts(
     """
     events = min(max(_PICTURED_EVENTS // len(files), 500), 4_000) if detail and files else None
     sizes = [_unpacked(file) for file in files]
-    fitting = max(_free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
+    fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
     if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, events, watch), skip)
     else:
-        yield from _in_processes(
-            files, working, partial(read_host, steps=steps, progress=None, pictured_events=events), progress, skip
-        )
+        yield from in_parallel(files, working, lambda file: (file, steps, events), progress, skip)
 
 
 def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
@@ -79,49 +77,6 @@ def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip
             skip(file, error)
         else:
             yield summary
-
-
-def _in_processes(
-    files: Sequence[Path],
-    working: int,
-    read: Callable[[Path], HostSummary],
-    progress: Progress | None,
-    skip: Skip | None,
-) -> Iterator[HostSummary]:
-    from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  (20 ms)
-    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
-    from multiprocessing import get_context  # noqa: PLC0415
-
-    with ProcessPoolExecutor(working, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(read, file): file for file in files}
-        in_order = list(waiting)
-        try:
-            for done in as_completed(waiting):
-                if not done.cancelled() and not _is_skipped(done.exception(), skip):
-                    for later in in_order[in_order.index(done) + 1 :]:
-                        later.cancel()  # an earlier host's error would come first
-                elif progress is not None and not done.cancelled():
-                    progress(waiting[done], 1, 1)
-            for one in in_order:
-                failed = one.exception()
-                if skip is not None and isinstance(failed, TraceError):
-                    skip(waiting[one], failed)
-                else:
-                    yield one.result()
-        except BrokenProcessPool as error:
-            raise TraceError(
-                str(files[0].parent),
-                "could not be read: the system killed a process that read one of its hosts, probably because memory ran out.",
-                "Analyse one host at a time with --host NAME, or on a machine with more memory.",
-            ) from error
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _is_skipped(error: BaseException | None, skip: Skip | None) -> bool:
-    """Whether a host's outcome leaves the others to be read: a summary, or an error that is not the run's."""
-    return error is None or (skip is not None and isinstance(error, TraceError))
 
 
 def read_host(
@@ -175,10 +130,3 @@ def _unpacked(file: Path) -> int:
     except OSError:
         return 0
     return size * 10 if file.suffix == ".gz" else size
-
-
-def _free_memory() -> int:
-    try:
-        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):
-        return 8 << 30

@@ -88,7 +88,7 @@ cdef int _decode_events(Cursor* c, PlaneKey key, int64_t count, int64_t base_ps,
         if code != OK:
             return code
         if number != 4 or wire != WIRE_LENGTH:
-            code = skip(c, number, wire, 0)
+            code = skip(c, number, wire, DEPTH_LINE)
             if code != OK:
                 return code
             continue
@@ -143,7 +143,7 @@ cdef inline int _decode_event(Cursor* c, PlaneKey key, int64_t base_ps, int64_t 
             code = enter(c, &outer)
             if code != OK:
                 return code
-            code = read_stat(c, &stat)
+            code = read_stat(c, &stat, DEPTH_STAT)
             if code != OK:
                 return code
             c.end = outer
@@ -153,7 +153,7 @@ cdef inline int _decode_event(Cursor* c, PlaneKey key, int64_t base_ps, int64_t 
                 if code != OK:
                     return code
         else:
-            code = skip(c, number, wire, 0)
+            code = skip(c, number, wire, DEPTH_EVENT)
             if code != OK:
                 return code
     row[event] = <int32_t>key.row_of(metadata_id)

@@ -7,6 +7,8 @@ cdef enum:
     BAD_TAG = 3
     BAD_GROUP = 4
     NO_MEMORY = 5
+    TOO_MANY = 6
+    BAD_LENGTH = 7
 
 # Those of tfadvisor.protobuf, and the two that delimit a group.
 cdef enum:
@@ -17,13 +19,25 @@ cdef enum:
     WIRE_GROUP_END = 4
     WIRE_FIXED32 = 5
 
-cdef int MAX_GROUP_DEPTH = 90
+# Protobuf refuses what is nested deeper than 100: messages and, in them, groups. A message's own depth is that below XSpace.
+cdef int MAX_DEPTH = 100
+
+cdef enum:
+    DEPTH_SPACE = 0
+    DEPTH_PLANE = 1
+    DEPTH_LINE = 2         # also map entries and the plane's own stats
+    DEPTH_EVENT = 3        # also event and stat metadata
+    DEPTH_STAT = 4         # of events and of event metadata
+
+cdef int LONGEST_LENGTH = 5  # bytes of a length or a tag, however many of them say nothing
 
 _REASONS = {
     CUT: "a field ends past the end of what holds it",
     BAD_VARINT: "a number is longer than ten bytes",
     BAD_TAG: "a field number or wire type that no protobuf has",
     BAD_GROUP: "a group that does not close",
+    BAD_LENGTH: "a length is longer than five bytes",
+    TOO_MANY: "more fields than any profiler writes into so many bytes",
 }
 
 
@@ -85,7 +99,7 @@ cdef inline int read_any_tag(Cursor* c, uint64_t* number, int* wire) noexcept no
         return code
     number[0] = tag >> 3
     wire[0] = tag & 7
-    if (tag >> 32) != 0 or wire[0] > WIRE_FIXED32 or c.pos - at > 5:
+    if (tag >> 32) != 0 or wire[0] > WIRE_FIXED32 or c.pos - at > LONGEST_LENGTH:
         c.failed_at = at
         return BAD_TAG
     return OK
@@ -109,12 +123,15 @@ cdef inline int read_length(Cursor* c, int64_t* length) noexcept nogil:
     if value > <uint64_t>(c.end - c.pos):
         c.failed_at = at
         return CUT
+    if c.pos - at > LONGEST_LENGTH:
+        c.failed_at = at
+        return BAD_LENGTH
     length[0] = <int64_t>value
     return OK
 
 
 cdef int skip(Cursor* c, uint64_t number, int wire, int depth) noexcept nogil:
-    """Passes over one field whose tag has been read. Groups must close with their own number; protobuf lets a field
+    """Passes over one field whose tag has been read. depth: of the message that holds it. Groups must close with their own number; protobuf lets a field
     number be 0 inside one."""
     cdef uint64_t ignored, inner
     cdef int64_t length
@@ -136,7 +153,7 @@ cdef int skip(Cursor* c, uint64_t number, int wire, int depth) noexcept nogil:
         c.pos += length
         return OK
     if wire == WIRE_GROUP:
-        if depth >= MAX_GROUP_DEPTH:
+        if depth >= MAX_DEPTH:
             c.failed_at = at
             return BAD_GROUP
         while True:
@@ -170,15 +187,21 @@ cdef inline int enter(Cursor* c, int64_t* resume_end) noexcept nogil:
 
 
 cdef class Ranges:
-    """A growing list of int64 tuples of one width, handed to Python as a 2-D array."""
+    """A growing list of int64 tuples of one width, handed to Python as a 2-D array.
+
+    most: how many there may be. Where push returns NULL, why says whether that is reached or the memory."""
 
     cdef int64_t* data
     cdef int64_t size
     cdef int64_t room
+    cdef int64_t most
     cdef int width
+    cdef int why
 
-    def __cinit__(self, int width):
+    def __cinit__(self, int width, int64_t most=1 << 62):
         self.width = width
+        self.most = most
+        self.why = NO_MEMORY
         self.room = 64
         self.data = <int64_t*>malloc(self.room * width * sizeof(int64_t))
         if self.data == NULL:
@@ -189,6 +212,9 @@ cdef class Ranges:
 
     cdef int64_t* push(self) noexcept nogil:
         cdef int64_t* grown
+        if self.size >= self.most:
+            self.why = TOO_MANY
+            return NULL
         if self.size == self.room:
             grown = <int64_t*>realloc(self.data, self.room * 2 * self.width * sizeof(int64_t))
             if grown == NULL:

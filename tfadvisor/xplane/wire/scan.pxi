@@ -1,19 +1,23 @@
 """The first pass: where planes, lines, events and metadata lie. Positions only, and no event is read."""
 
+# Fields that one message may have: so many in any, and one more for every so many bytes.
+cdef int64_t MANY_FIELDS = 65536
+cdef int64_t BYTES_A_FIELD = 8
+
 
 def scan_space(const uint8_t[::1] buf):
     """XSpace -> array of (field number, from, to): planes 1, errors 2, warnings 3, hostnames 4."""
-    return _scan_children(buf, 0, buf.shape[0], 1, 4)
+    return _scan_children(buf, 0, buf.shape[0], 1, 4, DEPTH_SPACE)
 
 
-cdef _scan_children(const uint8_t[::1] buf, int64_t lo, int64_t hi, uint64_t first, uint64_t last):
+cdef _scan_children(const uint8_t[::1] buf, int64_t lo, int64_t hi, uint64_t first, uint64_t last, int depth):
     cdef Cursor c
     cdef uint64_t number
     cdef int wire
     cdef int code = OK
     cdef int64_t length
     cdef int64_t* row
-    cdef Ranges found = Ranges(3)
+    cdef Ranges found = Ranges(3, MANY_FIELDS + (hi - lo) // BYTES_A_FIELD)
     if hi <= lo:
         return found.array()
     c.base = &buf[0]
@@ -30,14 +34,15 @@ cdef _scan_children(const uint8_t[::1] buf, int64_t lo, int64_t hi, uint64_t fir
                     break
                 row = found.push()
                 if row == NULL:
-                    code = NO_MEMORY
+                    c.failed_at = c.pos
+                    code = found.why
                     break
                 row[0] = number
                 row[1] = c.pos
                 row[2] = c.pos + length
                 c.pos += length
             else:
-                code = skip(&c, number, wire, 0)
+                code = skip(&c, number, wire, depth)
                 if code != OK:
                     break
     if code != OK:
@@ -52,7 +57,7 @@ def scan_plane(const uint8_t[::1] buf, int64_t lo, int64_t hi):
     cdef int wire
     cdef int code
     cdef int64_t plane_id = 0
-    found = _scan_children(buf, lo, hi, 2, 6)
+    found = _scan_children(buf, lo, hi, 2, 6, DEPTH_PLANE)
     if hi > lo:
         c.base = &buf[0]
         c.pos = lo
@@ -64,7 +69,7 @@ def scan_plane(const uint8_t[::1] buf, int64_t lo, int64_t hi):
                     code = read_varint(&c, &varint)
                     plane_id = <int64_t>varint
                 else:
-                    code = skip(&c, number, wire, 0)
+                    code = skip(&c, number, wire, DEPTH_PLANE)
             if code != OK:
                 raise_wire(code, c.failed_at)
     return plane_id, found
@@ -77,11 +82,11 @@ def scan_metadata(const uint8_t[::1] buf, const int64_t[:, ::1] entries):
     with the entry's index in the last column, to be merged as protobuf does. An entry that holds anything but a key and
     values is no entry of the map to protobuf, so it gives no row.
     """
-    cdef Ranges out = Ranges(9)
+    cdef int64_t n = entries.shape[0]
+    cdef Ranges out = Ranges(9, 2 * n + 64)
     cdef Cursor c
     cdef int64_t i
     cdef int code = OK
-    cdef int64_t n = entries.shape[0]
     if n == 0:
         return out.array()
     c.base = &buf[0]
@@ -117,7 +122,8 @@ cdef int _scan_entry(Cursor* c, int64_t index, Ranges out) noexcept nogil:
         elif number == 2 and wire == WIRE_LENGTH:
             row = out.push()
             if row == NULL:
-                return NO_MEMORY
+                c.failed_at = c.pos
+                return out.why
             code = enter(c, &outer)
             if code != OK:
                 return code
@@ -127,7 +133,7 @@ cdef int _scan_entry(Cursor* c, int64_t index, Ranges out) noexcept nogil:
             c.end = outer
         else:
             foreign = True
-            code = skip(c, number, wire, 0)
+            code = skip(c, number, wire, DEPTH_LINE)
             if code != OK:
                 return code
     if foreign:
@@ -136,7 +142,8 @@ cdef int _scan_entry(Cursor* c, int64_t index, Ranges out) noexcept nogil:
     if out.size == first:
         row = out.push()
         if row == NULL:
-            return NO_MEMORY
+            c.failed_at = c.pos
+            return out.why
         for k in range(9):
             row[k] = 0
     for k in range(first, out.size):
@@ -168,7 +175,7 @@ cdef int _scan_metadata_value(Cursor* c, int64_t* row) noexcept nogil:
             row[7] |= 1 if number == 2 else 2
             c.pos += length
         else:
-            code = skip(c, number, wire, 0)
+            code = skip(c, number, wire, DEPTH_EVENT)
             if code != OK:
                 return code
     return OK
@@ -240,7 +247,7 @@ cdef int _scan_line(Cursor* c, int64_t line, int64_t* head, Ranges chunks, int64
                 return code
             head[0 if number == 1 else (1 if number == 3 else 2)] = <int64_t>varint
         else:
-            code = skip(c, number, wire, 0)
+            code = skip(c, number, wire, DEPTH_LINE)
             if code != OK:
                 return code
     head[7] = events

@@ -19,7 +19,7 @@ cdef struct Stat:
     int64_t length
 
 
-cdef int read_stat(Cursor* c, Stat* stat) noexcept nogil:
+cdef int read_stat(Cursor* c, Stat* stat, int depth) noexcept nogil:
     """One XStat, from the cursor to its end. Text and bytes are kept as (value = position, length)."""
     cdef uint64_t number, varint
     cdef int wire, code
@@ -59,7 +59,7 @@ cdef int read_stat(Cursor* c, Stat* stat) noexcept nogil:
             memcpy(&stat.value, c.base + c.pos, 8)
             c.pos += 8
         else:
-            code = skip(c, number, wire, 0)
+            code = skip(c, number, wire, depth)
             if code != OK:
                 return code
     return OK
@@ -87,10 +87,10 @@ def check_event_metadata(const uint8_t[::1] buf, const int64_t[:, ::1] scanned):
                 if number == 5 and wire == WIRE_LENGTH:
                     code = enter(&c, &outer)
                     if code == OK:
-                        code = read_stat(&c, &stat)
+                        code = read_stat(&c, &stat, DEPTH_STAT)
                         c.end = outer
                 else:
-                    code = skip(&c, number, wire, 0)
+                    code = skip(&c, number, wire, DEPTH_EVENT)
             if code != OK:
                 break
     if code != OK:
@@ -116,12 +116,12 @@ def message_stats(const uint8_t[::1] buf, int64_t lo, int64_t hi, uint64_t field
             if number == field and wire == WIRE_LENGTH:
                 code = enter(&c, &outer)
                 if code == OK:
-                    code = read_stat(&c, &stat)
+                    code = read_stat(&c, &stat, DEPTH_STAT)
                     if code == OK:
                         out.append((stat.id, stat.kind, stat.value, stat.length))
                         c.end = outer
             else:
-                code = skip(&c, number, wire, 0)
+                code = skip(&c, number, wire, DEPTH_EVENT)
         if code != OK:
             raise_wire(code, c.failed_at)
     return out
@@ -138,7 +138,7 @@ def read_stats(const uint8_t[::1] buf, const int64_t[:, ::1] ranges):
         c.base = &buf[0]
         c.pos = ranges[i, 1]
         c.end = ranges[i, 2]
-        code = read_stat(&c, &stat)
+        code = read_stat(&c, &stat, DEPTH_LINE)
         if code != OK:
             raise_wire(code, c.failed_at)
         out.append((stat.id, stat.kind, stat.value, stat.length))

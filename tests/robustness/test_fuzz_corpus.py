@@ -1,0 +1,52 @@
+"""What once broke a target breaks it no more, and each target still says what is wrong."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+from support.places import ROOT
+
+sys.path.append(str(ROOT / "fuzz"))
+import engine
+import mutate
+import targets
+
+KEPT = [(target, path) for target in targets.TARGETS for path in sorted((ROOT / "fuzz" / "corpus" / target).glob("*"))]
+
+
+@pytest.mark.parametrize(("target", "path"), KEPT, ids=lambda one: getattr(one, "name", one))
+def test_what_once_broke_it_breaks_it_no_more(target: str, path: object) -> None:
+    found: dict[str, tuple[str, bytes]] = {}
+
+    engine.execute(targets.TARGETS[target].check, path.read_bytes(), found)  # type: ignore[attr-defined]
+
+    assert found == {}
+
+
+@pytest.mark.parametrize("target", targets.TARGETS)
+def test_a_few_neighbours_of_each_seed(target: str) -> None:
+    """The same ones each time; a seed itself is accepted."""
+    one, chance, found = targets.TARGETS[target], random.Random(11), {}
+    seeds = one.seeds()
+    accepted = [engine.execute(one.check, seed, found) for seed in seeds[:3]]
+    for _ in range(30):
+        change = mutate.mutated if one.binary else engine._as_text
+        engine.execute(one.check, change(chance.choice(seeds), seeds, chance), found)
+
+    assert found == {}
+    assert all(accepted) or target in ("gate-config", "flags")
+
+
+def test_a_fault_is_found_and_named() -> None:
+    found: dict[str, tuple[str, bytes]] = {}
+
+    engine.execute(lambda data: 1 // len(data) > 0, b"", found)
+
+    assert next(iter(found)).startswith("ZeroDivisionError at test_fuzz_corpus.py:")
+
+
+def test_a_message_taken_apart_and_put_together_is_the_same() -> None:
+    for seed in targets.trace_seeds()[:3]:
+        assert mutate.message_of(mutate.fields_of(seed)) == seed

@@ -1,0 +1,88 @@
+"""How a signal ends the command: what it was writing is removed, one line is said, and the exit code is the signal's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
+_WORDS = {EXIT_INTERRUPTED: "interrupted", EXIT_TERMINATED: "terminated"}
+_AGAIN_S = 0.5
+"""After this long the exception is raised again: code between us and it may have swallowed the first one."""
+
+
+class Ended(BaseException):
+    """The process was asked to end. What it was writing is removed on the way out."""
+
+
+class _State:
+    code: int | None = None
+    """What the first signal asks for."""
+    guarded = False
+    """Whether somebody catches Ended."""
+
+
+def heed_signals() -> None:
+    """From now on SIGINT and SIGTERM end the process: at once, or by Ended in the main thread inside `ending_in_order`."""
+    signal.signal(signal.SIGINT, _end)
+    signal.signal(signal.SIGTERM, _end)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, _again)
+    sys.unraisablehook = _unraisable
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Inside, a signal raises Ended, which goes no further than this."""
+    try:
+        _State.guarded = True
+        try:
+            yield
+        finally:
+            _State.guarded = False
+    except Ended:
+        pass
+
+
+def asked_to_end() -> bool:
+    """Whether a signal came."""
+    return _State.code is not None
+
+
+def leave(code: int) -> NoReturn:
+    """Ends the process without the interpreter's clean-up; what is buffered was written before. A signal's code wins."""
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGALRM", signal.SIGTERM)):
+        signal.signal(number, signal.SIG_IGN)
+    if _State.code is not None:
+        from tfadvisor.files import remove_unfinished  # noqa: PLC0415
+
+        remove_unfinished()
+        code = _State.code
+        with suppress(OSError):  # nobody listens
+            os.write(2, f"tfadvisor: {_WORDS[code]}\n".encode())
+    os._exit(code)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    if _State.code is None:
+        _State.code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
+    _again(number, frame)
+
+
+def _again(_number: int, _frame: FrameType | None) -> None:
+    if not _State.guarded:
+        leave(0)
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+    raise Ended
+
+
+def _unraisable(unraisable: Any) -> None:
+    """Says nothing where Ended cannot go on: it is raised again."""
+    if not isinstance(unraisable.exc_value, Ended):
+        sys.__unraisablehook__(unraisable)

@@ -1,0 +1,52 @@
+"""How much memory this process may still take: what the machine, its container and its limits leave."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+_UNKNOWN = 8 << 30
+
+
+def free_memory() -> int:
+    """Bytes. Memory that holds only copies of files counts as free, since the system gives it back."""
+    known = [free for free in (_of_machine(), _of_container(), _of_limits()) if free is not None]
+    return max(min(known, default=_UNKNOWN), 0)
+
+
+def _of_machine() -> int | None:
+    with suppress(OSError, ValueError):
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"), re.M)
+        if found:
+            return int(found[1]) << 10
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _of_container() -> int | None:
+    group = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError):
+        most = int((group / "memory.max").read_text(encoding="ascii"))  # "max" where there is no limit
+        used = re.search(r"^anon (\d+)", (group / "memory.stat").read_text(encoding="ascii"), re.M)
+        return most - (int(used[1]) if used else 0)
+    return None
+
+
+def _of_limits() -> int | None:
+    """What RLIMIT_AS leaves: the limit of `ulimit -v`."""
+    if sys.platform != "linux":
+        return None
+    import resource  # noqa: PLC0415
+
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return None
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        return most - pages * os.sysconf("SC_PAGE_SIZE")
+    return most

@@ -1,0 +1,123 @@
+"""Processes that work for this one and end with it, whatever ends it: each watches a pipe, and Linux kills it as well."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import IO, Any
+
+_START = (
+    "import sys; sys.path[:] = {paths!r}; from tfadvisor.processes import follow_parent; follow_parent({parent}); "
+    "from {module} import main; main()"
+)
+"""Modules come from where ours do, whatever the working directory holds."""
+_KILL_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of <sys/prctl.h>."""
+_LENGTH = 8
+"""Bytes before each message: how many follow."""
+
+
+def start(module: str, stderr: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+    """A process that runs `main` of a module, with pipes to its standard input and from its output.
+
+    Ctrl+C in a terminal is for this process alone, which ends the other. Linux ties the other's life to the calling thread.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-c", _START.format(paths=sys.path, parent=os.getpid(), module=module)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+
+
+def follow_parent(parent: int) -> None:
+    """Makes Linux kill this process when its parent ends; it ends at once where that is over already.
+
+    parent: its process id. Where the system has no such service, the pipe on standard input is all that tells.
+    """
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415  (10 ms)
+        import signal  # noqa: PLC0415
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_KILL_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
+    if os.name == "posix" and os.getppid() != parent:
+        os._exit(1)
+
+
+class Worker:
+    """A process that answers tasks one by one, in the module's `main` by `answer_tasks`."""
+
+    def __init__(self, module: str) -> None:
+        """Starts it."""
+        self._process = start(module)
+
+    def ask(self, task: object) -> object:
+        """The answer to a task, waited for. Raises what the task raised, EOFError when the process ended instead."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            _send(self._process.stdin, task)
+        except BrokenPipeError as error:
+            raise EOFError from error
+        raised, answer = _receive(self._process.stdout)
+        if raised:
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        """Kills the process, whatever it does, and waits until it is gone."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what could not be written any more
+                    pipe.close()
+
+
+def answer_tasks(answer: Callable[[Any], object]) -> None:
+    """The worker's side: answers what it is asked until it is told to end, or whoever asked is gone. Never returns."""
+    import queue  # noqa: PLC0415
+    import threading  # noqa: PLC0415
+
+    # What libraries print must not come between the answers.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    tasks: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def listen() -> None:
+        with contextlib.suppress(BaseException):
+            while True:
+                tasks.put(_receive(sys.stdin.buffer))
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        task = tasks.get()
+        try:
+            told = (False, answer(task))
+        except Exception as error:
+            told = (True, error)
+        _send(answers, told)
+
+
+def _send(pipe: IO[bytes], message: object) -> None:
+    data = pickle.dumps(message)
+    pipe.write(len(data).to_bytes(_LENGTH, "little"))
+    pipe.write(data)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> Any:
+    """The next message. Raises EOFError when the other side ended before it was whole."""
+    head = pipe.read(_LENGTH)
+    data = pipe.read(int.from_bytes(head, "little"))
+    if len(head) < _LENGTH or len(data) < int.from_bytes(head, "little"):
+        raise EOFError
+    return pickle.loads(data)

@@ -1,0 +1,21 @@
+"""The process that reads hosts of a large run for another one: a file in, its summary out."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+from tfadvisor.processes import answer_tasks
+from tfadvisor.timeline.run.read_hosts import read_host
+from tfadvisor.timeline.summary.host import HostSummary
+
+
+def main() -> None:
+    """Reads what it is asked for until whoever asked is gone."""
+    gc.disable()
+    answer_tasks(_read)
+
+
+def _read(task: tuple[Path, tuple[int, int] | None, int | None]) -> HostSummary:
+    file, steps, pictured_events = task
+    return read_host(file, steps, None, pictured_events)
