@@ -127,3 +127,31 @@ def test_first_answers_and_changes_are_about_programs_of_the_benchmark(benchmark
         assert set(change) == {"programs", "changed"}
         assert set(change["programs"]) <= set(TRUTH["programs"])
     assert set(first_sight.why_missed()) <= set(TRUTH["programs"])
+
+
+@pytest.fixture
+def blind(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCHMARK))
+    return importlib.import_module("blind")
+
+
+def test_first_sight_is_published_as_it_was_judged(blind: ModuleType) -> None:
+    assert (ROOT / "docs" / "first-sight.md").read_text(encoding="utf-8") == blind.page()
+    assert blind.lead() in (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+
+
+def test_every_faulty_program_of_a_batch_is_judged_or_left_out_by_name(blind: ModuleType) -> None:
+    for batch in blind.judged_batches():
+        judged = yaml.safe_load((blind.BATCHES / batch / "judged.yaml").read_text(encoding="utf-8"))
+        faulty = {name for name, planted in blind.truth_of(batch).items() if "faulty" in planted["forms"]}
+
+        assert set(judged["faulty"]) <= faulty
+        assert all(f"`{name}`" in judged["about"] for name in faulty - set(judged["faulty"]))
+
+
+def test_the_seventh_batch_by_hand(blind: ModuleType) -> None:
+    """Five causes, seven classes, two silent and one that led elsewhere; 24 healthy forms."""
+    found = blind.counts("7")
+
+    assert (found["faulty"], found["cause"], found["class"], found["silent"]) == (15, 5, 12, 2)
+    assert (found["healthy"], found["alarms"]) == (24, [])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tfadvisor.api import analyze, compare
     from tfadvisor.comparison.result import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
+    from tfadvisor.record.block import profile
     from tfadvisor.report.model import Report
     from tfadvisor.xplane.trace import Trace
     from tfadvisor.xplane.trace import open_trace as open
@@ -23,6 +24,8 @@ _HOME = {
     "Comparison": ("tfadvisor.comparison.result", "Comparison"),
     "open": ("tfadvisor.xplane.trace", "open_trace"),
     "Trace": ("tfadvisor.xplane.trace", "Trace"),
+    "profile": ("tfadvisor.record.block", "profile"),
+    "load_ipython_extension": ("tfadvisor.record.magic", "load_ipython_extension"),
     "Report": ("tfadvisor.report.model", "Report"),
     "AdvisorError": ("tfadvisor.errors", "AdvisorError"),
     "TraceError": ("tfadvisor.errors", "TraceError"),
@@ -41,6 +44,7 @@ __all__ = [
     "analyze",
     "compare",
     "open",
+    "profile",
 ]
 
 

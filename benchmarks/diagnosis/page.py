@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import blind
 import first_sight
 from answers import Answer
 from score import WITHIN, Case, Score, alarms, rank_of_cause, rank_of_class, scored
@@ -32,6 +33,7 @@ def written(
         "differs. They are not the programs\nthat the rules were written beside (those are in `fixtures/`). What is planted "
         "stands in\n[truth.yaml](../benchmarks/diagnosis/truth.yaml) and was written before an advisor saw a trace.\n\n"
         f"Judged here: {names}. Recorded with {versions(some)}.\n",
+        blind.lead(),
         summary(cases, vocabulary),
         at_first_sight(cases, vocabulary, programs),
         how_counted(adapters),

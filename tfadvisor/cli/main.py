@@ -24,7 +24,9 @@ _EXAMPLES = """\
 Examples:
   tfadvisor logdir/                       the newest run of a logdir, as `tfadvisor analyze logdir/`
   tfadvisor logdir/ -o report.html        a page for a browser
+  tfadvisor run -- python train.py        records a program as it is, and prints its report
   tfadvisor compare before/ after/
+  tfadvisor fix logdir/ --source train.py   a patch to your program, as a diff
   tfadvisor COMMAND --help                options, examples and exit codes of a command
 
 Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
@@ -38,7 +40,19 @@ class Terminated(BaseException):
 class _Commands(LazyCommands):
     modules: ClassVar = {
         name: f"tfadvisor.cli.commands.{name}"
-        for name in ("analyze", "compare", "gate", "baseline", "export", "rules", "flags", "completion")
+        for name in (
+            "analyze",
+            "run",
+            "capture",
+            "compare",
+            "fix",
+            "gate",
+            "baseline",
+            "export",
+            "rules",
+            "flags",
+            "completion",
+        )
     }
 
 

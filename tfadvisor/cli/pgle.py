@@ -81,4 +81,4 @@ def _print(made: Profile, output: Path, jaxlib: str | None, files: int) -> None:
     if lines.profile:
         write_out(f"{one_line(lines.profile)}\n")
     if lines.automatic:
-        write_out(f"# or let JAX measure and compile again by itself, each time it starts:\n{lines.automatic}\n")
+        write_out(f"# or let JAX measure and compile again on its own, each time it starts:\n{lines.automatic}\n")

@@ -143,7 +143,20 @@ class Saving(msgspec.Struct, frozen=True):
     basis: str
 
 
-class Fix(msgspec.Struct, frozen=True):
+class Patch(msgspec.Struct, frozen=True):
+    """The edit of one file of the user's program. Made by `tfadvisor fix`, which is given the program."""
+
+    file: str
+    """Below the source folder; "" for lines of the script that launches the program."""
+    diff: str
+    """Unified; of the launch script the lines themselves."""
+    sure: str
+    """mechanical: derived from the source alone, results stay; guess: to be tried or confirmed."""
+    check: str
+    """What must stay the same to trust it: batches, values or none."""
+
+
+class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
     """kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself."""
 
     kind: str
@@ -152,6 +165,8 @@ class Fix(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
     valid_for: str
     side_effect: str
+    patch: Patch | None = None
+    """Absent unless `tfadvisor fix` made one."""
 
 
 class Location(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.losses.batch_makers import batch_makers
 from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
@@ -121,13 +122,14 @@ def build_host(
                 iterations=_loop_iterations(trace, threads, pipeline),
             ),
             frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
-            compiles=compiled_in_steps(trace, threads, steps, activity.compile),
+            compiles=compiled_in_steps(trace, threads, steps, activity.compile, programs),
             pipeline=input_pipeline(trace, threads, steps),
             host_ops=host_ops(trace, threads, steps, pipeline),
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
             losses=() if unrecorded.proof else lost_time(threads, steps, classes, active, programs),
+            makers=batch_makers(threads, steps, classes),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),
             pictures=pictures,

@@ -20,6 +20,7 @@ from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.intervals import Intervals
+from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.timeline.losses.model import LostTime
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.vocabulary import TimeClass
@@ -47,6 +48,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
     losses: tuple[LostTime, ...]
     """The classes of lost time that are large, the largest first, each with what fills most of it."""
+    makers: BatchMakers
+    """Python threads beside the loop that make its batches while it waits for one."""
     memory: tuple[DeviceMemory, ...]
     """What the allocators of the devices report, one each."""
     libraries: Libraries

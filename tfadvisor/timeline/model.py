@@ -168,6 +168,8 @@ class HostActivity(msgspec.Struct, frozen=True):
     """Dispatching ops or programs, with the short pauses between the ops of an eagerly run step."""
     wait: Intervals = EMPTY
     """Blocking: what it waits for owns this time."""
+    wait_for_threads: Intervals = EMPTY
+    """The part of wait in which it waits for other threads or processes of the program, and for no device."""
     present: Intervals = EMPTY
     """Where the thread is known to run at all: from its first event to its last."""
     pending: Pending = Pending()

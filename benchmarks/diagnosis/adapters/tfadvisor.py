@@ -107,6 +107,7 @@ CAUSES = {
     "uneven-replicas": "imbalance/devices",
     "unexplained-compile-time": "compile",
     "unexplained-host-time": "host",
+    "host-time-of-few-steps": "host",
     "unexplained-idle-time": "host",
     "unexplained-input-time": "input",
     "unexplained-launch-time": "launch",

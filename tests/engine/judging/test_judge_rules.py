@@ -175,3 +175,44 @@ def test_each_rule_has_one_outcome() -> None:
     assert [one.rule_id for one in outcomes.not_applicable] == ["exposed-copies"]
     assert [one.name for one in outcomes.broken] == ["broken"]
     assert outcomes.broken[0].error.startswith("KeyError: ")
+
+
+@pytest.mark.parametrize(
+    ("known", "first"),
+    [
+        ({"steps_counted": 3, "step_confidence": 0.5}, "saves"),
+        ({"steps_counted": 2, "step_confidence": 0.9}, "proves"),
+        ({"steps_counted": 100, "step_confidence": 0.2}, "proves"),
+    ],
+)
+def test_where_steps_are_few_or_guessed_the_more_severe_comes_before_what_saves_more(
+    known: dict[str, float], first: str
+) -> None:
+    rules = [
+        same("saves", saving=SavingRule("host_fraction", 0.3, 0.3, "", ("host",)), severity=Severity.LOW),
+        same("proves", saving=None, severity=Severity.HIGH),
+    ]
+
+    outcomes = run_rules(rules, metrics(input_bound_fraction=0.4, host_fraction=0.5, **known))
+
+    assert outcomes.findings[0].rule_id == first
+
+
+@pytest.mark.parametrize(
+    ("claimed", "severity"),
+    [("launch", "low"), ("input", "low"), ("host", "low"), ("compile", "low"), ("idle", "low"), ("compute", "medium")],
+)
+def test_what_may_have_happened_once_is_low_where_steps_are_few(claimed: str, severity: str) -> None:
+    rule = same("x", saving=SavingRule("host_fraction", 0.9, 0.9, "", (claimed,)))
+
+    assert found(rule, input_bound_fraction=0.4, host_fraction=1.0, steps_counted=2).severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("share", "severity"),
+    [(0.5, "medium"), (0.499, "medium"), (0.2, "medium"), (0.199, "low"), (0.099, "info"), (0.029, "info")],
+)
+def test_a_rule_that_names_time_without_a_fault_is_less_severe(share: float, severity: str) -> None:
+    rule = replace(saving(0.5, 1.0), unless_claimed=("host",))
+
+    assert found(rule, input_bound_fraction=0.5, host_fraction=share).severity.value == severity

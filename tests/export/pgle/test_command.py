@@ -46,7 +46,7 @@ def test_the_profile_and_the_two_lines_that_use_it(tmp_path: Path) -> None:
         "# 2 instructions, 6 executions, from 1 trace. Compile with them:",
         "XLA_FLAGS='--xla_gpu_enable_latency_hiding_scheduler=true "
         f"--xla_gpu_pgle_profile_file_or_directory_path={tmp_path}/a.pbtxt'",
-        "# or let JAX measure and compile again by itself, each time it starts:",
+        "# or let JAX measure and compile again on its own, each time it starts:",
         "JAX_ENABLE_PGLE=true JAX_PGLE_PROFILING_RUNS=3",
     ]
 

@@ -99,6 +99,19 @@ def test_a_collective_between_two_products_is_tensor_parallelism() -> None:
     assert metrics.value("exposed_all_reduce_fraction") == approx(0.4)
 
 
+def test_on_a_cpu_the_events_name_the_collective_that_a_loop_repeats() -> None:
+    """Two steps of 1,000 µs; in each `all-reduce.3` runs four times on device 0."""
+    builder = trace().step(0, 1000).step(1000, 2000).thread("tf_XLAEigen/1")
+    for at in (0, 1000):
+        for turn in range(4):
+            begin = at + 200 * turn
+            builder.call("dot.1", begin, begin + 100, hlo_op="dot.1", hlo_module="jit_step", device_ordinal=0)
+            stats = {"hlo_op": "all-reduce.3", "hlo_module": "jit_step", "device_ordinal": 0}
+            builder.call("all-reduce.3", begin + 100, begin + 150, **stats)
+
+    assert builder.measure().value("collective_repeats_per_step") == 4
+
+
 def test_kernels_of_one_name_are_not_one_collective() -> None:
     metrics = two_gpus(*[("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", at, at + 5) for at in (0, 10, 20)]).measure()
 

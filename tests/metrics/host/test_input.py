@@ -179,6 +179,35 @@ def test_text_that_is_parsed_in_the_pipeline() -> None:
     assert builder.measure().fact("input_stage_fault") == "parsed-text"
 
 
+@pytest.mark.parametrize(
+    ("behind", "elements", "whole"), [("", 1, "yes"), ("::Batch", 8, "no"), ("::BatchV2", 8, "no")]
+)
+def test_a_generator_gives_whole_batches_where_no_stage_behind_it_makes_them(
+    behind: str, elements: int, whole: str
+) -> None:
+    """Its path, from the root: Prefetch, perhaps a batch, FlatMap, Generator."""
+    builder = waiting_steps(wait=400)
+    for at in range(0, 4000, 1000):
+        if behind:
+            builder.call(f"{ROOT}{behind}", at, at + 390)
+        for number in range(elements):
+            begin = at + number * (380 / elements)
+            builder.call(f"{ROOT}{behind}::FlatMap", begin, begin + 370 / elements)
+            builder.call(f"{ROOT}{behind}::FlatMap::Generator", begin, begin + 360 / elements)
+            run, end = at * 10 + number + 1, begin + 350 / elements
+            builder.call("InstantiatedCapturedFunction::Run", begin, end, id=run).thread("tf_Compute/1")
+            builder.call("ExecutorState::Process", begin, end, id=run).call("PyFunc:PyFunc", begin, end)
+            builder.thread("tf_data_iterator_resource/1")
+    metrics = builder.measure()
+
+    assert metrics.fact("input_stage_fault") == "generator"
+    assert metrics.fact("generator_yields_batches") == whole
+
+
+def test_only_a_generator_can_yield_whole_batches() -> None:
+    assert mapped(run=80).measure().fact("generator_yields_batches") is None
+
+
 def test_waiting_in_milliseconds() -> None:
     """250 of 1,000 µs."""
     assert waiting_steps(wait=250).measure().value("input_wait_ms_per_step") == approx(0.25)

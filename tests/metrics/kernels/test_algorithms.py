@@ -68,3 +68,15 @@ def test_kernels_that_nothing_tells_about() -> None:
 
     assert metrics.value("decomposition_fraction") is None
     assert "HLO" in metrics["decomposition_fraction"].reason
+
+
+def test_shuffles_of_whole_arrays_by_tensorflows_op_type() -> None:
+    """20 of 100 µs; the largest few do not count."""
+    builder = trace().steps(4, period=100).thread("tf_Compute/1")
+    for at in range(0, 400, 100):
+        builder.call("RandomShuffle:RandomShuffle", at, at + 20).call("top:TopKV2", at + 20, at + 50)
+        builder.call("dense/MatMul:MatMul", at + 50, at + 90)
+    metrics = builder.measure()
+
+    assert metrics.value("sort_fraction") == approx(0.2)
+    assert metrics.fact("sort_op") == "RandomShuffle:RandomShuffle"

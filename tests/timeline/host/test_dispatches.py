@@ -7,12 +7,15 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host.dispatches import (
     calls_of_module,
+    calls_that_execute,
     dispatches,
     driving_thread,
     interpreted_function,
     outermost,
+    without_evaluations,
 )
 from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.names.classes import HostClass
 
 PS = 1_000_000
 
@@ -95,3 +98,41 @@ def test_what_begins_as_an_earlier_call_ends_lies_outside() -> None:
     threads = threads_of(builder)
 
     assert (threads.start[outermost(threads, threads.named(lambda name: name == "f"))] / PS).tolist() == [0, 30]
+
+
+def test_calls_of_a_module_on_one_thread() -> None:
+    threads = threads_of(trace().call("PjitFunction(f)", 0, 30).call("PjitFunction(f)", 40, 50))
+
+    assert (threads.start[calls_of_module(threads, "jit_f")] / PS).tolist() == [0, 40]
+
+
+def test_a_program_is_given_by_the_jitted_call_around_it_or_by_the_client_alone() -> None:
+    """On the first thread by the calls at 0 and 200, and by the client itself at 110; on the second by the call at 50."""
+    helper = "PjRtCpuExecutable::ExecuteHelper"
+    builder = trace().call("PjitFunction(f)", 0, 100).call(helper, 10, 20).call(helper, 110, 120)
+    builder.call("PjitFunction(g)", 200, 300).call(helper, 210, 220)
+    builder.thread("other").call("PjitFunction(f)", 50, 80).call(helper, 60, 70)
+    builder.thread("third").call("PjitFunction(f)", 150, 180).call(helper, 160, 170)
+    threads = threads_of(builder)
+
+    assert (threads.start[calls_that_execute(threads)] / PS).tolist() == [0, 50, 110, 150, 200]
+
+
+def test_no_client_gives_no_program() -> None:
+    assert calls_that_execute(threads_of(trace().call("PjitFunction(f)", 0, 100))).tolist() == []
+
+
+def test_a_thread_of_the_input_pipeline_drives_no_steps() -> None:
+    builder = trace().call("EagerLocalExecute: MatMul", 0, 5).thread("tf_data_private_threadpool/1")
+
+    assert driving_thread(threads_of(builder.call("EagerLocalExecute: Decode", 0, 50))) == 0
+
+
+def test_tracing_that_runs_programs_may_be_the_first_event_of_its_thread() -> None:
+    builder = trace().call("tick", 0, 1).thread("python").call("trace_to_jaxpr_nounits", 0, 900)
+    for at in range(10, 410, 50):
+        builder.call("PjitFunction(mul)", at, at + 20).call("PjRtCpuExecutable::ExecuteHelper", at + 1, at + 19)
+    threads = without_evaluations(threads_of(builder))
+
+    (tracing,) = threads.named(lambda name: name.startswith("trace_to_jaxpr")).tolist()
+    assert threads.kind[tracing] == HostClass.FRAME

@@ -20,9 +20,9 @@ def behind_another() -> TraceBuilder:
     return trace().thread("another").call("tick", 0, 0.5).busy("GPU:0", (900, 1000)).thread("python")
 
 
-def forward(executions: int, name: str = "trace_to_jaxpr_nounits") -> TraceBuilder:
-    """Tracing from 100 to 900 with programs of 20 µs in it, one each 50 µs from 110 on."""
-    builder = behind_another().step(0, 1000).call(name, 100, 900)
+def forward(executions: int, name: str = "trace_to_jaxpr_nounits", end: float = 900) -> TraceBuilder:
+    """Tracing from 100 to its end with programs of 20 µs in it, one each 50 µs from 110 on."""
+    builder = behind_another().step(0, 1000).call(name, 100, end)
     for number in range(executions):
         at = 110 + 50 * number
         builder.call("PjitFunction(mul)", at, at + 20).call("PjRtCpuExecutable::ExecuteHelper", at + 1, at + 19)
@@ -48,6 +48,20 @@ def test_tracing_of_which_a_fifth_compiles_is_compiling_whatever_it_runs(length:
 def test_tracing_inside_such_tracing_is_dispatch_too_where_it_runs_programs() -> None:
     """The inner one, from 205 to 335, holds three of the eight programs."""
     assert "compile" not in shares(forward(8).call("trace_to_jaxpr_nounits", 205, 335))
+
+
+def test_of_two_tracing_events_only_the_one_that_runs_programs_is_dispatch() -> None:
+    """The other, from 710 to 750, comes later and runs none."""
+    found = shares(forward(8, end=700).call("trace_to_jaxpr_nounits", 710, 750))
+
+    assert found["compile"] == 40
+
+
+def test_a_long_inner_one_that_runs_a_single_program_does_not_make_the_outer_one_compile() -> None:
+    """From 105 to 135 only, and from 430 to 890, 460 of 800 µs, in which the last program runs, at 460."""
+    builder = forward(7).call("trace_to_jaxpr_nounits", 430, 890).call("PjitFunction(mul)", 460, 480)
+
+    assert "compile" not in shares(builder.call("PjRtCpuExecutable::ExecuteHelper", 461, 479))
 
 
 def eager_loop(pauses: list[float], place: int = 5) -> TraceBuilder:
@@ -83,6 +97,15 @@ def test_a_pause_that_is_long_in_most_steps_is_the_loops() -> None:
 @pytest.mark.parametrize(("pause", "dispatch"), [(50_000, 50_000), (50_001, 0)])
 def test_a_pause_beyond_50_ms_is_work(pause: float, dispatch: float) -> None:
     assert launch_of([5, 5, pause, 5, 5]) == 4 * 5 + dispatch
+
+
+def test_four_steps_tell_how_long_a_pause_usually_is() -> None:
+    assert launch_of([5, 20_000, 5, 5]) == 3 * 5 + 20_000
+
+
+def test_a_pause_that_usually_lasts_just_1_ms_is_dispatch_and_a_longer_one_work() -> None:
+    assert launch_of([1_000, 20_000, 1_000, 1_000, 5]) == 3 * 1_000 + 20_000 + 5
+    assert launch_of([1_001, 20_000, 1_001, 1_001, 5]) == 5
 
 
 def test_three_steps_do_not_tell_how_long_a_pause_usually_is() -> None:

@@ -15,6 +15,7 @@ COMPILED = "EagerLocalExecute: __inference_one_step_on_iterator_310"
         "$trainer.py:20 train_step",
         "$keras_like.py:3 fit",
         "train_function",
+        "Profiled batches",
     ],
 )
 def test_a_users_own_names_do_not_prove_keras(name: str) -> None:
@@ -27,6 +28,7 @@ def test_a_users_own_names_do_not_prove_keras(name: str) -> None:
         (COMPILED, COMPILED),
         ("EagerLocalExecute: __inference_train_function_46512",) * 2,
         ("$trainer.py:260 fit", "trainer.py:260 fit"),
+        ("Profiled batch", "Profiled batch"),  # the marker of its TensorBoard callback
     ],
 )
 def test_keras_is_known_by_what_it_compiles_and_by_its_frames(name: str, sign: str) -> None:

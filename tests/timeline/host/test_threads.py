@@ -89,6 +89,24 @@ def test_a_line_without_a_name_is_called_by_what_viewers_show() -> None:
     assert (thread.name, thread.is_pipeline) == ("tf_data_private_threadpool/1", True)
 
 
+def test_lines_of_one_id_are_called_by_what_viewers_show_for_the_first() -> None:
+    builder = trace().call("a", 0, 5).thread("again").call("b", 2, 4)
+    builder.files()
+    first, second = builder._spaces["host"].planes[0].lines
+    first.id = second.id = 7
+    first.name, first.display_name, second.name, second.display_name = b"", b"main", b"", b"helper"
+
+    (thread,) = host_threads(builder.decode()).threads
+
+    assert thread.name == "main"
+
+
+def test_a_line_without_events_is_no_thread() -> None:
+    threads = host_threads(trace().call("a", 0, 5).thread("idle").thread("other").call("b", 1, 2).decode())
+
+    assert [one.name for one in threads.threads] == ["python", "other"]
+
+
 def test_a_trace_of_a_device_alone_has_no_thread() -> None:
     threads = host_threads(trace().busy("GPU:0", (0, 1)).decode())
 

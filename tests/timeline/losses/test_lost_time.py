@@ -20,7 +20,7 @@ def steps_of_ten_ms(count: int = 5) -> TraceBuilder:
     return trace().steps(count, 10_000).busy("GPU:0", *((10_000 * i, 10_000 * i + 4_000) for i in range(count)))
 
 
-def test_the_frame_that_covers_idle_time_is_named_with_the_users_function_around_it() -> None:
+def test_a_wait_for_the_programs_own_threads_is_host_work_of_the_users_function_around_it() -> None:
     """Of each 10 ms, `train` waits 6 in orbax' checkpointer, called by its own `save`: 5 x 6 ms."""
     built = steps_of_ten_ms().call("$train.py:3 main", 0, 50_000)
     for i in range(5):
@@ -28,7 +28,7 @@ def test_the_frame_that_covers_idle_time_is_named_with_the_users_function_around
         built.call("$checkpoint_manager.py:7 wait_until_finished", 10_000 * i + 4_000, 10_000 * i + 10_000)
         built.call("$threading.py:288 wait", 10_000 * i + 4_000, 10_000 * i + 10_000)
 
-    found = lost(built)[TimeClass.IDLE]
+    found = lost(built)[TimeClass.HOST]
 
     assert found.ps == 5 * 6 * MS
     assert found.activity.name == "wait (threading.py:288)"
@@ -36,6 +36,18 @@ def test_the_frame_that_covers_idle_time_is_named_with_the_users_function_around
     assert found.activity.place == "save (train.py:30)"
     assert found.activity.thread == "python"
     assert found.activity.ps == 5 * 6 * MS
+
+
+def test_a_wait_for_a_device_stays_idle_time_of_the_function_around_it() -> None:
+    """The kernel ends at 4, the value comes at 10."""
+    built = steps_of_ten_ms().call("$train.py:3 main", 0, 50_000)
+    for i in range(5):
+        built.call("$train.py:30 report", 10_000 * i, 10_000 * i + 10_000)
+        built.call("$array.py:288 _value", 10_000 * i, 10_000 * i + 10_000)
+
+    found = lost(built)[TimeClass.IDLE]
+
+    assert (found.ps, found.activity.place) == (5 * 6 * MS, "report (train.py:30)")
 
 
 def test_of_two_functions_the_one_that_takes_more_is_named_and_comprehensions_belong_to_theirs() -> None:

@@ -16,6 +16,7 @@ from tfadvisor.timeline.names.host import (
     is_kernel_of_one_op,
     is_profiler_call,
     is_single_op,
+    keeps_state,
     makes_dataset,
     makes_iterator,
     op_type,
@@ -332,3 +333,12 @@ def test_functions_by_name() -> None:
     assert not makes_iterator("AnonymousIteratorV2")
     assert is_end_mark("end: all-reduce.1")
     assert not is_end_mark("the end: all-reduce.1")
+
+
+@pytest.mark.parametrize(
+    ("op", "keeps"),
+    [("RestoreV2", True), ("ReadVariableOp", True), ("SaveV2", True), ("ShardedFilename", True), ("MatMul", False)],
+)
+def test_ops_that_checkpoints_are_made_of(op: str, keeps: bool) -> None:
+    assert keeps_state(f"EagerLocalExecute: {op}") is keeps
+    assert keeps_state(op) is False

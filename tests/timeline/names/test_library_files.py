@@ -9,7 +9,17 @@ from tfadvisor.timeline.names.library_files import is_users_frame
 
 @pytest.mark.parametrize(
     "name",
-    ["$train.py:42 step", "$data.py:7 load", "$utils.py:1 log", "$main.py:1 <module>", "$src/model.py:3 loss"],
+    [
+        "$train_step.py:4 step",
+        "$image_data_loader.py:1 load",
+        "$my_utils.py:1 f",
+        "$jax_linen_cells.py:9 f",
+        "$train.py:42 step",
+        "$data.py:7 load",
+        "$utils.py:1 log",
+        "$main.py:1 <module>",
+        "$src/model.py:3 loss",
+    ],
 )
 def test_files_that_programs_have_are_the_users(name: str) -> None:
     assert is_users_frame(name)
@@ -22,6 +32,9 @@ def test_files_that_programs_have_are_the_users(name: str) -> None:
         "$api.py:3165 try_to_block",
         "$checkpoint_manager.py:1200 wait_until_finished",
         "$threading.py:288 wait",
+        "$async_io_engine.py:147 logging_serialize",
+        "$base_pytree_checkpoint_handler.py:770 save",
+        "$modeling_bert.py:400 forward",
         "$train.py:42 <listcomp>",
         "$/usr/lib/python3.11/site-packages/grain/loader.py:9 get",
         "PjitFunction(step)",

@@ -563,3 +563,39 @@ def test_a_sequence_that_repeats_less_well_is_less_sure() -> None:
     steps = builder.timeline().steps
 
     assert (steps.source, steps.confidence) == (StepSource.LAUNCH_PATTERN, round(0.8 * 34 / 36, 3))
+
+
+def test_an_iteration_of_number_0_is_before_the_loop() -> None:
+    """The executor bears 0 outside of any loop, 150 µs before the first turn."""
+    builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    builder.call("ExecutorState::Process", 0, 20, id=5, iter_num=0)
+    for index in range(4):
+        at = 150 + index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert steps.about == LOOP
+    assert (steps.starts / PS).tolist() == [150, 250, 350, 450]
+
+
+def test_iterations_of_events_that_name_no_run_are_no_loop() -> None:
+    """One event names a run and no iteration, the others an iteration and no run."""
+    builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    builder.call("ExecutorState::Process", 0, 5, id=5)
+    for index in range(4):
+        builder.call("ExecutorState::Process", 10 + index * 100, 90 + index * 100, iter_num=index + 1)
+
+    assert builder.timeline().steps.about != LOOP
+
+
+def test_of_two_functions_on_another_thread_the_longer_is_the_step_and_of_equals_the_first_by_name() -> None:
+    for length, about in ((50, "calls of train"), (45, "calls of metrics"), (40, "calls of metrics")):
+        builder = trace().busy("GPU:0", (0, 1000)).call("tick", 0, 1).thread("worker")
+        for index in range(4):
+            at = index * 100
+            builder.call("metrics_2", at, at + 45, tf_function_call="notTraced-nonXla")
+            builder.call("train_7", at + 45, at + 45 + length, tf_function_call="notTraced-nonXla")
+
+        assert builder.timeline().steps.about == about

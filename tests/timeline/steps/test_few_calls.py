@@ -254,3 +254,10 @@ def test_where_nobody_drives_the_steps_no_work_is_the_captures() -> None:
     builder.on_line("/device:TPU:0", "Steps", "1", 0, 100).on_line("/device:TPU:0", "XLA Ops", "fusion.1", 0, 100)
 
     assert builder.timeline().capture.work_ps == (0, 0)
+
+
+def test_a_function_of_the_input_pipeline_is_no_step_though_it_launches_most() -> None:
+    builder = trace().thread("tf_data_private_threadpool/1").call("f", 0, 10, tf_function_call="notTraced-nonXla")
+    builder.kernel("GPU:0", "a", 20, 90, launched=(1, 2))
+
+    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE

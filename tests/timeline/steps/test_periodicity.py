@@ -26,6 +26,24 @@ def test_a_cycle_begins_after_the_longest_pause_on_average() -> None:
     assert (period.length, period.match, period.firsts.tolist()) == (3, 1.0, [2, 5, 8, 11, 14])
 
 
+def test_the_first_cycle_tells_no_pause() -> None:
+    """What came before the first item is not known. Before `a` lie 10 µs twice, before `b` 9 three times."""
+    starts = np.cumsum([0, 14, 15, 14, 15, 14])
+    period = find_period(np.array([1, 2, 1, 2, 1, 2]), starts, starts + 5)
+
+    assert period is not None
+    assert period.firsts.tolist() == [0, 2, 4]
+
+
+def test_all_cycles_but_the_first_tell_the_pauses() -> None:
+    """Before `a` lie 20 and 9 µs, before `b` always 10: 14.5 on average are the longer pause."""
+    starts = np.cumsum([0, 15, 25, 15, 14, 15])
+    period = find_period(np.array([1, 2, 1, 2, 1, 2]), starts, starts + 5)
+
+    assert period is not None
+    assert period.firsts.tolist() == [0, 2, 4]
+
+
 def test_what_ends_later_than_its_successor_leaves_no_pause_behind_that() -> None:
     """`a` runs until 95 of 100; `b` from 10 to 15 within it, so `c` at 40 follows no pause, and the next `a` one of 5."""
     starts = np.array([cycle * 100 + at for cycle in range(5) for at in (0, 10, 40)])

@@ -103,7 +103,8 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         return NotApplicable(rule.id, truth.why)
     if not truth.holds:
         return None
-    if rule.category == "host" and (is_few(metrics) or is_guessed(metrics)):
+    names_only = rule.unless_claimed and rule.saving is None
+    if rule.category == "host" and (is_guessed(metrics) or (is_few(metrics) and not names_only)):
         return NotApplicable(rule.id, _ONCE)
     saving = Saving(0.0, 0.0, "")
     if rule.saving is not None:

@@ -19,6 +19,8 @@ _HOST_IS_AHEAD = 0.5
 """From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
 _WAITING = 0.05
 """Share of step time from which on a host that blocks in every step is not ahead at the step's end, as in the rules."""
+_MOST_OF_FEW_STEPS = 0.5
+"""What one or two steps lose may have been lost once. Half of them is too much to call the run healthy all the same."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 
 
@@ -72,10 +74,12 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
 
 
 def _loses(breakdown: Mapping[str, float], metrics: Metrics) -> bool:
-    """Whether any class but compute takes enough of steady steps that nobody may call the run healthy."""
-    if metrics.value("steps_counted") is None or is_few(metrics) or is_guessed(metrics):
+    """Whether any class but compute takes enough of the steps that nobody may call the run healthy: less is enough of steady
+    ones than of one or two."""
+    if metrics.value("steps_counted") is None or is_guessed(metrics):
         return False
-    return any(breakdown[name] >= _WORTH_NAMING for name in (*_LOSSES, "idle"))
+    enough = _MOST_OF_FEW_STEPS if is_few(metrics) else _WORTH_NAMING
+    return any(breakdown[name] >= enough for name in (*_LOSSES, "idle"))
 
 
 def _meanwhile(metrics: Metrics) -> str:

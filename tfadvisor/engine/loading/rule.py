@@ -10,6 +10,7 @@ import msgspec
 
 from tfadvisor.engine.judging.conditions import Condition, parse_condition
 from tfadvisor.engine.loading.yaml_marks import Marked
+from tfadvisor.repair.registry import CHECKS, CODEMODS, LAUNCH_LINE, SURE, CodemodRef
 from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 
@@ -46,6 +47,7 @@ class Rule(msgspec.Struct, frozen=True):
     """One rule file. severity: fixed, or None when the saving decides.
 
     unless_claimed: it only speaks where no other finding explains the classes of time that it is about.
+    codemods: what `tfadvisor fix` tries on the user's program, in this order.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Rule(msgspec.Struct, frozen=True):
     locations: tuple[str, ...]
     source: tuple[SourceRef, ...]
     unless_claimed: bool = False
+    codemods: tuple[CodemodRef, ...] = ()
 
 
 def parse_rule(marked: Marked) -> Rule:
@@ -78,6 +81,7 @@ def parse_rule(marked: Marked) -> Rule:
         "severity",
         "saving",
         "fixes",
+        "codemods",
         "locations",
         "source",
         "unless_claimed",
@@ -112,6 +116,7 @@ def parse_rule(marked: Marked) -> Rule:
         locations=fields.texts("locations") if fields.has("locations") else (),
         source=tuple(_source(one) for one in fields.items("source")),
         unless_claimed=fields.flag("unless_claimed") if fields.has("unless_claimed") else False,
+        codemods=_codemods(fields, fixes) if fields.has("codemods") else (),
     )
 
 
@@ -140,6 +145,21 @@ def _fix(fields: _Fields) -> FixRule:
         side_effect=fields.text("side_effect") if fields.has("side_effect") else "",
         when=parse_condition(fields.marked, fields.path("when"), fields.value("when")) if fields.has("when") else None,
     )
+
+
+def _codemods(fields: _Fields, fixes: tuple[FixRule, ...]) -> tuple[CodemodRef, ...]:
+    found = []
+    for one in fields.items("codemods"):
+        one.only("name", "sure", "check", "then")
+        then = one.texts("then") if one.has("then") else ()
+        for name in then:
+            if name not in CODEMODS or name == LAUNCH_LINE:
+                raise one.error("then", f"no codemod is called {name!r}; known are {', '.join(CODEMODS)}")
+        name = one.choice("name", tuple(CODEMODS))
+        if name == LAUNCH_LINE and not any(fix.env for fix in fixes):
+            raise one.error("name", "no fix of this rule sets a variable")
+        found.append(CodemodRef(name, one.choice("sure", SURE), one.choice("check", CHECKS), then))
+    return tuple(found)
 
 
 def _source(fields: _Fields) -> SourceRef:

@@ -19,7 +19,7 @@ from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 _MOST_FACTOR = 64
 _IN_A_LOOP = 2
@@ -50,14 +50,15 @@ def _labels(question: Question) -> list[_Label]:
         label
         for host in counted_hosts(question.run)
         for device in host.devices
-        for label in _labels_of(device.collectives, host.steps.steady())
+        for label in _labels_of(device.collectives, host.steps.steady(), by_op=device.kind is DeviceKind.CPU)
     ]
     if not found:
         raise MetricAbsent("no device's trace holds a collective")
     return found
 
 
-def _labels_of(calls: CollectiveCalls, steady: BoolArray) -> list[_Label]:
+def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> list[_Label]:
+    """by_op: the device's events bear the names of the program's ops, as on a CPU, and not those of kernels."""
     if not len(calls):
         return []
     counted = np.flatnonzero((calls.step >= 0) & steady[np.maximum(calls.step, 0)])
@@ -75,7 +76,7 @@ def _labels_of(calls: CollectiveCalls, steady: BoolArray) -> list[_Label]:
             _Label(
                 kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
                 dtype=dtypes[one] or dtypes[other],
-                op=calls.labels[one].partition(" = ")[0].removeprefix("%") if one != other else "",
+                op=calls.labels[one].partition(" = ")[0].removeprefix("%") if by_op or one != other else "",
                 calls=int(number[one]),
                 time_ps=int(time[one]),
                 exposed_ps=int(exposed[one]),

@@ -23,3 +23,17 @@ def recompiled_function(question: Question) -> str:
     if not found:
         raise MetricAbsent("nothing is compiled in a counted step")
     return max(found, key=lambda one: one.compile_ps).function
+
+
+@fact
+def recompiled_arguments(question: Question) -> str:
+    """Whether the programs of that function take arrays of the same types and dimensions: same or differ. The same means
+    that a Python value changed, or that the function itself is made anew.
+    """
+    found = [one for host in question.run.hosts for one in host.evidence.compiles]
+    if not found:
+        raise MetricAbsent("nothing is compiled in a counted step")
+    same = max(found, key=lambda one: one.compile_ps).same_arguments
+    if same is None:
+        raise MetricAbsent("the trace does not hold two programs of the function")
+    return "same" if same else "differ"

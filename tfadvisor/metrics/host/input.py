@@ -112,6 +112,17 @@ def input_stage_path(question: Question) -> str:
 
 
 @fact
+def generator_yields_batches(question: Question) -> str:
+    """Whether the tf.data pipeline's generator gives whole batches, since no stage behind it makes any: yes or no. A
+    PyDataset, or a generator handed to Keras, does.
+    """
+    stages = _slowest(question)[1].path.split("::")
+    if not any("Generator" in stage for stage in stages):
+        raise MetricAbsent("the slowest stage of the input pipeline is no generator")
+    return "no" if any("Batch" in stage for stage in stages) else "yes"
+
+
+@fact
 def input_stage_fault(question: Question) -> str:
     """The fault of the slowest tf.data stage, which decides the edit: python-function, sequential-map, per-element-map,
     parallel-map, generator, source, small-files, parsed-text, shuffle-refill, batch or other.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.host.loop_frames import FrameShare
+from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
@@ -32,6 +33,28 @@ def input_frame_inner(question: Question) -> str:
     if not frames or not (frames[0].inner or frames[0].own):
         raise MetricAbsent("no single call below the loader stands out")
     return frames[0].inner or frames[0].called()
+
+
+def _makers(question: Question) -> BatchMakers:
+    """Of the host on which most threads make batches. Raises MetricAbsent where none does."""
+    most = max((host.evidence.makers for host in question.run.hosts), key=lambda one: one.threads)
+    if not most.threads:
+        raise MetricAbsent("no other thread is in a function of the user's while the loop waits for input")
+    return most
+
+
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
+def batch_making_threads(question: Question) -> float:
+    """Python threads beside the loop that are in the user's own functions for most of the time that the loop waits for its
+    batch. Needs Python frames.
+    """
+    return float(_makers(question).threads)
+
+
+@fact
+def batch_making_place(question: Question) -> str:
+    """The user's function in which these threads spend most of that time: `__getitem__ (data.py:39)`."""
+    return _makers(question).place
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

@@ -21,6 +21,8 @@ _DECOMPOSITIONS = frozenset("cholesky eig eigh householder_product lu qr schur s
 """The last part of JAX's paths to these."""
 _SORTS = ("sort", "top-k")
 _PARTIAL_SORT = "top_k"
+_SHUFFLES = frozenset(("RandomShuffle", "RandomIndexShuffle"))
+"""TensorFlow's ops that bring a whole array into a random order, which XLA does by a sort."""
 
 
 @once
@@ -42,11 +44,13 @@ def _decomposes(one: HotOp) -> bool:
 
 
 def _sorts(question: Question) -> list[HotOp]:
-    return [
-        one
-        for one in _hottest(question).ops
-        if one.known is not None and one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
-    ]
+    return [one for one in _hottest(question).ops if _is_sort(one)]
+
+
+def _is_sort(one: HotOp) -> bool:
+    if one.known is None:
+        return op_type(one.name()) in _SHUFFLES
+    return one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -65,8 +69,8 @@ def decomposition_op(question: Question) -> str:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def sort_fraction(question: Question) -> float:
-    """Share of step time in which the first device sorts whole arrays, from the trace's HLO. Picking the largest k of
-    many does not count.
+    """Share of step time in which the first device sorts or shuffles whole arrays, from the trace's HLO or TensorFlow's op
+    types. Picking the largest k of many does not count.
     """
     return of_step_time(question, _sorts(question), _hottest(question))
 

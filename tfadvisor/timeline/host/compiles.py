@@ -6,24 +6,36 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
+from tfadvisor.errors import TraceError
+from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.programs import jitted_function
+from tfadvisor.timeline.names.programs import jitted_function, module_of_call
 from tfadvisor.xplane.columns import HostTrace
+
+_MOST_PROGRAMS = 6
+"""So many programs of one function tell whether its arguments change."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A function compiled during the counted steps: how often, and the time that took, ps."""
+    """A function compiled during the counted steps: how often, and the time that took, ps.
+
+    same_arguments: whether its programs take arrays of the same types and dimensions, None where the trace does not hold
+    two of them.
+    """
 
     function: str
     times: int
     compile_ps: int
+    same_arguments: bool | None = None
 
 
-def compiled_in_steps(trace: HostTrace, threads: Threads, steps: Steps, compiling: Intervals) -> tuple[Compiled, ...]:
+def compiled_in_steps(
+    trace: HostTrace, threads: Threads, steps: Steps, compiling: Intervals, programs: Modules
+) -> tuple[Compiled, ...]:
     """Each counted step's compilations by the function whose call brought them on, the costliest first."""
     steady = steps.steady()
     if steps.thread < 0 or not steady.any() or not len(compiling):
@@ -47,5 +59,23 @@ def compiled_in_steps(trace: HostTrace, threads: Threads, steps: Steps, compilin
         mine = threads.row[calls] == row
         function = jitted_function(threads.names[row])
         function = threads.names[row] if function is None else function
-        found.append(Compiled(function, int(mine.sum()), int(spent[mine].sum())))
+        same = _same_arguments(module_of_call(threads.names[row]) or "", programs)
+        found.append(Compiled(function, int(mine.sum()), int(spent[mine].sum()), same))
     return tuple(sorted(found, key=lambda one: -one.compile_ps))
+
+
+def _same_arguments(name: str, programs: Modules) -> bool | None:
+    """Whether the first programs of a name take the same arguments, None where fewer than two can be read."""
+    keys = [key for key in programs.keys if key.name == name][:_MOST_PROGRAMS]
+    if len(keys) < 2:
+        return None
+    try:
+        taken = {
+            tuple(
+                (leaf.dtype, leaf.dims) for one in programs.open(key).entry.parameters() for leaf in one.shape.leaves()
+            )
+            for key in keys
+        }
+    except TraceError:
+        return None
+    return len(taken) == 1

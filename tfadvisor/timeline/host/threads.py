@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,10 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import is_in
+from tfadvisor.timeline.crossing_frames import without_crossings
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import host_classes
 from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
 from tfadvisor.timeline.names.planes import is_host_plane
@@ -135,12 +137,24 @@ def host_threads(trace: HostTrace) -> Threads:
     if order is not None:
         start, end, row = start[order], end[order], row[order]
         event = order + first_event if event is None else event[order]
+    end = _nested(threads, trace.names.name, start, end, row)
     kind = row_kind[row]
     result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, event)
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]
     return result
+
+
+def _nested(
+    threads: list[Thread], names: Sequence[str], start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
+) -> Int64Array:
+    """The ends, with no thread's long Python frames crossing each other."""
+    frames = np.array([is_frame(name) for name in names], np.bool_)
+    if not frames.any():
+        return end
+    parts = [slice(thread.lo, thread.hi) for thread in threads]
+    return np.concatenate([without_crossings(start[part], end[part], frames[row[part]]) for part in parts])
 
 
 def _order(threads: list[Thread], start: Int64Array, end: Int64Array) -> Int64Array | None:

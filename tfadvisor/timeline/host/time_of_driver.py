@@ -24,6 +24,7 @@ from tfadvisor.timeline.intervals import (
 from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import waits_for_others
 from tfadvisor.timeline.names.host import PYTHON_OPS, op_type, runs_python
 from tfadvisor.timeline.nesting import innermost
 from tfadvisor.vocabulary import TimeClass
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _COMPILING_SHARE = 0.2
 """A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
 
-_INPUT, _COMPILE, _LAUNCH, _WAIT = 1, 2, 3, 4
+_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS = 1, 2, 3, 4, 5
 _STATE = {
     HostClass.INPUT: _INPUT,
     HostClass.GET_NEXT: _INPUT,
@@ -61,7 +62,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     thread = threads.threads[steps.thread]
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
     lo, hi, who = innermost(starts, ends)
-    held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in (_INPUT, _COMPILE, _LAUNCH, _WAIT)}
+    codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS)
+    held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in codes}
     known = union(starts, ends)
     pauses, between_ops = eager_pauses(threads, thread, steps)
     launch = union_of(held[_LAUNCH], difference(pauses, known))
@@ -71,7 +73,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         compile=held[_COMPILE],
         input=union_of(held[_INPUT], batch_python),
         launch=launch,
-        wait=held[_WAIT],
+        wait=union_of(held[_WAIT], held[_WAIT_FOR_THREADS]),
+        wait_for_threads=held[_WAIT_FOR_THREADS],
         present=present,
         pending=pending,
         step_python=step_python,
@@ -96,7 +99,13 @@ def _states(
     _mark_function_calls(trace, threads, thread, state_of)
     _, waits = eager_kernels(threads)
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
+    others = threads.of(thread, HostClass.WAIT)
+    others = others[is_in(threads.row[others], _rows_that_wait_for_others(threads, others))]
+    state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
+    asking = np.flatnonzero(state_of == _INPUT) + thread.lo
+    awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
+    state_of[others[awaited] - thread.lo] = _INPUT
     known = np.flatnonzero((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
@@ -115,6 +124,11 @@ def _states(
     starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
     order = np.lexsort((-ends, starts))
     return state[order], starts[order], ends[order]
+
+
+def _rows_that_wait_for_others(threads: Threads, positions: Int64Array) -> list[int]:
+    """Of the names at these positions, those of Python's own waits for another thread or process."""
+    return [row for row in distinct(threads.row[positions]).tolist() if waits_for_others(threads.names[row])]
 
 
 def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
@@ -178,11 +192,13 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
-    Host time during which another thread runs the step op by op is dispatch.
+    Host time during which another thread runs the step op by op is dispatch. What a wait for other threads of the program
+    waits for is the program's own work, whatever they do, unless they compile, dispatch or load.
     """
     pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
-    host = difference(activity.present, own)
+    elsewhere = union_of(pending.compile, pending.input, pending.launch)
+    host = union_of(difference(activity.present, own), difference(activity.wait_for_threads, elsewhere))
     called = difference(activity.step_python, union_of(activity.compile, activity.input))
     launch, host = difference(activity.launch, called), union_of(host, called)
     locked_out = intersection(union_of(launch, host), pending.pipeline_python)

@@ -1,10 +1,14 @@
 """Whose file a Python frame is of: the user's program, or Python and the libraries that it calls.
 
 The profilers write a file's name without its folder, so installed packages are known by the names of their files. Names
-that programs use as well (`train.py`, `data.py`, `utils.py`, `model.py`, `trainer.py`) count as the user's.
+that programs use as well (`train.py`, `data.py`, `utils.py`, `model.py`, `trainer.py`) count as the user's. Beside the names
+here `installed_files.txt` lists those of some eighty packages, written by `fixtures/record_library_files.py`.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
 
 from tfadvisor.timeline.names.frames import frame_place
 
@@ -70,4 +74,11 @@ def is_library_file(file: str) -> bool:
     """Whether a file of Python is Python's own or an installed package's."""
     if any(folder in file for folder in _INSTALLED):
         return True
-    return file.rpartition("/")[2] in _LIBRARY_FILES
+    name = file.rpartition("/")[2]
+    return name in _LIBRARY_FILES or name in _installed()
+
+
+@cache
+def _installed() -> frozenset[str]:
+    """Names that installed packages give their files, and programs hardly do."""
+    return frozenset(Path(__file__).with_name("installed_files.txt").read_text(encoding="utf-8").split())

@@ -1,0 +1,10 @@
+"""The cells of a notebook, run by IPython: the last one under the magic."""
+
+import sys
+
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shell.run_cell("from jax_loop import *\nparams = [jnp.ones((256, 64)) * 0.01, jnp.ones((64, 8)) * 0.01]\ntrain(50)")
+shell.run_cell("%load_ext tfadvisor")
+shell.run_cell(f"%%tfadvisor --out {sys.argv[2]}\ntrain({sys.argv[1]})")

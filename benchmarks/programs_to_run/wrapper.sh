@@ -1,0 +1,1 @@
+exec "$1" jax_loop.py "$2"

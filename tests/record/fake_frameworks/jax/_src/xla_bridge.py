@@ -1,0 +1,3 @@
+"""The devices that have been asked for."""
+
+_backends = {}

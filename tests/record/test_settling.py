@@ -1,0 +1,55 @@
+"""When a program has settled, by what its processes told; times in seconds."""
+
+from __future__ import annotations
+
+from support.processes import process
+
+from tfadvisor.record.settling import settled
+from tfadvisor.record.window import names_of
+
+
+def names(found: list[object]) -> list[str]:
+    return [one.name for one in found]  # type: ignore[attr-defined]
+
+
+def test_nothing_is_settled_before_the_first_compilation() -> None:
+    assert settled([process("a", jax=0.0)], 0.3, now=100.0) == []
+
+
+def test_a_process_is_settled_when_it_has_been_quiet_for_long_enough() -> None:
+    trains = process("a", jax=0.0, compiled_at=5.0)
+
+    assert settled([trains], 0.3, now=5.2) == []
+    assert names(settled([trains], 0.3, now=5.4)) == ["a"]
+
+
+def test_all_wait_for_the_one_that_compiles() -> None:
+    early, late = process("a", jax=0.0, compiled_at=5.0), process("b", jax=0.0, compiled_at=9.0)
+
+    assert settled([early, late], 1.0, now=9.5) == []
+    assert names(settled([early, late], 1.0, now=10.5)) == ["a", "b"]
+
+
+def test_tensorflow_may_never_compile_and_jax_always_does() -> None:
+    eager, loader = process("a", tensorflow=0.0), process("b", jax=0.0)
+
+    assert settled([eager, loader], 0.3, now=9.0) == []
+    assert names(settled([eager, loader], 0.3, now=11.0)) == ["a"]
+
+
+def test_a_forked_process_that_does_nothing_is_left_alone() -> None:
+    assert settled([process("a", tensorflow=0.0, forked=True)], 0.3, now=60.0) == []
+
+
+def test_those_that_have_left_or_failed_are_not_waited_for() -> None:
+    gone = process("a", jax=0.0, compiled_at=9.9, left=True)
+    broken = process("b", jax=0.0, compiled_at=9.9, error="RuntimeError: no")
+    trains = process("c", jax=0.0, compiled_at=5.0)
+
+    assert names(settled([gone, broken, trains], 1.0, now=10.0)) == ["c"]
+
+
+def test_a_trace_is_named_after_its_host_and_numbered_where_several_share_one() -> None:
+    found = [process("y", host="one", pid=9), process("x", host="one", pid=7), process("z", host="two", pid=1)]
+
+    assert names_of(found) == {"x": "one-0", "y": "one-1", "z": "two"}

@@ -1,0 +1,69 @@
+"""`tfadvisor capture`: options, addresses, what is written where. How it is recorded is decided elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tfadvisor.cli.outputs import check_page_has_a_file, note
+from tfadvisor.cli.reading_options import Bandwidth, Disabled, Output, Params, RuleFolders, reading
+from tfadvisor.cli.recording import Details, Format, Out, StepCount, keep_and_write
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor capture localhost:9999
+  tfadvisor capture worker0:9999 worker1:9999 --steps 50 -o report.html
+
+In the job, once, before it trains:
+  jax.profiler.start_server(9999)
+  tf.profiler.experimental.server.start(9999)
+
+It looks first, as long as it takes to see steps repeat, then records them on all hosts at once. It needs grpcio, which
+TensorBoard and most TensorFlow releases bring along, or xprof: pip install 'tfadvisor[capture]'
+
+Exit codes: 0 there is a report, 2 usage, 3 no trace came or it holds no steps, 5 a rule or metric broke."""
+
+Addresses = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="HOST:PORT", help="profiler servers of one job, all of which are recorded", show_default=False
+    ),
+]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command(
+    "capture", cls=Command, epilog=_EXAMPLES, short_help="record a job that runs already, and print its report"
+)
+def capture(
+    addresses: Addresses,
+    steps: StepCount = 20,
+    out: Out = Path("tfadvisor-run"),
+    params: Params = None,
+    bandwidth: Bandwidth = None,
+    rules: RuleFolders = None,
+    disable: Disabled = None,
+    format: Format = None,
+    output: Output = None,
+    details: Details = False,
+) -> int:
+    """Record a job through the profiler server that it has started, and say where its step's time goes.
+
+    The job goes on; nothing of it changes.
+    """
+    form = form_of(REPORT_FORMS, format, output)
+    check_page_has_a_file(form, output, "report")
+    options = reading(params=params, bandwidth=bandwidth, rules=rules, disabled=disable)
+    from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.record.service.capture import address_of, captured  # noqa: PLC0415
+    from tfadvisor.record.service.clients import client  # noqa: PLC0415
+
+    asked = list(dict.fromkeys(map(address_of, addresses)))
+    with captured(asked, Wanted(None, steps), options, client(), note) as recorded:
+        kept = keep_and_write(recorded, out, form, output, options, details=details)
+    return 5 if kept.report.broken else 0

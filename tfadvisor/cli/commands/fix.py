@@ -1,0 +1,211 @@
+"""`tfadvisor fix`: patches to the user's program for what a trace shows, printed or written."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tfadvisor.cli.completing import rule_ids
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import note
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, HostName, Paths, RuleFolders, RunName, chosen_run, reading
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfadvisor.engine.loading.catalogue import Catalogue
+    from tfadvisor.repair.choosing import At
+    from tfadvisor.repair.plan import Plan
+    from tfadvisor.repair.sources import Sources
+    from tfadvisor.report.model import Report
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor fix logdir/                                  what would change, as a diff: reads the program where you are
+  tfadvisor fix logdir/ --source train.py | git apply    the same as --apply
+  tfadvisor fix logdir/ --source project/ --apply        writes it, in a clean git work tree; `git checkout .` undoes it
+  tfadvisor fix logdir/ --rule input-not-prefetched      one finding alone
+  tfadvisor fix logdir/ --at train.py:41                 which place, where a change could be made in several
+
+Each finding gets one change at most. `mechanical`: derived from the source, results stay. `guess`: try it before you keep it.
+A line on standard error says what changes in the results. docs/fix.md lists every change.
+
+Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, 4 nothing to patch, or several places to choose from."""
+_AT = re.compile(r"^(?P<file>.+):(?P<line>\d+)$")
+
+Diff = Annotated[
+    bool,
+    typer.Option(
+        "--diff", help="print the changes as a unified diff (what happens without --apply)", rich_help_panel=OUTPUT
+    ),
+]
+Apply = Annotated[
+    bool, typer.Option("--apply", help="write the changes; wants a clean git work tree", rich_help_panel=OUTPUT)
+]
+Format = Annotated[
+    str | None,
+    choice(
+        "--format",
+        "-f",
+        names=("diff", "json"),
+        help="diff, or the report with each patch in its fix (diff)",
+        panel=OUTPUT,
+    ),
+]
+RuleId = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule",
+        metavar="ID",
+        help="only findings of this rule; may be repeated",
+        autocompletion=rule_ids,
+        rich_help_panel=WHAT,
+    ),
+]
+SourcePlace = Annotated[
+    Path,
+    typer.Option(
+        "--source",
+        metavar="DIR",
+        help="the program: a folder, or its script, which is read with what it imports (the folder where you are)",
+        show_default=False,
+        readable=False,
+        rich_help_panel=WHAT,
+    ),
+]
+Chosen = Annotated[
+    str | None,
+    typer.Option("--at", metavar="FILE:LINE", help="the place, where there are several", rich_help_panel=WHAT),
+]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command("fix", cls=Command, epilog=_EXAMPLES, short_help="patches to your program for what a trace shows")
+def fix(
+    paths: Paths,
+    run: RunName = None,
+    host: HostName = None,
+    rule: RuleId = None,
+    source: SourcePlace = Path(),
+    at: Chosen = None,
+    rules: RuleFolders = None,
+    diff: Diff = False,
+    apply: Apply = False,
+    format: Format = None,
+) -> int:
+    """Change the program where a trace shows that it loses time.
+
+    The report's findings tell which change and, where the trace knows files and lines, the place. Else the program is
+    searched for the pattern of the fault. Where it stands in several places, they are listed, and --at names one.
+    """
+    if diff and apply:
+        raise UsageError("--diff prints and --apply writes. Give one of them.")
+    from tfadvisor.repair.sources import read_sources  # noqa: PLC0415  (--help needs none of these)
+
+    chosen_place = _place(at)
+    sources = read_sources(source)
+    report, catalogue = _measured(paths, run, host, rules)
+    plan = _planned(report, catalogue, sources, rule or [], chosen_place)
+    for one in sources.left_alone:
+        note(f"{one.name} is left alone: {one.why}")
+    if apply:
+        _write(plan, sources)
+    elif format != "json":
+        _print_diffs(plan, sources)
+    if format == "json":
+        _print_json(report, plan)
+    _tell(plan)
+    return 0 if plan.patched else 4
+
+
+def _place(at: str | None) -> At | None:
+    from tfadvisor.repair.choosing import At  # noqa: PLC0415
+
+    if at is None:
+        return None
+    told = _AT.match(at)
+    if told is None:
+        raise UsageError(f"--at {at}: give a file and a line of it, as train.py:41.")
+    return At(told["file"], int(told["line"]))
+
+
+def _measured(
+    paths: Sequence[Path], run: str | None, host: str | None, rules: Sequence[Path] | None
+) -> tuple[Report, Catalogue]:
+    from tfadvisor.api import analyze_run  # noqa: PLC0415
+    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
+    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+
+    options = reading(run=run, host=host, rules=rules)
+    chosen = chosen_run(paths, options)
+    with reading_progress(chosen) as progress:
+        return analyze_run(chosen, options, progress), load_catalogue(options.rules)
+
+
+def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Sequence[str], at: At | None) -> Plan:
+    from tfadvisor.repair.diff import differ_below  # noqa: PLC0415
+    from tfadvisor.repair.plan import make_plan  # noqa: PLC0415
+
+    known = {rule.id: rule.codemods for rule in catalogue.rules}
+    for name in wanted:
+        if name not in known:
+            raise UsageError(
+                f"--rule {name}: no rule has this id.{did_you_mean(name, known)} `tfadvisor rules list` names them all."
+            )
+    findings = [one for one in report.findings if one.category != "capture" and (not wanted or one.rule_id in wanted)]
+    return make_plan(findings, known, {one.name: one.text for one in sources.files}, differ_below(sources.root), at)
+
+
+def _write(plan: Plan, sources: Sources) -> None:
+    from tfadvisor.repair.applying import check_clean, write  # noqa: PLC0415
+
+    if plan.texts:
+        check_clean(sources, tuple(plan.texts))
+        write(sources, plan.texts)
+    _print_launch_lines(plan)
+
+
+def _print_diffs(plan: Plan, sources: Sources) -> None:
+    """In each file's own encoding, so that the diff can be applied."""
+    files = {one.name: one for one in sources.files}
+    sys.stdout.flush()
+    for one in plan.patched:
+        if one.text:
+            sys.stdout.buffer.write(files[one.patch.file].encoded(one.patch.diff))
+    sys.stdout.buffer.flush()
+    _print_launch_lines(plan)
+
+
+def _print_launch_lines(plan: Plan) -> None:
+    for one in plan.patched:
+        if not one.text:
+            sys.stdout.write(f"# {one.rule_id}: before the line that launches the program\n{one.patch.diff}")
+
+
+def _print_json(report: Report, plan: Plan) -> None:
+    import json  # noqa: PLC0415
+
+    from tfadvisor.repair.filling import with_patches  # noqa: PLC0415
+
+    sys.stdout.write(json.dumps(with_patches(report, plan).to_dict(), indent=2) + "\n")
+
+
+def _tell(plan: Plan) -> None:
+    """One line a finding, on standard error."""
+    for one in plan.patched:
+        where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
+        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
+        note(f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})")
+    for other in plan.unpatched:
+        listed = "".join(f"\n    {candidate}" for candidate in other.candidates)
+        note(f"{other.rule_id}: no patch: {other.why}{':' if listed else '.'}{listed}")
+    if not plan.patched and not plan.unpatched:
+        note("nothing to patch: the report has no finding.")

@@ -1,0 +1,104 @@
+"""`tfadvisor run`: options, the program, what is written where. How it is recorded is decided elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import check_page_has_a_file, note
+from tfadvisor.cli.reading_options import Bandwidth, Disabled, Output, Params, RuleFolders, reading
+from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, keep_and_write
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.errors import UsageError
+from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor run -- python train.py
+  tfadvisor run -- python -m mypackage.train --config big.yaml
+  tfadvisor run --then stop -- bash train.sh              ends the program once it is recorded
+  tfadvisor run --after 60 --steps 50 -- python train.py  from its first minute on, fifty steps
+  tfadvisor run -o report.html -- torchrun --nproc-per-node 2 train.py
+
+What it does: starts the program with a hook that Python loads before it, waits until nothing has compiled for a while, looks
+for steps, records them, and prints the report while the program goes on. Nothing in the program changes. Where tracing
+Python calls would make a step more than 10% longer, the report is about a trace without them.
+
+Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 the program failed or never stepped, 5 a rule
+or metric broke, 130 interrupted, 143 terminated."""
+
+TheCommand = Annotated[
+    list[str], typer.Argument(metavar="COMMAND", help="the program and its arguments, after --", show_default=False)
+]
+After = Annotated[
+    str,
+    typer.Option(
+        "--after",
+        metavar="auto|SECONDS",
+        help="begin when compilation has settled, or so long after the start",
+        rich_help_panel=RECORDING,
+    ),
+]
+Then = Annotated[
+    str, choice("--then", names=("continue", "stop"), help="what the program does once it is recorded", panel=RECORDING)
+]
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command(
+    "run",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="record a program as it is, and print its report",
+    context_settings={"allow_interspersed_args": False},
+)
+def run(
+    command: TheCommand,
+    after: After = "auto",
+    steps: StepCount = 20,
+    out: Out = Path("tfadvisor-run"),
+    then: Then = "continue",
+    params: Params = None,
+    bandwidth: Bandwidth = None,
+    rules: RuleFolders = None,
+    disable: Disabled = None,
+    format: Format = None,
+    output: Output = None,
+    details: Details = False,
+) -> int:
+    """Record an unmodified program, and say where its step's time goes, why, and what to change.
+
+    Scripts, modules and launchers of several processes alike: every Python process that trains is recorded, one trace each.
+    """
+    form = form_of(REPORT_FORMS, format, output)
+    check_page_has_a_file(form, output, "report")
+    after_seconds = seconds_or_auto(after)
+    options = reading(params=params, bandwidth=bandwidth, rules=rules, disabled=disable)
+    from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.record.run_program import recorded_program  # noqa: PLC0415
+
+    with recorded_program(command, Wanted(after_seconds, steps), options) as (program, recorded):
+        kept = keep_and_write(recorded, out, form, output, options, details=details)
+        if then == "stop":
+            program.stop()
+        elif code := program.let_run():
+            note(f"{' '.join(command)} ended with exit code {code}.")
+        if program.program.interrupted:
+            raise KeyboardInterrupt
+    return 5 if kept.report.broken else 0
+
+
+def seconds_or_auto(text: str) -> float | None:
+    """`auto` is None. Raises UsageError for what is no time."""
+    if text == "auto":
+        return None
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise UsageError(f"--after {text}: give auto, or seconds as 60 or 2.5.")
+    return seconds

@@ -1,0 +1,169 @@
+"""From a program that has just started to a recording of its steps: wait, look, look longer, record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from tfadvisor.api import Options
+from tfadvisor.record.board import Board, Process
+from tfadvisor.record.cost import cost_of
+from tfadvisor.record.program import Program
+from tfadvisor.record.settling import may_step, settled
+from tfadvisor.record.window import Refused, Window, record_window
+from tfadvisor.report.wording import advice
+
+STEPS = 20
+"""What is recorded unless asked otherwise."""
+COST_LIMIT = 0.10
+"""Share of a step that recording may cost."""
+BLIND_LIMIT = 0.30
+"""What it may cost where a trace without calls of Python says something else: that cannot tell loading from other work."""
+_POLL_SECONDS = 0.05
+_FIRST_QUIET_SECONDS = 0.3
+_LONGEST_QUIET_SECONDS = 20.0
+_FIRST_LOOK_SECONDS = 0.6
+_LONGEST_LOOK_SECONDS = 120.0
+_LARGEST_LOOK_BYTES = 300e6
+_LOOKS = 14
+_SHORTEST_WINDOW_SECONDS = 0.4
+_TRIES = 3
+
+
+class Recorder(Protocol):
+    """Opens one window."""
+
+    def __call__(self, seconds: float, *, python_tracer: bool) -> Window | Refused:
+        """As record_window."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What to record."""
+
+    after_seconds: float | None
+    """Since the program began; None: when it has settled."""
+    steps: int
+    """How many at least, where the program goes on for as long."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """The window that the report is about, and those that it was compared with. Each None where there was none."""
+
+    chosen: Window
+    before: Window | None
+    """Recorded without the Python tracer."""
+    with_lines: Window | None
+    """Recorded with it."""
+    cost: float | None
+    """What the Python tracer adds to a step, as a share of it."""
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """There is no recording. why: the last thing that stood in its way, None where nothing did."""
+
+    processes: list[Process]
+    why: str | None
+
+
+def conduct(board: Board, program: Program, wanted: Wanted, options: Options) -> Recorded | Nothing:
+    """Ends with a recording, or when the program does."""
+    began = time.time()
+    attempt = 0
+    last: str | None = None
+    best: Window | None = None
+    longest = _LONGEST_LOOK_SECONDS
+    while (training := _wait_until_settled(board, program, wanted, began, attempt)) and attempt < _LOOKS:
+        seconds = min(_FIRST_LOOK_SECONDS * 2**attempt, longest)
+        record = _recorder(board, program, training, options)
+        look = record(seconds, python_tracer=False)
+        attempt += 1
+        if isinstance(look, Refused):
+            last = look.why
+            continue
+        longest = min(longest, max(_FIRST_LOOK_SECONDS, _LARGEST_LOOK_BYTES / max(look.bytes_a_second, 1.0)))
+        if look.pace is not None and (
+            best is None or best.pace is None or best.pace.compiles or not look.pace.compiles
+        ):
+            best = look
+        if look.pace is not None and look.pace.steady:
+            return record_fully(record, look, wanted, ended=lambda: program.ended() is not None)
+    if best is not None:
+        return Recorded(best, best, None, None)
+    return Nothing(board.processes(), last)
+
+
+def _recorder(board: Board, program: Program, training: Sequence[Process], options: Options) -> Recorder:
+    """Opens windows in these processes."""
+
+    def record(seconds: float, *, python_tracer: bool) -> Window | Refused:
+        return record_window(
+            board,
+            training,
+            seconds,
+            options,
+            python_tracer=python_tracer,
+            has_ended=lambda: program.ended() is not None,
+        )
+
+    return record
+
+
+def _wait_until_settled(board: Board, program: Program, wanted: Wanted, began: float, attempt: int) -> list[Process]:
+    """The processes to record; none once the program has ended. Waits longer after each attempt that found no rhythm."""
+    quiet = min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS)
+    while program.ended() is None:
+        now = time.time()
+        if wanted.after_seconds is None:
+            found = settled(board.processes(), quiet, now)
+        elif now - began < wanted.after_seconds:
+            found = []
+        else:
+            found = [one for one in board.processes() if may_step(one, now)]
+        if found:
+            return found
+        time.sleep(_POLL_SECONDS)
+    return []
+
+
+def record_fully(record: Recorder, look: Window, wanted: Wanted, ended: Callable[[], bool]) -> Recorded:
+    """With the Python tracer; without it where it costs too much.
+
+    What else runs on the machine moves the pace of a short window by more than the tracer does, so a cost above the limit
+    is measured again, in turns, and counts by the quickest windows, and by the calls that were traced.
+    """
+    seconds = window_seconds(look, wanted)
+    without, full = [look], list[Window]()
+    for _ in range(_TRIES):
+        full += _with_steps(record(seconds, python_tracer=True))
+        if full and cost_of(without, full, COST_LIMIT) <= COST_LIMIT:
+            break
+        if ended():
+            break
+        without += _with_steps(record(seconds, python_tracer=False))
+    before = max(without, key=lambda one: (min(one.pace.count, wanted.steps) if one.pace else 0, one.opened))
+    if not full:
+        return Recorded(before, before, None, None)
+    cost = cost_of(without, full, COST_LIMIT)
+    chosen = full[-1] if cost <= COST_LIMIT or (cost <= BLIND_LIMIT and not _agree(before, full[-1])) else before
+    return Recorded(chosen, before, full[-1], cost)
+
+
+def _agree(one: Window, other: Window) -> bool:
+    """Whether both reports begin with the same finding about the program."""
+    first, second = ([one.rule_id for one in advice(window.report)[:1]] for window in (one, other))
+    return first == second
+
+
+def _with_steps(recorded: Window | Refused) -> list[Window]:
+    """The window, where it holds steps that are settled."""
+    steady = isinstance(recorded, Window) and recorded.pace is not None and recorded.pace.count >= 2
+    return [recorded] if isinstance(recorded, Window) and steady else []
+
+
+def window_seconds(look: Window, wanted: Wanted) -> float:
+    """How long a window must be open to hold the wanted steps whole."""
+    period = (look.pace.median_ms if look.pace else 0.0) / 1000
+    return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * period)

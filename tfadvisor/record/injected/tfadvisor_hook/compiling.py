@@ -1,0 +1,93 @@
+"""When a framework last traced or compiled: JAX tells listeners, TensorFlow is seen to trace a function."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+_TRACES_FUNCTIONS = "tensorflow.python.framework.func_graph"
+_JAX_DEVICES = "jax._src.xla_bridge"
+_TRACE = "func_graph_from_py_func"
+
+
+class Compilations:
+    """Counted over all threads. last: seconds since the epoch, None before the first."""
+
+    def __init__(self) -> None:
+        """Nothing is watched yet."""
+        self.counts: dict[str, int] = {}
+        self.last: float | None = None
+        self._undo: list[Any] = []
+        self._watched: set[str] = set()
+
+    @property
+    def count(self) -> int:
+        """Of every framework."""
+        return sum(self.counts.values())
+
+    def of(self, framework: str) -> int:
+        """Of one framework."""
+        return self.counts.get(framework, 0)
+
+    def watch(self, framework: str) -> None:
+        """From now on. A framework that cannot be watched is taken to compile never."""
+        self._watched.add(framework)
+        try:
+            if framework == "jax":
+                self._listen_to_jax()
+            else:
+                self._see_functions_traced()
+        except Exception as error:
+            sys.stderr.write(f"tfadvisor: compilations of {framework} are not seen: {type(error).__name__}: {error}\n")
+
+    def look(self) -> None:
+        """A program may have compiled before it was watched: then JAX has a device by now."""
+        if "jax" in self._watched and not self.of("jax") and getattr(sys.modules.get(_JAX_DEVICES), "_backends", None):
+            self._seen("jax")
+
+    def close(self) -> None:
+        """Puts everything back."""
+        while self._undo:
+            try:
+                self._undo.pop()()
+            except Exception:
+                continue  # the listener stays, and counts for nobody
+
+    def _seen(self, framework: str) -> None:
+        self.counts[framework] = self.counts.get(framework, 0) + 1
+        self.last = time.time()
+
+    def _listen_to_jax(self) -> None:
+        from jax import monitoring
+
+        def compiled(event: str, _seconds: float, **_more: Any) -> None:
+            if event.startswith("/jax/core/compile/"):
+                self._seen("jax")
+
+        def forget() -> None:
+            from jax._src import monitoring as inside
+
+            unregister = getattr(monitoring, "unregister_event_duration_listener", None)
+            (unregister or inside._unregister_event_duration_listener_by_callback)(compiled)
+
+        monitoring.register_event_duration_secs_listener(compiled)
+        self._undo.append(forget)
+
+    def _see_functions_traced(self) -> None:
+        module: Any = sys.modules[_TRACES_FUNCTIONS]
+        trace = getattr(module, _TRACE)
+
+        def traced(*arguments: Any, **named: Any) -> Any:
+            self._seen("tensorflow")
+            try:
+                return trace(*arguments, **named)
+            finally:
+                self._seen("tensorflow")
+
+        def put_back() -> None:
+            if getattr(module, _TRACE) is traced:
+                setattr(module, _TRACE, trace)
+
+        setattr(module, _TRACE, traced)
+        self._undo.append(put_back)

@@ -1,0 +1,165 @@
+"""The thread in the recorded process: tells what it sees, records when it is asked to, leaves when all is done."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+from .compiling import Compilations
+from .giving_way import GivingWay
+from .letters import read_letter, write_letter
+from .tracers import Tracer, tracer_for
+
+FRAMEWORKS = ("jax", "tensorflow")
+"""In the order in which a process with both is recorded: JAX programs often read their input with TensorFlow."""
+EVERY_SECONDS = 0.05
+_PARENT_EVERY = 100  # rounds, 5 s
+
+
+class Recorder:
+    """What one process knows: itself, its framework, its compilations, the order that it follows."""
+
+    def __init__(self, folder: str, *, forked: bool) -> None:
+        """folder: where orders and answers lie. forked: the process began as a copy of one that had a framework."""
+        self.folder = folder
+        self.pid = os.getpid()
+        self.name = f"{socket.gethostname()}-{self.pid}-{time.time_ns()}"
+        self.compilations = Compilations()
+        self.leaving = threading.Event()
+        self.finished = threading.Event()
+        self.way: GivingWay | None = None
+        self.state: dict[str, Any] = {
+            "name": self.name,
+            "pid": self.pid,
+            "host": socket.gethostname(),
+            "forked": forked,
+            "frameworks": {},
+            "compiled": 0,
+            "last_compiled": None,
+            "windows": {},
+            "left": False,
+        }
+        self.told: dict[str, Any] = {}
+        self.done = 0
+
+    def follow(self) -> None:
+        """The thread. Every failure inside is told to the parent and ends it."""
+        try:
+            atexit.register(self.leave)
+            rounds = 0
+            while not self.leaving.wait(EVERY_SECONDS):
+                rounds += 1
+                if rounds % _PARENT_EVERY == 0 and not self.parent_lives():
+                    break
+                self.look()
+                if not self.obey(read_letter(os.path.join(self.folder, "order.json"))):
+                    break
+                self.tell()
+            self.state["left"] = True
+            self.tell()
+        except Exception as error:
+            self.fail(error)
+        finally:
+            self.compilations.close()
+            self.finished.set()
+
+    def look(self) -> None:
+        """Which frameworks are imported by now, and how often and when they compiled."""
+        for name in FRAMEWORKS:
+            module = sys.modules.get(name)
+            if module is not None and name not in self.state["frameworks"] and _is_ready(module):
+                self.compilations.watch(name)
+                self.state["frameworks"][name] = {
+                    "version": str(getattr(module, "__version__", "")),
+                    "ready": time.time(),
+                }
+        self.compilations.look()
+        self.state["compiled"] = self.compilations.count
+        self.state["last_compiled"] = self.compilations.last
+
+    def tell(self) -> None:
+        """Writes what has changed since the last time, with a time for how long nothing has."""
+        if self.state["frameworks"] and self.state != self.told:
+            write_letter(os.path.join(self.folder, f"process-{self.name}.json"), self.state)
+            self.told = {
+                **self.state,
+                "windows": dict(self.state["windows"]),
+                "frameworks": dict(self.state["frameworks"]),
+            }
+
+    def obey(self, order: dict[str, Any] | None) -> bool:
+        """Does what is new in the order. False when there is nothing more to do."""
+        if order is None:
+            return os.path.isdir(self.folder)
+        if order.get("end"):
+            if order["end"] == "stop":
+                os.kill(self.pid, signal.SIGTERM)
+            return False
+        if order["number"] > self.done and self.name in order["processes"]:
+            self.done = order["number"]
+            self.state["windows"][str(self.done)] = self.record(order)
+        return True
+
+    def record(self, order: dict[str, Any]) -> dict[str, Any]:
+        """One window: how long it was open, or why it could not be."""
+        framework = next((name for name in FRAMEWORKS if self.compilations.of(name)), None)
+        framework = framework or next(name for name in FRAMEWORKS if name in self.state["frameworks"])
+        file = os.path.join(self.folder, f"window-{order['number']}-{self.name}.xplane.pb")
+        try:
+            tracer = tracer_for(framework, file)
+            begun = time.time()
+            tracer.start(order)
+            opened = time.time()
+            with GivingWay() as self.way:
+                self.way.wait(order["seconds"], self.leaving)
+                written = _written(tracer, file)
+            if self.way.given:
+                return {"framework": framework, "error": "the program began to record itself"}
+            return {"framework": framework, **written, "begun": begun, "opened": opened}
+        except Exception as error:
+            return {"framework": framework, "error": f"{type(error).__name__}: {error}"}
+
+    def parent_lives(self) -> bool:
+        """Whether `tfadvisor run` is still there, as far as this machine can tell."""
+        parent = read_letter(os.path.join(self.folder, "parent.json"))
+        if parent is None or parent["host"] != self.state["host"]:
+            return os.path.isdir(self.folder)
+        try:
+            os.kill(parent["pid"], 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    def leave(self) -> None:
+        """The program ends: what is being recorded is written first."""
+        if os.getpid() == self.pid:
+            self.leaving.set()
+            if self.way is not None:
+                self.way.over.set()
+            self.finished.wait(60)
+
+    def fail(self, error: Exception) -> None:
+        """One line for the parent to print."""
+        try:
+            self.state["error"] = f"{type(error).__name__}: {error}"
+            self.tell()
+        except Exception:
+            return  # the folder is gone: nobody listens any more
+
+
+def _is_ready(module: Any) -> bool:
+    return not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+def _written(tracer: Tracer, file: str) -> dict[str, Any]:
+    closed = time.time()
+    tracer.stop(file)
+    return {"file": os.path.basename(file), "closed": closed, "stopped": time.time()}

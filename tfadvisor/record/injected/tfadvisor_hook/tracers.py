@@ -1,0 +1,83 @@
+"""Starts and stops a framework's profiler, and leaves its trace in a file."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import sys
+from typing import Any
+
+HOST_TRACER_LEVEL = 2
+"""What the frameworks record by default: ops, dispatches and the input pipeline."""
+
+
+class Tracer:
+    """One session of a profiler."""
+
+    def start(self, order: dict[str, Any]) -> None:
+        """order: `python_tracer` tells whether calls of Python functions are recorded too."""
+        raise NotImplementedError
+
+    def stop(self, file: str) -> None:
+        """Writes the trace, a serialised XSpace, whole or not at all."""
+        raise NotImplementedError
+
+
+class JaxTracer(Tracer):
+    """jax.profiler, with the levels that its public functions do not take in every release."""
+
+    def start(self, order: dict[str, Any]) -> None:
+        """Raises RuntimeError while the program records itself."""
+        import jax
+        from jax._src import profiler
+
+        inside: Any = getattr(profiler, "_profiler", None)
+        if inside is None:
+            inside = profiler.xla_client.profiler
+        if profiler._profile_state.profile_session is not None:
+            raise RuntimeError("the program records itself just now")
+        jax.devices()  # before the session, or a TPU's own tracer misses it
+        options = inside.ProfileOptions()
+        options.host_tracer_level = HOST_TRACER_LEVEL
+        options.python_tracer_level = int(bool(order["python_tracer"]))
+        self.session: Any = inside.ProfilerSession(options)
+
+    def stop(self, file: str) -> None:
+        """As Tracer."""
+        trace: bytes = self.session.stop()
+        with open(f"{file}.part", "wb") as out:
+            out.write(trace)
+        os.replace(f"{file}.part", file)
+
+
+class TensorFlowTracer(Tracer):
+    """tf.profiler.experimental's session. It writes a folder of its own, in older releases with more than the trace."""
+
+    def __init__(self, file: str) -> None:
+        """file: where the trace shall be."""
+        self.folder = f"{file}.folder"
+
+    def start(self, order: dict[str, Any]) -> None:
+        """Raises RuntimeError while the program records itself."""
+        from tensorflow.python.profiler import profiler_v2
+
+        if profiler_v2._profiler is not None:
+            raise RuntimeError("the program records itself just now")
+        options = profiler_v2.ProfilerOptions(HOST_TRACER_LEVEL, int(bool(order["python_tracer"])), 1)
+        self.session: Any = profiler_v2._pywrap_profiler.ProfilerSession()
+        self.session.start(self.folder, dict(options._asdict()))
+
+    def stop(self, file: str) -> None:
+        """As Tracer."""
+        try:
+            self.session.export_to_tb()
+            (trace,) = glob.glob(os.path.join(glob.escape(self.folder), "plugins", "profile", "*", "*.xplane.pb"))
+            os.replace(trace, file)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def tracer_for(framework: str, file: str) -> Tracer:
+    """A session that is not started yet. file: where its trace shall be."""
+    return JaxTracer() if framework == "jax" and "jax" in sys.modules else TensorFlowTracer(file)

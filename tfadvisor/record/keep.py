@@ -1,0 +1,114 @@
+"""What stays of a recording: a run folder as the frameworks write it, a note on how it was recorded, and the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.record.conduct import COST_LIMIT, Recorded
+from tfadvisor.record.window import Window
+from tfadvisor.report.model import CaptureNote, Finding, Report
+
+NOTE = "recording.json"
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """folder: of the run, below the logdir. report: with what recording cost."""
+
+    folder: Path
+    report: Report
+
+
+def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
+    """Moves the traces into a new run of the logdir. now: names the run. Raises OSError."""
+    report = recorded.chosen.report
+    folder = _new_run(logdir, now)
+    for trace in recorded.chosen.folder.glob("*.xplane.pb"):
+        shutil.move(trace, folder / trace.name)
+    (folder / NOTE).write_text(json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8")
+    path = str(folder)
+    run = replace(report.run, path=path, name=folder.name)
+    return Kept(
+        folder, replace(_with_lines(report, recorded), run=run, capture=(_cost_note(recorded), *report.capture))
+    )
+
+
+def _new_run(logdir: Path, now: datetime) -> Path:
+    """Named after the second, as the frameworks do; of two in one second the later has a number."""
+    stamp = now.strftime("%Y_%m_%d_%H_%M_%S")
+    number = 0
+    while True:
+        folder = logdir / "plugins" / "profile" / (f"{stamp}_{number}" if number else stamp)
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+
+
+def _note(recorded: Recorded) -> dict[str, Any]:
+    return {
+        "framework": recorded.chosen.report.run.framework,
+        "recorded": _told(recorded.chosen),
+        "without_python_tracer": _told(recorded.before),
+        "with_python_tracer": _told(recorded.with_lines),
+        "python_tracer_cost": None if recorded.cost is None else round(recorded.cost, 4),
+    }
+
+
+def _told(window: Window | None) -> dict[str, Any] | None:
+    if window is None:
+        return None
+    return {
+        "opened": round(window.opened, 3),
+        "closed": round(window.closed, 3),
+        "python_tracer": window.python_tracer,
+        "steps": window.pace.count if window.pace else None,
+        "step_ms": round(window.pace.median_ms, 4) if window.pace else None,
+    }
+
+
+def _with_lines(report: Report, recorded: Recorded) -> Report:
+    """Places that only the window with the Python tracer tells, given to the same findings of the one without."""
+    other = recorded.with_lines
+    if other is None or other is recorded.chosen:
+        return report
+    places = {one.rule_id: one.locations for one in other.report.findings}
+
+    def placed(finding: Finding) -> Finding:
+        return finding if finding.locations else replace(finding, locations=places.get(finding.rule_id, ()))
+
+    return replace(report, findings=tuple(map(placed, report.findings)))
+
+
+def _cost_note(recorded: Recorded) -> CaptureNote:
+    steps = recorded.chosen.pace.count if recorded.chosen.pace else 0
+    head = f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} s"
+    if recorded.cost is None:
+        how = "" if recorded.chosen.python_tracer else ", without calls of Python functions"
+        return CaptureNote("recorded", f"{head}{how}. What that costs was not measured.", "", "")
+    share = f"{max(recorded.cost, 0.01):.0%}"
+    if recorded.cost > COST_LIMIT and recorded.chosen.python_tracer:
+        return CaptureNote(
+            "recorded",
+            f"{head}. Tracing calls of Python functions makes a step about {share} longer, and Python looks that much slower "
+            "here; a trace without them says something else first, since it cannot tell loading from other Python.",
+            "",
+            "",
+        )
+    if recorded.cost > COST_LIMIT:
+        return CaptureNote(
+            "recorded",
+            f"{head}. Tracing calls of Python functions would make a step {share} longer, so this trace is without; "
+            "lines of the program are from a second, short one.",
+            "",
+            "",
+        )
+    least = "less than " if recorded.cost < 0.01 else "about "
+    return CaptureNote("recorded", f"{head}. Tracing calls of Python functions adds {least}{share} to a step.", "", "")

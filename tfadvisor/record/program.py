@@ -1,0 +1,67 @@
+"""The program that `tfadvisor run` starts: one process, and whatever it starts itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+
+from tfadvisor.errors import UsageError
+
+_GRACE_SECONDS = 15.0
+
+
+class Program:
+    """A running program. It reads and writes what this process reads and writes; interrupts are passed on to it."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Starts it. Raises UsageError when there is no such program."""
+        self.command = command
+        self.interrupted = False
+        self._before = signal.signal(signal.SIGINT, self._pass_on)
+        try:
+            self._process = subprocess.Popen(list(command), env=dict(environment))
+        except OSError as error:
+            signal.signal(signal.SIGINT, self._before)
+            raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error
+
+    def ended(self) -> int | None:
+        """Its exit code, None while it runs; as a shell counts, 128 and the signal's number when one has ended it."""
+        code = self._process.poll()
+        return 128 - code if code is not None and code < 0 else code
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """As ended, after so long at most."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return self.ended()
+
+    def stop(self) -> None:
+        """Asks it to end, and after a while makes it."""
+        if self.ended() is None:
+            self._process.terminate()
+            if self.wait(_GRACE_SECONDS) is None:
+                self._process.kill()
+                self._process.wait()
+
+    def forget(self) -> None:
+        """Interrupts are this process's own again."""
+        signal.signal(signal.SIGINT, self._before)
+
+    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
+        self.interrupted = True
+        if not _terminal_tells_all() and self.ended() is None:
+            self._process.send_signal(number)
+
+
+def _terminal_tells_all() -> bool:
+    """Whether Ctrl-C reaches the program without our help, as it does where both are in a terminal's foreground."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):
+        return False

@@ -1,0 +1,1 @@
+"""Codemods: What is compiled, and how often."""

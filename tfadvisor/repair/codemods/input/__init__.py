@@ -1,0 +1,1 @@
+"""Codemods: What feeds the step."""

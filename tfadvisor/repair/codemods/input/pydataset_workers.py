@@ -1,0 +1,40 @@
+"""Workers for a `keras.utils.PyDataset`, which else makes its batches one after another.
+
+https://keras.io/api/utils/python_utils/#pydataset-class
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from tfadvisor.repair.hits import Hit, Place
+from tfadvisor.repair.reading.arguments import with_keyword
+from tfadvisor.repair.reading.program import Program, expression, text_of, walk
+
+_WORKERS = "4"
+
+
+def hits(program: Program, _place: Place) -> list[Hit]:
+    """One for each class of batches whose `super().__init__` is told nothing of workers."""
+    found = []
+    for one in program.all(cst.ClassDef):
+        if not any(text_of(base.value).split(".")[-1] == "PyDataset" for base in one.bases):
+            continue
+        for call in (node for node in walk(one.body) if isinstance(node, cst.Call)):
+            if text_of(call.func) != "super().__init__" or "workers" in text_of(call):
+                continue
+            first, last = program.lines(call)
+            did = f"{_WORKERS} workers for {one.name.value}"
+            found.append(Hit(first, last, did, program.changed({call: _with_workers}), (one.name.value, "__getitem__")))
+    return found
+
+
+def _with_workers(call: Any) -> Any:
+    """Before `**kwargs`, so that a caller may still say otherwise."""
+    given = next((arg for arg in call.args if arg.star == "**"), None)
+    if given is None:
+        return with_keyword(call, "workers", _WORKERS)
+    merged = expression(f'{{"workers": {_WORKERS}, **{text_of(given.value)}}}')
+    return call.with_changes(args=[arg.with_changes(value=merged) if arg is given else arg for arg in call.args])

@@ -1,0 +1,1 @@
+"""Codemods: What the compiled step computes."""

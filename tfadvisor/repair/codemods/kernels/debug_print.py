@@ -1,0 +1,30 @@
+"""`jax.debug.print` and `tf.print` go from the compiled step, which waits for Python at each.
+
+https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfadvisor.repair.codemods.loop.drop_wait import removed
+from tfadvisor.repair.hits import Hit, Place
+from tfadvisor.repair.reading.program import Program, dotted, text_of
+
+_PRINTS = ("jax.debug.print", "tf.print", "debug.print", "jax.debug.callback")
+
+
+def hits(program: Program, _place: Place) -> list[Hit]:
+    """One for each such statement."""
+    found = []
+    for line in program.all(cst.SimpleStatementLine):
+        one = line.body[0]
+        if (
+            len(line.body) == 1
+            and isinstance(one, cst.Expr)
+            and isinstance(one.value, cst.Call)
+            and dotted(one.value.func) in _PRINTS
+        ):
+            first, last = program.lines(line)
+            found.append(Hit(first, last, f"no {text_of(one)[:60]}", program.changed({line: removed(program, line)})))
+    return found

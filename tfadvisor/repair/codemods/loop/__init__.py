@@ -1,0 +1,1 @@
+"""Codemods: What the loop does beside the step."""

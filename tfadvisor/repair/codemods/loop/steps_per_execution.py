@@ -1,0 +1,28 @@
+"""`steps_per_execution`: Keras runs its Python and its callbacks once for several steps.
+
+https://keras.io/api/models/model_training_apis/#compile-method
+"""
+
+from __future__ import annotations
+
+from tfadvisor.repair.hits import Hit, Place
+from tfadvisor.repair.reading.arguments import keyword, with_keyword
+from tfadvisor.repair.reading.program import Program, dotted, text_of
+
+_STEPS = "16"
+
+
+def hits(program: Program, _place: Place) -> list[Hit]:
+    """One for each `compile` of a model that `fit` trains."""
+    found = []
+    if not program.calls("fit"):
+        return []
+    for call in program.calls("compile"):
+        if dotted(call.func) == "re.compile" or keyword(call, "steps_per_execution") is not None:
+            continue
+        if keyword(call, "run_eagerly") is not None and text_of(keyword(call, "run_eagerly").value) == "True":
+            continue
+        first, last = program.lines(call)
+        source = program.changed({call: lambda now: with_keyword(now, "steps_per_execution", _STEPS)})
+        found.append(Hit(first, last, f"steps_per_execution={_STEPS}", source))
+    return found

@@ -1,0 +1,1 @@
+"""A program as a tree, and the questions that several codemods ask of it."""
