@@ -38,13 +38,18 @@ Examples:
   tfadvisor export logdir/ --run 2026_01_31_12_00_00 --host worker3 --to perfetto -o worker3.pftrace
   tfadvisor export logdir/ --to parquet -o tables/
   python -c "import pandas; print(pandas.read_parquet('tables/steps.parquet'))"
+  tfadvisor export logdir/ --to pgle -o run.pgle.pb
+  tfadvisor export run1/ run2/ run3/ --to pgle --percentile 50 -o run.pgle.pbtxt
 
 parquet needs: pip install 'tfadvisor[parquet]'
 
 Exit codes: 0 fine, 2 usage, 3 nothing to export, 5 a rule or metric broke."""
 
+PGLE = "Profile for XLA's scheduler"
+_PERCENTILE = 90
+_ENDINGS = {"perfetto": "pftrace", "parquet": "tables", "pgle": "pgle.pb"}
 
-To = Annotated[str, choice("--to", names=("perfetto", "parquet"), help="what to write", panel=OUTPUT)]
+To = Annotated[str, choice("--to", names=("perfetto", "parquet", "pgle"), help="what to write", panel=OUTPUT)]
 Target = Annotated[
     Path | None,
     typer.Option(
@@ -52,9 +57,35 @@ Target = Annotated[
         "-o",
         metavar="FILE",
         help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, "
-        "or the folder RUN.tables, where you are)",
+        "the folder RUN.tables, or RUN.pgle.pb, where you are)",
         rich_help_panel=OUTPUT,
         readable=False,
+    ),
+]
+Percentile = Annotated[
+    int | None,
+    typer.Option(
+        "--percentile",
+        metavar="N",
+        help="pgle: which of an instruction's costs in several traces, 0 to 100 (90, as JAX does)",
+        rich_help_panel=PGLE,
+    ),
+]
+JaxlibVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--jaxlib",
+        metavar="V",
+        help="pgle: count executions as this jaxlib does (the one that recorded, else the newest)",
+        rich_help_panel=PGLE,
+    ),
+]
+ByProgram = Annotated[
+    bool,
+    typer.Option(
+        "--by-program",
+        help="pgle: keep programs apart by the fingerprint that XLA gave them, which jaxlib's converter misses",
+        rich_help_panel=PGLE,
     ),
 ]
 
@@ -65,7 +96,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     "export",
     cls=Command,
     epilog=_EXAMPLES,
-    short_help="a timeline for Perfetto with the findings marked, or tables as Parquet",
+    short_help="a timeline for Perfetto with the findings marked, tables as Parquet, or a profile for XLA",
 )
 def export(
     paths: Paths,
@@ -77,8 +108,11 @@ def export(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    percentile: Percentile = None,
+    jaxlib: JaxlibVersion = None,
+    by_program: ByProgram = False,
 ) -> int:
-    """Write a run for other tools: a timeline with the findings marked, or tables.
+    """Write a run for other tools: a timeline with the findings marked, tables, or a profile for XLA's scheduler.
 
     perfetto: every event of every host thread and device stream, arrows from launches to kernels, and above them the
     steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
@@ -86,8 +120,16 @@ def export(
 
     parquet: a folder with a table a file: events with all their stats, names, lines, steps, ops, metrics, findings.
     docs/reference/export.md describes each column.
+
+    pgle: what each XLA instruction took on the GPUs, for profile-guided latency estimation: with it XLA's latency-hiding
+    scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the percentile of each
+    instruction's costs. Prints the two lines that use it.
     """
     options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
+    if to == "pgle":
+        return _to_pgle(paths, options, output, percentile, jaxlib, by_program)
+    if percentile is not None or jaxlib is not None or by_program:
+        raise UsageError("--percentile, --jaxlib and --by-program go with --to pgle.")
     chosen = chosen_run(paths, options)
     target = output or _new_name(chosen, to)
     check_outside(target, paths, "--output")
@@ -104,10 +146,30 @@ def export(
 
 def _new_name(run: Run, form: str) -> Path:
     """Named after the run. Raises UsageError where something is called so already: what nobody named overwrites nothing."""
-    path = Path(f"{one_line(run.name).replace('/', '_')}.{'pftrace' if form == 'perfetto' else 'tables'}")
+    path = Path(f"{one_line(run.name).replace('/', '_')}.{_ENDINGS[form]}")
     if path.exists():
         raise UsageError(f"{path} is there already. Give a name: -o FILE.")
     return path
+
+
+def _to_pgle(
+    paths: list[Path],
+    options: Options,
+    output: Path | None,
+    percentile: int | None,
+    jaxlib: str | None,
+    by_program: bool,
+) -> int:
+    from tfadvisor.cli.pgle import write_pgle  # noqa: PLC0415
+
+    target = output or _new_name(chosen_run(paths[:1], options), "pgle")
+    check_outside(target, paths, "--output")
+    percent = _PERCENTILE if percentile is None else percentile
+    try:
+        write_pgle(paths, options, target, percentile=percent, jaxlib=jaxlib, by_program=by_program)
+    except OSError as error:
+        raise UsageError(f"--output {target}: cannot be written: {error.strerror or error}.") from error
+    return 0
 
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
