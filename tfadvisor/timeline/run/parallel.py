@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.run.read_hosts import Progress, Skip
     from tfadvisor.timeline.summary.host import HostSummary
 
-_WORKER = "tfadvisor.timeline.run.host_worker"
-
 
 def in_parallel(
     files: Sequence[Path],
@@ -30,7 +28,7 @@ def in_parallel(
     """The summaries in the files' order. task: what a worker is asked for a file. progress and skip: as for run_hosts."""
     workers: list[Worker] = []
     try:
-        workers += [Worker(_WORKER) for _ in range(working)]
+        workers += [Worker(f"{__package__}.host_worker") for _ in range(working)]
         outcomes = _outcomes(files, workers, task, progress, skip)
     finally:
         for worker in workers:

@@ -122,14 +122,6 @@ export interface Saving {
   basis: string;
 }
 
-/** The edit of one file of the user's program. Made by `tfadvisor fix`, which is given the program. */
-export interface Patch {
-  file: string;
-  diff: string;
-  sure: string;
-  check: string;
-}
-
 /** kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself. */
 export interface Fix {
   kind: string;
@@ -138,7 +130,6 @@ export interface Fix {
   env: Record<string, string>;
   valid_for: string;
   side_effect: string;
-  patch: Patch | null;
 }
 
 /** A place in the user's program; file is as the trace names it, without its folder. */
