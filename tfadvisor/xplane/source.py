@@ -39,8 +39,8 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def open_source(path: Path) -> Source:
-    """The whole file in memory. Mapping it would save a third of the time of reading it, and kill the process when somebody
-    cuts the file short meanwhile.
+    """The whole file in memory, read and not mapped: a mapping kills the process when somebody cuts the file short
+    meanwhile.
 
     Raises TraceError for a file that is missing, unreadable, empty, no file at all, larger than the memory that is free, or
     changed while it is read, and for gzip that is cut, broken or a bomb.
