@@ -61,3 +61,12 @@ def test_a_hosts_threads_come_with_frames_that_nest() -> None:
     threads = host_threads(builder.decode())
 
     assert (threads.end / MS).tolist() == [95, 10, 90, 20]
+
+
+def test_frames_that_are_named_and_never_called_mend_nothing() -> None:
+    """A host plane without events, whose metadata names a frame."""
+    builder = trace().call("$train.py:4 train", 0, 1)
+    builder.files()
+    del builder._spaces["host"].planes[0].lines[0].events[:]
+
+    assert len(host_threads(builder.decode())) == 0

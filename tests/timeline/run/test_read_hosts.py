@@ -14,6 +14,7 @@ import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.api import Options, analyze, analyze_run
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.metrics.registry import measure
+from tfadvisor.processes import Worker
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.timeline.run import parallel, read_hosts
 from tfadvisor.timeline.run.read_hosts import read_host
@@ -205,7 +206,7 @@ def test_a_killed_process_is_a_lack_of_memory_not_a_fault(
     always_processes: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The worker's module cannot be imported, so that each ends before it answers."""
-    monkeypatch.setattr(parallel, "_WORKER", "tfadvisor.no_such_module")
+    monkeypatch.setattr(parallel, "Worker", lambda _: Worker("tfadvisor.no_such_module"))
 
     with pytest.raises(TraceError, match="the system killed a process that read one of its hosts") as caught:
         analyze_run(run_in(run_of(2).write(tmp_path / "run")), Options(processes=2))

@@ -151,7 +151,7 @@ def _nested(
 ) -> Int64Array:
     """The ends, with no thread's long Python frames crossing each other."""
     frames = np.array([is_frame(name) for name in names], np.bool_)
-    if not frames.any():
+    if not threads or not frames.any():
         return end
     parts = [slice(thread.lo, thread.hi) for thread in threads]
     return np.concatenate([without_crossings(start[part], end[part], frames[row[part]]) for part in parts])
