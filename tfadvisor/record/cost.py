@@ -13,7 +13,7 @@ from tfadvisor.xplane.columns import Selection
 from tfadvisor.xplane.decode import decode_file
 
 SECONDS_A_CALL = 0.3e-6
-"""Most that the tracer takes for a call: 0.27 µs where a step of 3 ms makes ten thousand calls, in one measurement on two cores."""
+"""Most that the tracer takes for a call: 0.27 µs where a step of 3 ms makes ten thousand calls, measured once on two cores."""
 
 
 def cost_of(without: Sequence[Window], with_tracer: Sequence[Window], enough: float) -> float:
