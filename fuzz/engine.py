@@ -174,7 +174,12 @@ def guided(given: argparse.Namespace) -> int:
     def mutator(data: bytes, most: int, seed: int) -> bytes:
         return change(data, seeds, random.Random(seed))[:most]
 
-    limits = [f"-max_total_time={max(int(given.seconds), 1)}", f"-timeout={_LONGEST_S}", "-rss_limit_mb=4096", "-max_len=65536"]
+    limits = [
+        f"-max_total_time={max(int(given.seconds), 1)}",
+        f"-timeout={_LONGEST_S}",
+        "-rss_limit_mb=4096",
+        "-max_len=65536",
+    ]
     (HERE / "corpus" / given.target).mkdir(parents=True, exist_ok=True)
     kept = f"-artifact_prefix={HERE / 'corpus' / given.target}/"
     arguments = [sys.argv[0], *limits, kept, "-print_final_stats=1", f"-seed={given.seed + 1}", str(folder)]
