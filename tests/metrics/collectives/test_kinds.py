@@ -112,6 +112,34 @@ def test_on_a_cpu_the_events_name_the_collective_that_a_loop_repeats() -> None:
     assert builder.measure().value("collective_repeats_per_step") == 4
 
 
+def test_collectives_of_one_name_in_two_programs_are_two() -> None:
+    """Two steps; in each four programs run an `all-reduce` once."""
+    builder = trace().step(0, 1000).step(1000, 2000).thread("tf_XLAEigen/1")
+    for at in (0, 1000):
+        for number in range(4):
+            begin, program = at + 200 * number, f"jit_part{number}"
+            builder.call("dot.1", begin, begin + 100, hlo_op="dot.1", hlo_module=program, device_ordinal=0)
+            stats = {"hlo_op": "all-reduce", "hlo_module": program, "device_ordinal": 0}
+            builder.call("all-reduce", begin + 100, begin + 150, **stats)
+
+    assert builder.measure().value("collective_repeats_per_step") == 1
+
+
+def test_on_a_tpu_the_events_name_the_collective_that_a_loop_repeats() -> None:
+    """Two steps of 100 µs; in each `all-reduce.3` runs four times."""
+    builder = trace().step(0, 100).step(100, 200)
+    for at in (0, 100):
+        builder.on_line("/device:TPU:0", "XLA Modules", "jit_step(1)", at, at + 95)
+        for turn in range(4):
+            begin = at + 20 * turn
+            builder.on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(f32[8] %p)", begin, begin + 10)
+            builder.on_line(
+                "/device:TPU:0", "XLA Ops", "%all-reduce.3 = f32[8] all-reduce(f32[8] %q)", begin + 10, begin + 15
+            )
+
+    assert builder.measure().value("collective_repeats_per_step") == 4
+
+
 def test_kernels_of_one_name_are_not_one_collective() -> None:
     metrics = two_gpus(*[("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", at, at + 5) for at in (0, 10, 20)]).measure()
 

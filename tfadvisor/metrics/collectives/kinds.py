@@ -23,17 +23,21 @@ from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 _MOST_FACTOR = 64
 _IN_A_LOOP = 2
+_NAMED_BY_OP = (DeviceKind.CPU, DeviceKind.TPU)
+"""Devices whose events bear the names of the program's ops, and not those of kernels."""
 
 
 class _Label(msgspec.Struct, frozen=True):
     """The counted calls of one collective on one device. time_ps, exposed_ps, bytes: summed; unsized: of unknown size.
 
-    op: its HLO name, "" where only the kernel's name is known. repeats: calls a step.
+    op: its HLO name, "" where only the kernel's name is known. module: of its program, "" where that is not known.
+    repeats: calls a step.
     """
 
     kind: CollectiveKind
     dtype: str
     op: str
+    module: str
     calls: int
     time_ps: int
     exposed_ps: int
@@ -50,7 +54,7 @@ def _labels(question: Question) -> list[_Label]:
         label
         for host in counted_hosts(question.run)
         for device in host.devices
-        for label in _labels_of(device.collectives, host.steps.steady(), by_op=device.kind is DeviceKind.CPU)
+        for label in _labels_of(device.collectives, host.steps.steady(), by_op=device.kind in _NAMED_BY_OP)
     ]
     if not found:
         raise MetricAbsent("no device's trace holds a collective")
@@ -58,31 +62,33 @@ def _labels(question: Question) -> list[_Label]:
 
 
 def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> list[_Label]:
-    """by_op: the device's events bear the names of the program's ops, as on a CPU, and not those of kernels."""
+    """One for each name in each program: ops of two programs may bear one name. by_op: names are those of ops."""
     if not len(calls):
         return []
     counted = np.flatnonzero((calls.step >= 0) & steady[np.maximum(calls.step, 0)])
-    label, many = calls.label[counted], len(calls.labels)
-    number = np.bincount(label, minlength=many)
+    pairs = np.stack([calls.label[counted], calls.module[counted]])
+    (labels, modules), group, number = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    group, many = group.reshape(-1), len(number)
     columns = (calls.end - calls.start, calls.exposed_ps, np.maximum(calls.bytes, 0), calls.bytes < 0)
-    time, exposed, size, unsized = (np.bincount(label, one[counted], many).tolist() for one in columns)
+    time, exposed, size, unsized = (np.bincount(group, one[counted], many).tolist() for one in columns)
     kernel = np.zeros(many, np.int64)
-    kernel[label] = calls.kernel[counted]
+    kernel[group] = calls.kernel[counted]
+    dtypes = calls.dtypes or ("",) * len(calls.labels)
     out = []
-    for one in np.flatnonzero(number).tolist():
-        own, other = calls.kinds[one], int(kernel[one])
-        dtypes = calls.dtypes or ("",) * many
+    for at, (label, other) in enumerate(zip(labels.tolist(), kernel.tolist(), strict=True)):
+        own = calls.kinds[label]
         out.append(
             _Label(
                 kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
-                dtype=dtypes[one] or dtypes[other],
-                op=calls.labels[one].partition(" = ")[0].removeprefix("%") if by_op or one != other else "",
-                calls=int(number[one]),
-                time_ps=int(time[one]),
-                exposed_ps=int(exposed[one]),
-                bytes=int(size[one]),
-                unsized=int(unsized[one]),
-                repeats=int(number[one]) / max(int(steady.sum()), 1),
+                dtype=dtypes[label] or dtypes[other],
+                op=calls.labels[label].partition(" = ")[0].removeprefix("%") if by_op or label != other else "",
+                module=calls.modules[modules[at]] if modules[at] >= 0 else "",
+                calls=int(number[at]),
+                time_ps=int(time[at]),
+                exposed_ps=int(exposed[at]),
+                bytes=int(size[at]),
+                unsized=int(unsized[at]),
+                repeats=int(number[at]) / max(int(steady.sum()), 1),
             )
         )
     return out
@@ -174,10 +180,10 @@ def collective_repeats_per_step(question: Question) -> float:
     """Number of times that a step runs the same collective of its program, for the one that runs most often. It exceeds
     1 in a loop over layers.
     """
-    most: dict[str, int] = {}
+    most: dict[tuple[str, str], int] = {}
     for one in _labels(question):
         if one.op:
-            most[one.op] = most.get(one.op, 0) + one.calls
+            most[one.module, one.op] = most.get((one.module, one.op), 0) + one.calls
     if not most:
         raise MetricAbsent("the trace does not say which op of the program a collective belongs to")
     return max(most.values()) / max(device_steps(question.run), 1)

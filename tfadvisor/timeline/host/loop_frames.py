@@ -19,7 +19,7 @@ from tfadvisor.timeline.names.frames import (
     is_frame,
     waits_for_others,
 )
-from tfadvisor.timeline.names.library_files import is_users_frame
+from tfadvisor.timeline.names.package_files import is_users_frame
 from tfadvisor.timeline.nesting import parents
 
 _MOST_FRAMES = 3_000_000

@@ -11,7 +11,7 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, diffe
 from tfadvisor.timeline.losses.model import Activity
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.frames import annotates, bare_frame, frame_place
-from tfadvisor.timeline.names.library_files import is_users_frame
+from tfadvisor.timeline.names.package_files import is_users_frame
 from tfadvisor.timeline.names.programs import inside_runtime
 from tfadvisor.timeline.nesting import innermost, parents
 

@@ -2,7 +2,7 @@
 
 The profilers write a file's name without its folder, so installed packages are known by the names of their files. Names
 that programs use as well (`train.py`, `data.py`, `utils.py`, `model.py`, `trainer.py`) count as the user's. Beside the names
-here `installed_files.txt` lists those of some eighty packages, written by `fixtures/record_library_files.py`.
+here `installed_files.txt` lists those of some eighty packages, written by `fixtures/record_package_files.py`.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def is_users_frame(name: str) -> bool:
     A comprehension or a lambda is part of the function around it.
     """
     place = frame_place(name)
-    if place is None or is_library_file(place[0]):
+    if place is None or is_package_file(place[0]):
         return False
     return not place[2].startswith("<") or place[2] == "<module>"
 
 
-def is_library_file(file: str) -> bool:
+def is_package_file(file: str) -> bool:
     """Whether a file of Python is Python's own or an installed package's."""
     if any(folder in file for folder in _INSTALLED):
         return True
