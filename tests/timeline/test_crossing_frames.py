@@ -39,6 +39,11 @@ def test_frames_left_open_at_the_beginning_end_where_the_loop_begins() -> None:
     assert mended((0, 120), (0, 110), (0, 100), (5, 1000), (300, 400)) == [5, 5, 5, 1000, 400]
 
 
+def test_the_first_long_frame_of_a_thread_that_began_later_does_not_begin_with_the_recording() -> None:
+    """A short frame comes first, so most of the third counts, which lies in the second."""
+    assert mended((0, 0.5), (1, 20), (10, 21)) == [0.5, 20, 20]
+
+
 def test_frames_below_a_millisecond_are_left_alone() -> None:
     assert mended((0, 0.9), (0.5, 3)) == [0.9, 3]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.losses.activities import names_of
 from tfadvisor.timeline.losses.batch_makers import batch_makers
 from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.names import stats
@@ -102,6 +104,7 @@ def build_host(
     breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, classes, steps)
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     costs = host_costs(threads, steps, activity, classes, active, pipeline)
+    names = cache(lambda: names_of(threads))
     pictures: tuple[StepPicture, ...] = ()
     if pictured_events is not None:
         from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
@@ -128,8 +131,8 @@ def build_host(
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
-            losses=() if unrecorded.proof else lost_time(threads, steps, classes, active, programs),
-            makers=batch_makers(threads, steps, classes),
+            losses=() if unrecorded.proof else lost_time(threads, steps, classes, active, programs, names),
+            makers=batch_makers(threads, steps, classes, names),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),
             pictures=pictures,

@@ -28,12 +28,13 @@ def without_crossings(start: Int64Array, end: Int64Array, frames: BoolArray) -> 
     long = np.flatnonzero(frames & (end - start >= _LONG_PS))
     if len(long) < 2:
         return end
+    recording = start[np.argmax(frames)]
     begins, ends = start[long], end[long].copy()
     for _ in range(_MOST_ROUNDS):
         inner, outer = _crossing(begins, ends)
         if not len(inner):
             break
-        beyond = (ends[inner] - ends[outer] > ends[outer] - begins[inner]) | (begins[outer] == begins[0])
+        beyond = (ends[inner] - ends[outer] > ends[outer] - begins[inner]) | (begins[outer] == recording)
         np.minimum.at(ends, outer[beyond], begins[inner[beyond]])
         np.minimum.at(ends, inner[~beyond], ends[outer[~beyond]])
     if (ends == end[long]).all():

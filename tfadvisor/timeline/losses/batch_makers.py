@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import numpy as np
 
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection, union
-from tfadvisor.timeline.losses.activities import names_of
+from tfadvisor.timeline.losses.activities import Names
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.frames import frame_place
 from tfadvisor.timeline.nesting import innermost
@@ -30,8 +30,12 @@ class BatchMakers(msgspec.Struct, frozen=True):
     """The innermost of these functions in which they spend most of it, `__getitem__ (data.py:39)`; "" without threads."""
 
 
-def batch_makers(threads: Threads, steps: Steps, classes: Mapping[TimeClass, Intervals]) -> BatchMakers:
-    """Of the counted steps; none where the trace holds no frames of other threads. classes: of host_classes_of_time."""
+def batch_makers(
+    threads: Threads, steps: Steps, classes: Mapping[TimeClass, Intervals], names: Callable[[], Names]
+) -> BatchMakers:
+    """Of the counted steps; none where the trace holds no frames of other threads. classes: of host_classes_of_time. names:
+    what the threads' names say, asked for only where the loop waits.
+    """
     steady = steps.steady()
     if steps.thread < 0 or not steady.any():
         return BatchMakers()
@@ -39,7 +43,7 @@ def batch_makers(threads: Threads, steps: Steps, classes: Mapping[TimeClass, Int
     waiting = intersection(classes[TimeClass.INPUT], windows)
     if waiting.length() < max(_WORTH_LOOKING * windows.length(), 1):
         return BatchMakers()
-    users = names_of(threads).users
+    users = names().users
     count, time = 0, np.zeros(len(threads.names), np.int64)
     for thread in threads.threads:
         frames = np.flatnonzero(users[threads.row[thread.lo : thread.hi]]) + thread.lo

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, difference, intersection, union, union_of
-from tfadvisor.timeline.losses.activities import main_activity, names_of
+from tfadvisor.timeline.losses.activities import Names, main_activity
 from tfadvisor.timeline.losses.device_ops import main_device_op
 from tfadvisor.timeline.losses.model import LostTime
 from tfadvisor.timeline.model import Device, Steps
@@ -23,9 +23,16 @@ _ON_DEVICE = (TimeClass.COLLECTIVE, TimeClass.TRANSFER)
 
 
 def lost_time(
-    threads: Threads, steps: Steps, classes: Mapping[TimeClass, Intervals], devices: Sequence[Device], programs: Modules
+    threads: Threads,
+    steps: Steps,
+    classes: Mapping[TimeClass, Intervals],
+    devices: Sequence[Device],
+    programs: Modules,
+    names: Callable[[], Names],
 ) -> tuple[LostTime, ...]:
-    """In the counted steps, the largest class first. classes: of host_classes_of_time. devices: the active ones."""
+    """In the counted steps, the largest class first. classes: of host_classes_of_time. devices: the active ones. names: what
+    the threads' names say, asked for only where a class is large.
+    """
     steady = steps.steady()
     if not steady.any():
         return ()
@@ -33,7 +40,7 @@ def lost_time(
     device = devices[0] if devices else None
     parts = classes_of_time(device, classes)
     parts[TimeClass.IDLE] = difference(windows, union_of(*parts.values()))
-    names, found = None, []
+    found = []
     for kind, everywhere in parts.items():
         if kind is TimeClass.COMPUTE:
             continue
@@ -43,7 +50,6 @@ def lost_time(
         if kind in _ON_DEVICE and device is not None:
             activity = main_device_op(device, programs, instants)
         else:
-            names = names or names_of(threads)
-            activity = main_activity(threads, names, steps, instants, drivers=kind is TimeClass.HOST)
+            activity = main_activity(threads, names(), steps, instants, drivers=kind is TimeClass.HOST)
         found.append(LostTime(kind, instants.length(), activity))
     return tuple(sorted(found, key=lambda one: -one.ps))
