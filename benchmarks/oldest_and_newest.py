@@ -25,7 +25,7 @@ WITHOUT = "tests/xplane/test_proto_file.py"  # its protoc comes with the newest 
 DAMAGED = (
     "tests/xplane/test_decoder_agreement.py::test_agree_on_mutated_bytes"  # 36 of 4,000 protobuf 3.20 reads otherwise
 )
-FOR_TESTS = ("pytest", "pytest-xdist", "hypothesis", "jsonschema", "xmlschema", "pandas>=2.1,<3")
+FOR_TESTS = ("pytest", "pytest-xdist", "hypothesis", "jsonschema", "xmlschema", "pandas>=2.1,<3", "libcst>=1.5")
 TOLD = ("numpy", "pandas", "protobuf", "msgspec", "rich", "pyyaml")
 
 
