@@ -104,6 +104,7 @@ CAUSES = {
     "text-in-step": "compute/on-host",
     "printing-in-step": "host/work-in-loop",
     "dense-table-updates": "compute/slow-kernel",
+    "whole-table-penalty": "compute/slow-kernel",
     "uneven-replicas": "imbalance/devices",
     "unexplained-compile-time": "compile",
     "unexplained-host-time": "host",
