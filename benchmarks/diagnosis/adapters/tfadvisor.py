@@ -48,6 +48,7 @@ CAUSES = {
     "recompilation-in-steps": "compile/recompilation",
     "small-collectives": "collective/many-small",
     "exposed-collectives": "collective/exposed",
+    "equal-state-exchanged": "collective/exposed",
     "uneven-devices": "imbalance/devices",
     "late-host": "imbalance/host",
     "synchronised-every-step": "host/synchronisation",
