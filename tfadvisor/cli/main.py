@@ -48,6 +48,7 @@ class _Commands(LazyCommands):
             "export",
             "rules",
             "flags",
+            "mcp",
             "completion",
         )
     }

@@ -1,0 +1,152 @@
+"""`tfadvisor mcp`, driven as an agent drives it: by the SDK's own client, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.places import ROOT
+
+pytest.importorskip("mcp.server.mcpserver", reason="needs the MCP SDK 2")
+
+from mcp import Client, StdioServerParameters
+
+FIXTURES = ROOT / "fixtures"
+Call = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with a program, two logdirs of it, and links that lead out."""
+    below = tmp_path / "project"
+    shutil.copytree(FIXTURES / "tf-no-prefetch", below / "slow", ignore=shutil.ignore_patterns("*.py"))
+    shutil.copytree(FIXTURES / "tf-healthy-loop", below / "fast", ignore=shutil.ignore_patterns("*.py"))
+    shutil.copy(FIXTURES / "tf-no-prefetch" / "program.py", below / "train.py")
+    outside = tmp_path / "outside"
+    shutil.copytree(FIXTURES / "jax-logging", outside)
+    (below / "link").symlink_to(outside)
+    (below / "files").mkdir()
+    for file in outside.rglob("*.xplane.pb*"):
+        (below / "files" / file.name).symlink_to(file)
+    return below
+
+
+def answers(root: Path, *calls: Call) -> list[tuple[bool, str]]:
+    """(whether it is an error, the text) of each call of one session with `tfadvisor mcp`."""
+
+    async def talk() -> list[tuple[bool, str]]:
+        server = StdioServerParameters(command=sys.executable, args=["-m", "tfadvisor", "mcp", "--root", str(root)])
+        async with Client(server) as client:
+            results = [await client.call_tool(name, arguments) for name, arguments in calls]
+        return [(bool(one.is_error), "".join(part.text for part in one.content)) for one in results]
+
+    return asyncio.run(talk())
+
+
+def test_an_agent_finds_the_run_its_cause_and_the_patch(project: Path) -> None:
+    listed, brief, rule, patch, compared = answers(
+        project,
+        ("list_runs", {}),
+        ("analyze", {"path": "slow"}),
+        ("explain_rule", {"rule_id": "input-not-prefetched"}),
+        ("fix", {"path": "slow", "source": "train.py", "rule": "input-not-prefetched"}),
+        ("compare", {"base": "slow", "new": "fast"}),
+    )
+
+    assert not any(error for error, _ in (listed, brief, rule, patch, compared))
+    assert {run["path"].split("/")[0] for run in json.loads(listed[1])["runs"]} == {"slow", "fast"}
+    assert brief[1].startswith("INPUT-BOUND")
+    assert "Fires when" in rule[1]
+    assert "--- a/train.py" in patch[1]
+    assert ".prefetch(" in patch[1]
+    assert "input" in compared[1]
+    assert ".prefetch(" not in (project / "train.py").read_text("utf-8")
+
+
+def test_the_whole_report_and_parts_of_it(project: Path) -> None:
+    parts, unknown, flags, suggested = answers(
+        project,
+        ("analyze", {"path": "slow", "detail": "full", "sections": ["schema_version", "verdict"]}),
+        ("analyze", {"path": "slow", "detail": "full", "sections": ["metric"]}),
+        ("check_flags", {"flags": "--xla_gpu_enable_latency_hiding_schedular=true", "jaxlib": "0.6.2"}),
+        ("suggest_flags", {"path": "slow"}),
+    )
+
+    assert json.loads(parts[1])["verdict"]["bottleneck"] == "input"
+    assert list(json.loads(parts[1])) == ["schema_version", "verdict"]
+    assert unknown[0]
+    assert "no field metric. Did you mean metrics?" in unknown[1]
+    assert json.loads(flags[1])["settings"][0]["level"] == "error"
+    assert "schema_version" in json.loads(suggested[1])
+
+
+@pytest.mark.parametrize("path", ["..", "../outside", "link", "/", "files", "slow/../../outside"])
+def test_what_lies_outside_the_root_is_refused(project: Path, path: str) -> None:
+    (error, text), (listing_error, listing) = answers(
+        project, ("analyze", {"path": path}), ("list_runs", {"path": path})
+    )
+
+    assert error
+    assert "leads out of" in text
+    assert listing_error or json.loads(listing)["runs"] == []
+
+
+def test_faults_are_errors_of_the_tool_in_the_words_of_the_command(project: Path) -> None:
+    (project / "empty.xplane.pb").write_bytes(b"")
+    cases: Sequence[tuple[Call, str]] = (
+        (("analyze", {"path": "nowhere"}), "cannot be read"),
+        (("analyze", {"path": "empty.xplane.pb"}), "is empty."),
+        (("analyze", {"path": "slow", "run": "yesterday"}), "is not there"),
+        (("explain_rule", {"rule_id": "input-not-prefetch"}), "Did you mean input-not-prefetched?"),
+        (("fix", {"path": "slow", "source": ".."}), "leads out of"),
+        (("compare", {"base": "slow", "new": "../outside"}), "leads out of"),
+        (("check_flags", {"flags": "", "jaxlib": "new"}), "is no version"),
+        (("analyze", {"path": "slow", "detail": "all"}), "brief"),
+    )
+
+    told = answers(project, *(call for call, _ in cases))
+
+    assert [(error, words in text) for (error, text), (_, words) in zip(told, cases, strict=True)] == [(True, True)] * 8
+
+
+def test_nothing_but_the_protocol_is_on_standard_output(project: Path) -> None:
+    """A client that closes at once: each line is a message, and the server ends by itself with 0."""
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    sent = "".join(json.dumps(one) + "\n" for one in (hello, ready, call))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "tfadvisor", "mcp"], input=sent, cwd=project, capture_output=True, text=True, check=False
+    )
+
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    tools = messages[1]["result"]["tools"]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert messages[0]["result"]["serverInfo"]["name"] == "tfadvisor"
+    assert [one["name"] for one in tools][:2] == ["list_runs", "analyze"]
+    assert all(one["annotations"]["readOnlyHint"] and one["description"] for one in tools)
+
+
+def test_a_root_that_is_none_is_said_before_anything_is_spoken() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tfadvisor", "mcp", "--root", "/nowhere/at/all"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tfadvisor: --root /nowhere/at/all: no such folder.\n"

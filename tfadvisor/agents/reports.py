@@ -1,0 +1,66 @@
+"""Reports of runs below the root: one analysis at a time, the last ones kept, since agents ask about one run often."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+import msgspec
+
+from tfadvisor.agents.root import Root
+from tfadvisor.api import Options, analyze_run
+from tfadvisor.errors import TraceError
+from tfadvisor.report.model import Report
+from tfadvisor.xplane.runs import Run, choose_run
+
+_KEPT = 8
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A run, and how many there were to choose from."""
+
+    run: Run
+    count: int
+
+
+class Reports:
+    """The reports of an agent's session."""
+
+    def __init__(self, root: Root) -> None:
+        """Nothing outside of the root is read."""
+        self._root = root
+        self._lock = Lock()
+        self._kept: OrderedDict[object, Report] = OrderedDict()
+
+    def choose(self, path: str, run: str | None, host: str | None) -> Chosen:
+        """The run that a path, and names, mean. Raises TraceError or UsageError."""
+        found, count = choose_run([self._root.path(path)], run, host)
+        self._root.check(found.files, path)
+        return Chosen(found, count)
+
+    def report(self, path: str, run: str | None = None, host: str | None = None) -> Report:
+        """The report of a run, kept until one of its files changes. Raises TraceError or UsageError."""
+        return self.report_of(self.choose(path, run, host).run)
+
+    def report_of(self, run: Run) -> Report:
+        """As report."""
+        key = (run.path, run.name, _states(run))
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = analyze_run(run, Options())
+                if len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+
+def _states(run: Run) -> tuple[tuple[str, int, int], ...]:
+    """What changes when a file is written. Raises TraceError for one that is not there."""
+    found = []
+    for file in run.files:
+        try:
+            state = file.stat()
+        except OSError as error:
+            raise TraceError(str(file), f"cannot be read: {error.strerror}.", "Check the path.") from error
+        found.append((str(file), state.st_size, state.st_mtime_ns))
+    return tuple(found)
