@@ -1,5 +1,5 @@
-"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an export), the JSON
-Schemas, the types, words and colours of the HTML page, and the picture of the packages.
+"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an
+export, fields of the report), the JSON Schemas, the types, words and colours of the HTML page, and the picture of the packages.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -17,6 +17,7 @@ import typer.main
 from draw_packages import picture
 from json_schemas import schemas
 from page_types import page_colours, page_types, page_words
+from report_fields import fields_page
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.cli.main import app
@@ -44,6 +45,7 @@ def main(check: bool) -> int:
         "command.md": command(),
         "flags.md": flags(),
         "export.md": export(),
+        "report.md": report(),
         "../coverage.md": coverage(),
         "../architecture/packages.svg": picture(),
         "../../web/src/data/generated.ts": page_types(),
@@ -157,6 +159,18 @@ def export() -> str:
         head = f"\n## {table.name}\n\n{table.about}\n\n| column | type | meaning |\n|---|---|---|\n"
         parts.append(head + "\n".join(rows) + "\n")
     return "".join(parts)
+
+
+def report() -> str:
+    """Every field of the JSON report, from its schema."""
+    return (
+        f"{NOTE}# The JSON report\n\nWhat `tfadvisor analyze PATH --format json` writes, `tfadvisor.analyze(path).to_dict()` "
+        "gives and the tab's route `report` serves. Its schema for machines is "
+        "[`schemas/report-1.json`](../../schemas/report-1.json). Under the same `schema_version` fields are added, never "
+        "renamed or removed. Times are in ms, shares from 0 to 1; numbers are finite, and what is not known is `null`, with "
+        "the reason beside it where it is a metric. Texts come from the trace as they are: never take them for markup.\n"
+        + fields_page(schemas()["report-1.json"])
+    )
 
 
 def command() -> str:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
     from tfadvisor.record.block import profile
     from tfadvisor.report.model import Report
+    from tfadvisor.version import VERSION as __version__  # noqa: N811
     from tfadvisor.xplane.trace import Trace
     from tfadvisor.xplane.trace import open_trace as open
 
 _HOME = {
+    "__version__": ("tfadvisor.version", "VERSION"),
     "analyze": ("tfadvisor.api", "analyze"),
     "compare": ("tfadvisor.api", "compare"),
     "Comparison": ("tfadvisor.comparison.result", "Comparison"),
@@ -41,6 +43,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "UsageError",
+    "__version__",
     "analyze",
     "compare",
     "open",
@@ -56,3 +59,8 @@ def __getattr__(name: str) -> Any:
 
     module, attribute = _HOME[name]
     return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    """What is public, for completion and `dir(tfadvisor)`."""
+    return sorted(__all__)

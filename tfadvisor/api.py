@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
@@ -15,10 +17,11 @@ from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.metrics.registry import Settings, measure
-from tfadvisor.report.model import Report
+from tfadvisor.report.model import DRAWS, Report
 from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
-from tfadvisor.xplane.runs import Run, choose_run, host_of, without_duplicates
+from tfadvisor.xplane.in_memory import Readable, held, run_in
+from tfadvisor.xplane.runs import Run, host_of, without_duplicates
 
 if TYPE_CHECKING:
     from tfadvisor.comparison.result import Comparison
@@ -88,8 +91,14 @@ def conclude(
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken), timeline
 
 
+def remembering(report: Report, run: Run, options: Options) -> Report:
+    """The report, which now can draw its page for as long as the run's files stay where they are."""
+    vars(report)[DRAWS] = lambda: replace(draw_run(run, options), report=report)
+    return report
+
+
 def analyze(
-    path: str | Path,
+    path: Readable,
     *,
     run: str | None = None,
     host: str | None = None,
@@ -100,20 +109,32 @@ def analyze(
     steps: tuple[int, int] | None = None,
     processes: int = 1,
 ) -> Report:
-    """Analyses a logdir (its newest run), a run folder or a trace file, and returns the report.
+    """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
+    reading. Returns the report.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
     `if __name__ == "__main__":`. Raises TraceError when there is nothing to read, UsageError for options that do not fit
     the trace.
     """
-    chosen, _ = choose_run([Path(path)], run, host)
-    return analyze_run(chosen, Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes))
+    source = held(path)
+    options = Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes)
+    with run_in(source, run, host) as chosen:
+        report = analyze_run(chosen, options)
+    if isinstance(source, Path):
+        return remembering(report, chosen, options)
+
+    def draw() -> PageData:
+        with run_in(source, run, host) as again:
+            return draw_run(again, options)
+
+    vars(report)[DRAWS] = draw
+    return report
 
 
-def compare(base: str | Path | Report | Snapshot, new: str | Path | Report | Snapshot) -> Comparison:
+def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapshot) -> Comparison:
     """Where the change of the step time comes from.
 
-    Each side is a logdir (its newest run), a run folder, a trace file, a report, or a snapshot of a baseline. Raises
+    Each side is what `analyze` takes, a report, or a snapshot of a baseline. Raises
     TraceError when a side cannot be read or holds no step.
     """
     from tfadvisor.comparison.compare_sides import compare_sides  # noqa: PLC0415  (no report needs these)
@@ -125,7 +146,7 @@ def compare(base: str | Path | Report | Snapshot, new: str | Path | Report | Sna
     return compare_sides(one.side, other.side, differences=differences, same=same)
 
 
-def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
+def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
     """The numbers of one side, as a baseline keeps them.
 
     Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a report without a counted step.
@@ -135,10 +156,9 @@ def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
     if isinstance(side, Snapshot):
         return side
     if not isinstance(side, Report):
-        path = Path(side)
-        if path.suffix == ".json" and path.is_file():
+        if isinstance(side, str | PathLike) and (path := Path(side)).suffix == ".json" and path.is_file():
             return _stored(path)
-        side = analyze(path)
+        side = analyze(side)
     try:
         return snapshot_of(side)
     except TraceError as error:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tfadvisor.report.plain import plain
 from tfadvisor.version import VERSION
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = "1"
 
@@ -112,23 +115,30 @@ class Speed(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A comparison. Times in ms of mean step time.
-
-    causes: the surest first, unchanged ops last unless nothing else comes near them; they add up to change_ms. differences:
-    why the runs are not quite alike. same: one trace twice.
-    """
+    """A comparison. Times in ms of mean step time."""
 
     base: Head
+    """The run before."""
     new: Head
+    """The run to explain."""
     change_ms: float
+    """Of the mean step time, above 0 where the new side is slower."""
     classes: tuple[ClassChange, ...]
+    """The change by class of step time; they add up to it."""
     causes: tuple[Cause, ...]
+    """The surest first, unchanged ops last unless nothing else comes near them; they add up to change_ms."""
     metrics: tuple[MetricChange, ...]
+    """Metrics that are not what they were and speak about a class."""
     findings: tuple[FindingChange, ...]
+    """Findings that only one side has."""
     speed: Speed | None
+    """Whether ops whose work did not change run slower; None where none can be compared."""
     matched: Mapping[str, int]
+    """How many ops were recognised, by what told them."""
     differences: tuple[str, ...]
+    """Why the runs are not quite alike."""
     same: bool
+    """One trace twice."""
 
     @property
     def change_fraction(self) -> float:
@@ -150,3 +160,24 @@ class Comparison(msgspec.Struct, frozen=True):
             "change_fraction": self.change_fraction,
             "residual_ms": self.residual_ms,
         }
+
+    def to_dataframe(self, table: str = "causes") -> pd.DataFrame:
+        """A pandas frame of the causes, or of "classes", "metrics" or "findings".
+
+        Raises UsageError for another table, and where pandas cannot be loaded.
+        """
+        from tfadvisor.comparison.outputs.notebook import frame  # noqa: PLC0415
+
+        return frame(self, table)
+
+    def __repr__(self) -> str:
+        """One line: both runs, and the change."""
+        from tfadvisor.comparison.outputs.notebook import as_line  # noqa: PLC0415
+
+        return as_line(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell."""
+        from tfadvisor.comparison.outputs.notebook import as_fragment  # noqa: PLC0415
+
+        return as_fragment(self)

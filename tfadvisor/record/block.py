@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
-from tfadvisor.api import Options, analyze_run
+from tfadvisor.api import Options, analyze_run, remembering
 from tfadvisor.errors import UsageError
 from tfadvisor.record.conduct import Recorded
 from tfadvisor.record.injected.tfadvisor_hook.tracers import tracer_for
@@ -67,7 +67,8 @@ class Recording:
         report = analyze_run(choose_run([folder])[0], self._options)
         window = Window(folder, self._python_tracer, self._began, closed, report=report, pace=pace_of(report))
         kept = keep(Recorded(window, None, None, None), self.out, datetime.now())
-        self.folder, self.report = kept.folder, kept.report
+        self.folder = kept.folder
+        self.report = remembering(kept.report, choose_run([kept.folder])[0], self._options)
 
 
 def profile(

@@ -6,43 +6,67 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tfadvisor.errors import UsageError
 from tfadvisor.report.plain import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tfadvisor.report.page.model import PageData
+
 SCHEMA_VERSION = "1"
+DRAWS = "draws"
+"""The attribute of a report that `tfadvisor.analyze` made: what draws its page, from the trace."""
 
 
 class Tool(msgspec.Struct, frozen=True):
     """Who wrote the report."""
 
     name: str
+    """`tfadvisor`."""
     version: str
+    """Its version."""
 
 
 class DeviceInfo(msgspec.Struct, frozen=True):
     """One device that worked in the run."""
 
     name: str
+    """`GPU:0`, counted on its host."""
     kind: str
+    """gpu, tpu or cpu."""
     model: str
+    """What the trace calls it, "" when it does not."""
     host: str
+    """The host that it belongs to, as in `run.hosts`."""
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """What was analysed. captured_at: ISO time in UTC or None. window_ms: from the first event to the last."""
+    """What was analysed."""
 
     path: str
+    """The run's folder, or its file."""
     name: str
+    """As TensorBoard's profile plugin calls it."""
     hosts: tuple[str, ...]
+    """The machines that recorded, by the names of their files."""
     devices: tuple[DeviceInfo, ...]
+    """Those that worked in the run."""
     framework: str
+    """tensorflow, jax, pytorch-xla or unknown."""
     framework_version: str | None
+    """None where the trace does not tell."""
     captured_at: str | None
+    """ISO time in UTC, None where the trace does not tell."""
     window_ms: float
+    """From the first event to the last, ms."""
 
 
 class StepTimes(msgspec.Struct, frozen=True):
@@ -63,15 +87,20 @@ class StepTimes(msgspec.Struct, frozen=True):
 
 
 class StepInfo(msgspec.Struct, frozen=True):
-    """One counted step. breakdown: share of its period per class, mean over the devices."""
+    """One counted step."""
 
     index: int
     """Among all steps of its host, from 0."""
     name: str
+    """As the program marked it, or made from the index."""
     host: str
+    """The host that ran it."""
     start_ms: float
+    """Since the recording began, ms."""
     duration_ms: float
+    """Its period, start to start, ms."""
     breakdown: Mapping[str, float]
+    """Share of its period per class, mean over the devices."""
 
 
 class SetAsideStep(msgspec.Struct, frozen=True):
@@ -80,33 +109,45 @@ class SetAsideStep(msgspec.Struct, frozen=True):
     index: int
     """Among all steps of its host, from 0."""
     name: str
+    """As the program marked it, or made from the index."""
     host: str
+    """The host that ran it."""
     duration_ms: float
+    """Its period, ms."""
     reason: str
+    """Why it does not count: compiling, warm-up or cut-off."""
 
 
 class StepsInfo(msgspec.Struct, frozen=True):
-    """The counted steps. source: how they were found; confidence 0..1; about: what they were told by.
-
-    count: on the host that has most; each holds those of all hosts.
-    """
+    """The counted steps."""
 
     count: int
+    """How many, on the host that has most."""
     source: str
+    """How they were found: marker, module, launch-pattern, host-loop or whole-trace."""
     confidence: float
+    """That these are the program's steps, 0..1."""
     about: str
+    """What they were told by, in words."""
     time_ms: StepTimes | None
+    """None without a counted step."""
     each: tuple[StepInfo, ...]
+    """Those of all hosts."""
     set_aside: tuple[SetAsideStep, ...]
+    """Those that do not count."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """bottleneck: what costs most; fraction: its share of step time; healthy: nothing costs enough to act on."""
+    """What the run is bound by."""
 
     bottleneck: str
+    """What costs most: input, host, launch, compile, transfer, collective, imbalance, memory, compute, none or unknown."""
     fraction: float
+    """Its share of step time, 0..1."""
     healthy: bool
+    """Whether nothing costs enough to act on."""
     summary: str
+    """The same in a sentence."""
 
 
 class MetricValue(msgspec.Struct, frozen=True):
@@ -115,22 +156,28 @@ class MetricValue(msgspec.Struct, frozen=True):
     value: float | None
     """In `unit`."""
     unit: str
+    """fraction, ms, us, bytes, count or GB/s."""
     reason: str | None
     """Why there is no value, None with one."""
     about: str
     """Its definition."""
     better: Better = Better.LESS
+    """Which way it improves; neither where it only describes."""
     scatter: Scatter = Scatter.FACTOR
+    """How it differs between runs of one unchanged program: exact, counted, share or factor."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """A metric by name or a text, with its value and unit ("text" for words)."""
+    """What a finding rests on: a metric, or words."""
 
     metric: str | None
+    """Its name among `metrics`, None for words."""
     text: str
+    """What it is, in words."""
     value: float | str | None
     """In `unit`."""
     unit: str
+    """Of `value`; text for words."""
 
 
 class Saving(msgspec.Struct, frozen=True):
@@ -141,6 +188,7 @@ class Saving(msgspec.Struct, frozen=True):
     high: float
     """Share of step time, 0..1."""
     basis: str
+    """What the range rests on, in words."""
 
 
 class Patch(msgspec.Struct, frozen=True):
@@ -157,48 +205,69 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
-    """kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself."""
+    """One way to change it."""
 
     kind: str
+    """code, env, flag, config or command."""
     do: str
+    """The edit in words."""
     snippet: str
+    """The edit itself, "" where words say it all."""
     env: Mapping[str, str]
+    """Variables to set, with their values."""
     valid_for: str
+    """Frameworks and versions that it is for."""
     side_effect: str
+    """What it changes or costs besides, "" for nothing."""
     patch: Patch | None = None
     """Absent unless `tfadvisor fix` made one."""
 
 
 class Location(msgspec.Struct, frozen=True):
-    """A place in the user's program; file is as the trace names it, without its folder."""
+    """A place in the user's program."""
 
     file: str
+    """As the trace names it, without its folder."""
     line: int | None
     """From 1; None where the trace does not tell."""
     op: str
+    """The function or op there, "" where the trace does not tell."""
 
 
 class SourceRef(msgspec.Struct, frozen=True):
     """Where a rule's knowledge comes from."""
 
     doc: str
+    """The document."""
     section: str
+    """Its part."""
     url: str
+    """Where it lies."""
 
 
 class Finding(msgspec.Struct, frozen=True):
     """One thing to change."""
 
     rule_id: str
+    """The rule that found it: `tfadvisor rules show ID`."""
     category: str
+    """A bottleneck's name, or precision, placement, kernel, capture or flags."""
     severity: Severity
+    """critical, high, medium, low or info."""
     title: str
+    """What is wrong."""
     summary: str
+    """What was seen in this run, in words."""
     evidence: tuple[Evidence, ...]
+    """What it rests on."""
     saving: Saving
+    """What mending it could save; 0 to 0 where it saves nothing by itself."""
     fixes: tuple[Fix, ...]
+    """Ways to mend it, the best first."""
     locations: tuple[Location, ...]
+    """Where in the program, the likeliest first."""
     source: tuple[SourceRef, ...]
+    """Where the rule's knowledge comes from."""
     caveat: str
     """Why to trust it less, "" when nothing speaks against it."""
     claims: tuple[str, ...] = ()
@@ -277,41 +346,60 @@ class NotApplicable(msgspec.Struct, frozen=True):
     """A rule that the trace cannot decide."""
 
     rule_id: str
+    """The rule."""
     reason: str
+    """What the trace lacks."""
 
 
 class CaptureNote(msgspec.Struct, frozen=True):
     """What is wrong with the trace itself and what to do at the next capture."""
 
     rule_id: str
+    """The rule that saw it; `recorded` for what tfadvisor recorded itself."""
     note: str
+    """What is wrong."""
     do: str
+    """What to do at the next capture."""
     snippet: str
+    """The edit itself, "" where words say it all."""
 
 
 class Broken(msgspec.Struct, frozen=True):
     """A rule or metric that failed; the rest of the report stands."""
 
     name: str
+    """Of the rule or metric."""
     error: str
+    """What went wrong with it."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(msgspec.Struct, frozen=True, dict=True):
     """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
 
     tool: Tool
+    """Who wrote it."""
     run: RunInfo
+    """What was analysed."""
     steps: StepsInfo
+    """The counted steps, and those set aside."""
     breakdown: Mapping[str, float]
     """Share of step time per class; they add up to 1."""
     verdict: Verdict
+    """What costs most."""
     metrics: Mapping[str, MetricValue]
+    """By name."""
     findings: tuple[Finding, ...]
+    """What to change."""
     not_applicable: tuple[NotApplicable, ...]
+    """Rules that the trace cannot decide."""
     capture: tuple[CaptureNote, ...]
+    """What is wrong with the trace itself."""
     broken: tuple[Broken, ...] = ()
+    """Rules and metrics that failed."""
     ops: tuple[Op, ...] = ()
+    """What ran on the devices."""
     time_by: TimeBy = TimeBy()
+    """Compute time by layer, op type and source line."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
@@ -321,3 +409,53 @@ class Report(msgspec.Struct, frozen=True):
     def worst(self) -> Severity | None:
         """The highest severity among the findings, None without any."""
         return max((finding.severity for finding in self.findings), key=lambda severity: severity.rank, default=None)
+
+    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
+        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
+
+        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
+        """
+        from tfadvisor.report.tables import frame  # noqa: PLC0415
+
+        return frame(self, table)
+
+    def page(self) -> PageData:
+        """What the page draws beyond the report: collectives, devices, two steps. Reads the trace again, once.
+
+        Raises UsageError for a report that `tfadvisor.analyze` or `profile` did not make here, as a copy from a file.
+        """
+        own = vars(self)
+        if DRAWS not in own:
+            raise UsageError(
+                "the page is drawn from the trace, and this report does not know its own: analyze it again."
+            )
+        if "drawn" not in own:
+            own["drawn"] = own[DRAWS]()
+        drawn: PageData = own["drawn"]
+        return drawn
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
+        from tfadvisor.files import replace_file  # noqa: PLC0415
+        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+
+        replace_file(Path(path), as_html([self.page()]))
+
+    def show(self, height: int = 800) -> None:
+        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
+        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+        from tfadvisor.report.showing import show_page  # noqa: PLC0415
+
+        show_page(as_html([self.page()]), height)
+
+    def __repr__(self) -> str:
+        """One line: the run, its verdict, its steps."""
+        from tfadvisor.report.outputs.notebook import as_line  # noqa: PLC0415
+
+        return as_line(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell."""
+        from tfadvisor.report.outputs.notebook import as_fragment  # noqa: PLC0415
+
+        return as_fragment(self)

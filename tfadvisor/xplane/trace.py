@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from tfadvisor.arrays import is_in
-from tfadvisor.errors import UsageError
+from tfadvisor.frames import need_pandas
+from tfadvisor.report.printable import one_line
+from tfadvisor.units import counted
 from tfadvisor.xplane.columns import HostTrace, Kind, Selection
 from tfadvisor.xplane.decode import decode_file
-from tfadvisor.xplane.runs import Run, choose_run
+from tfadvisor.xplane.in_memory import Readable, held, run_in
+from tfadvisor.xplane.runs import Run, host_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +26,9 @@ class Trace(msgspec.Struct, frozen=True):
     """All hosts of one run, decoded. Frames use the host's index in `hosts` as the column `host`."""
 
     run: Run
+    """Which session, and its files."""
     hosts: tuple[HostTrace, ...]
+    """Each host's columns, in the order of the run's files."""
 
     def events(self, stats: Sequence[str] = ()) -> pd.DataFrame:
         """One row an event: host, plane, line, line_name, name, start_ps, duration_ps, and a column for each stat asked
@@ -32,7 +37,7 @@ class Trace(msgspec.Struct, frozen=True):
         Times are int64 picoseconds since the profiler session began. Stats must be among those the trace was opened
         with. Raises UsageError where pandas cannot be loaded.
         """
-        _need_pandas()
+        need_pandas()
         import pandas as pd  # noqa: PLC0415
 
         return pd.concat([self._host_events(index, stats) for index in range(len(self.hosts))], ignore_index=True)
@@ -42,7 +47,7 @@ class Trace(msgspec.Struct, frozen=True):
 
         Raises UsageError where pandas cannot be loaded.
         """
-        _need_pandas()
+        need_pandas()
         import pandas as pd  # noqa: PLC0415
 
         frames = []
@@ -64,8 +69,26 @@ class Trace(msgspec.Struct, frozen=True):
             )
         return pd.concat(frames, ignore_index=True)
 
+    def __repr__(self) -> str:
+        """One line: the run, and how much it holds."""
+        hosts = counted(f"{len(self.hosts):,}", "host", "hosts")
+        events = counted(f"{sum(len(host.events) for host in self.hosts):,}", "event", "events")
+        return f"<tfadvisor.Trace of {one_line(self.run.name)}: {hosts}, {events}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell: one row a plane that holds events."""
+        from tfadvisor.report.fragment import fragment, table, text  # noqa: PLC0415
+
+        rows = [
+            (host_of(file), plane.name, f"{int(events):,}")
+            for file, host in zip(self.run.files, self.hosts, strict=True)
+            for plane, events in zip(host.planes, _events_by_plane(host), strict=True)
+            if events
+        ]
+        return fragment([f"<h4>{text(self.run.name)}</h4>", table(("host", "plane", "events"), rows)])
+
     def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
-        _need_pandas()
+        need_pandas()
         import pandas as pd  # noqa: PLC0415
 
         host = self.hosts[index]
@@ -97,25 +120,15 @@ class Trace(msgspec.Struct, frozen=True):
         return frame
 
 
-def open_trace(
-    path: str | Path, *, run: str | None = None, host: str | None = None, stats: Sequence[str] = ()
-) -> Trace:
-    """Opens a logdir, a run folder or a trace file. stats: names of the event stats to decode with it.
+def open_trace(path: Readable, *, run: str | None = None, host: str | None = None, stats: Sequence[str] = ()) -> Trace:
+    """Opens a logdir, a run folder, a trace file or its content. stats: names of the event stats to decode with it.
 
     Raises TraceError when there is nothing to read, UsageError for a run or host that is not there.
     """
-    chosen, _ = choose_run([Path(path)], run, host)
     selection = Selection(dict.fromkeys(stats))
-    return Trace(chosen, tuple(decode_file(file, selection) for file in chosen.files))
+    with run_in(held(path), run, host) as chosen:
+        return Trace(chosen, tuple(decode_file(file, selection) for file in chosen.files))
 
 
-def _need_pandas() -> None:
-    """Raises UsageError with the line that installs pandas where it cannot be loaded. It is loaded when a frame is asked
-    for, which takes half a second, and is no dependency: a new one brings a NumPy that older TensorFlow cannot work with.
-    """
-    try:
-        import pandas  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise UsageError(
-            f"Frames need pandas, which cannot be loaded ({error}): pip install 'tfadvisor[pandas]'"
-        ) from error
+def _events_by_plane(host: HostTrace) -> npt.NDArray[np.int64]:
+    return np.bincount(host.lines.plane, weights=np.diff(host.lines.first), minlength=len(host.planes)).astype(np.int64)

@@ -31,7 +31,7 @@ export interface DeviceInfo {
   host: string;
 }
 
-/** What was analysed. captured_at: ISO time in UTC or None. window_ms: from the first event to the last. */
+/** What was analysed. */
 export interface RunInfo {
   path: string;
   name: string;
@@ -74,11 +74,7 @@ export interface SetAsideStep {
   reason: string;
 }
 
-/**
- * The counted steps. source: how they were found; confidence 0..1; about: what they were told by.
- *
- * count: on the host that has most; each holds those of all hosts.
- */
+/** The counted steps. */
 export interface StepsInfo {
   count: number;
   source: string;
@@ -89,7 +85,7 @@ export interface StepsInfo {
   set_aside: SetAsideStep[];
 }
 
-/** bottleneck: what costs most; fraction: its share of step time; healthy: nothing costs enough to act on. */
+/** What the run is bound by. */
 export interface Verdict {
   bottleneck: string;
   fraction: number;
@@ -107,7 +103,7 @@ export interface MetricValue {
   scatter: "exact" | "counted" | "share" | "factor";
 }
 
-/** A metric by name or a text, with its value and unit ("text" for words). */
+/** What a finding rests on: a metric, or words. */
 export interface Evidence {
   metric: string | null;
   text: string;
@@ -122,7 +118,7 @@ export interface Saving {
   basis: string;
 }
 
-/** kind: code, env, flag, config or command. do: the edit in words. snippet: the edit itself. */
+/** One way to change it. */
 export interface Fix {
   kind: string;
   do: string;
@@ -132,7 +128,7 @@ export interface Fix {
   side_effect: string;
 }
 
-/** A place in the user's program; file is as the trace names it, without its folder. */
+/** A place in the user's program. */
 export interface Location {
   file: string;
   line: number | null;

@@ -1,0 +1,81 @@
+"""A report's tables as pandas frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import UsageError
+from tfadvisor.frames import frame_of
+from tfadvisor.report.model import Op, Report
+from tfadvisor.report.page.model import CollectiveRow
+from tfadvisor.vocabulary import TIME_CLASSES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FINDING = ("rule_id", "category", "severity", "title", "saving_low", "saving_high", "file", "line", "do", "summary")
+_METRIC = ("name", "value", "unit", "reason", "about")
+_STEP = ("index", "name", "host", "start_ms", "duration_ms", *TIME_CLASSES)
+Table = tuple[Sequence[str], Callable[[Report], Sequence[Mapping[str, Any]]]]
+
+
+def frame(report: Report, table: str) -> pd.DataFrame:
+    """One of `TABLES`. Raises UsageError for another, without pandas, and for collectives of a report without its trace."""
+    if table not in TABLES:
+        raise UsageError(f"a report has no table {table}.{did_you_mean(table, TABLES)} It has: {', '.join(TABLES)}.")
+    columns, rows = TABLES[table]
+    return frame_of(rows(report), columns)
+
+
+def _findings(report: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "rule_id": one.rule_id,
+            "category": one.category,
+            "severity": one.severity.value,
+            "title": one.title,
+            "saving_low": one.saving.low,
+            "saving_high": one.saving.high,
+            "file": one.locations[0].file if one.locations else None,
+            "line": one.locations[0].line if one.locations else None,
+            "do": one.fixes[0].do if one.fixes else None,
+            "summary": one.summary,
+        }
+        for one in report.findings
+    ]
+
+
+def _metrics(report: Report) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "value": one.value, "unit": one.unit, "reason": one.reason, "about": one.about}
+        for name, one in report.metrics.items()
+    ]
+
+
+def _steps(report: Report) -> list[dict[str, Any]]:
+    return [
+        {**{name: getattr(one, name) for name in _STEP[:5]}, **{name: one.breakdown.get(name) for name in TIME_CLASSES}}
+        for one in report.steps.each
+    ]
+
+
+def _ops(report: Report) -> list[dict[str, Any]]:
+    return [msgspec.structs.asdict(one) for one in report.ops]
+
+
+def _collectives(report: Report) -> list[dict[str, Any]]:
+    return [msgspec.structs.asdict(one) for one in report.page().collectives]
+
+
+TABLES: Mapping[str, Table] = {
+    "findings": (_FINDING, _findings),
+    "metrics": (_METRIC, _metrics),
+    "steps": (_STEP, _steps),
+    "ops": (Op.__struct_fields__, _ops),
+    "collectives": (CollectiveRow.__struct_fields__, _collectives),
+}
+"""By name, the columns and where the rows come from. Shares are of step time, of ops of all device time."""
