@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,9 @@ from tfadvisor.agents.reports import Reports
 from tfadvisor.agents.root import Root
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
+
+if TYPE_CHECKING:
+    from tfadvisor.xplane.runs import Run
 
 LARGEST = 100_000
 """Characters of one answer: what an agent can still read at once."""
@@ -69,7 +72,7 @@ class Tools:
                 "path": self._root.shown(run.path.resolve()),
                 "hosts": [host_of(file) for file in run.files],
                 "recorded_at": datetime.fromtimestamp(recorded_at(run), timezone.utc).isoformat(timespec="seconds"),
-                "bytes": sum(file.stat().st_size for file in run.files),
+                "bytes": _bytes(run),
             }
             for run in runs[:_MOST_RUNS]
         ]
@@ -179,6 +182,14 @@ class Tools:
 
         place = self._root.path(path)
         return as_snapshot(place) if place.suffix == ".json" else self._reports.report(path, run)
+
+
+def _bytes(run: Run) -> int | None:
+    """Of all files of a run, None where one is gone."""
+    try:
+        return sum(file.stat().st_size for file in run.files)
+    except OSError:
+        return None
 
 
 def _json(data: Any) -> str:
