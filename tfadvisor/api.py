@@ -92,7 +92,7 @@ def conclude(
 
 
 def remembering(report: Report, run: Run, options: Options) -> Report:
-    """The report, which now can draw its page for as long as the run's files stay where they are."""
+    """The report, which now can draw its page for as long as the run's files stay where they are. Raises nothing itself."""
     vars(report)[DRAWS] = lambda: replace(draw_run(run, options), report=report)
     return report
 
