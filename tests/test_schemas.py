@@ -84,3 +84,16 @@ def test_the_contract_stands_in_the_schema() -> None:
     assert {"change_ms", "change_fraction", "causes"} <= set(fields("comparison", "Comparison"))
     assert "class" in fields("comparison", "Cause")
     assert {"outcome", "exit_code", "checks", "comparison"} <= set(fields("gate", "GateResult"))
+
+
+def test_every_field_of_a_report_is_described() -> None:
+    records = schema("report").schema["$defs"]
+
+    bare = [
+        f"{record}.{name}"
+        for record, content in records.items()
+        for name, field in content.get("properties", {}).items()
+        if not field.get("description", "").strip()
+    ]
+    assert len(records) > 10
+    assert bare == []
