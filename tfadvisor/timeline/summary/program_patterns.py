@@ -9,10 +9,13 @@ import msgspec
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.around_collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.hlo.questions.around_collectives import (
+    collectives_between_products,
+    copies_of_gathered,
+    equal_state_exchanged,
+)
 from tfadvisor.hlo.questions.attention import unfused_attention
 from tfadvisor.hlo.questions.collectives import collectives
-from tfadvisor.hlo.questions.equal_state import equal_state_exchanged
 from tfadvisor.hlo.questions.products import products_of_one_operand
 from tfadvisor.hlo.questions.source_location import location_of
 from tfadvisor.timeline.summary.device import OpTable
