@@ -22,6 +22,18 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ordered[first]
 
 
+def used(rows: npt.NDArray[Any], count: int) -> list[int]:
+    """The distinct numbers of a column, ascending, all of them below count: without a sort, unlike distinct."""
+    seen = np.zeros(count, np.bool_)
+    seen[rows] = True
+    return np.flatnonzero(seen).tolist()  # type: ignore[no-any-return]
+
+
+def constant(value: int, count: int, kind: npt.DTypeLike = np.int32) -> npt.NDArray[Any]:
+    """A column of one value, which takes no memory and cannot be written to."""
+    return np.broadcast_to(np.array(value, kind), count)
+
+
 def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """The rank of each integer among the distinct ones, as the inverse that np.unique returns."""
     order = np.argsort(values, kind="stable")

@@ -101,7 +101,8 @@ def build_host(
     activity = host_activity(trace, threads, steps, pipeline)
     classes = host_classes_of_time(activity)
     active = [device for device in devices if device.is_active]
-    breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, classes, steps)
+    time = break_down(active, classes, steps)
+    breakdown = unknown_time(steps) if unrecorded.proof else time.breakdown
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     costs = host_costs(threads, steps, activity, classes, active, pipeline)
     names = cache(lambda: names_of(threads))
@@ -116,6 +117,7 @@ def build_host(
         steps=steps,
         breakdown=breakdown,
         takes_part=taking_part(breakdown),
+        short_launch_ps=time.short_launch_ps,
         evidence=HostEvidence(
             calls=host_calls(
                 threads,
@@ -131,7 +133,7 @@ def build_host(
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
-            losses=() if unrecorded.proof else lost_time(threads, steps, classes, active, programs, names),
+            losses=() if unrecorded.proof else lost_time(threads, steps, time.first, active, programs, names),
             makers=batch_makers(threads, steps, classes, names),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, used
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.classes import HostClass
@@ -115,6 +115,8 @@ def interpreted_function(threads: Threads, thread: Thread) -> str:
 def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
     """Which of a thread's launches are jitted functions inside which many others execute programs of their own."""
     jitted = _bear(threads, candidates, is_jitted)
+    if not jitted.any():
+        return jitted
     calls = _number_inside(threads, candidates, jitted) - jitted
     executions = _number_inside(threads, candidates, _bear(threads, candidates, executes))
     return jitted & (calls >= _INTERPRETED) & (executions >= _INTERPRETED)
@@ -123,7 +125,9 @@ def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
 def _bear(threads: Threads, positions: Int64Array, wanted: Callable[[str], bool]) -> BoolArray:
     """Which positions bear a wanted name."""
     rows = threads.row[positions]
-    return is_in(rows, [row for row in distinct(rows).tolist() if wanted(threads.names[row])])
+    borne = np.zeros(len(threads.names), np.bool_)
+    borne[[row for row in used(rows, len(threads.names)) if wanted(threads.names[row])]] = True
+    return borne[rows]
 
 
 def _number_inside(threads: Threads, positions: Int64Array, chosen: BoolArray) -> Int64Array:

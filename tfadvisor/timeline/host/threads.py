@@ -36,7 +36,8 @@ class Thread(msgspec.Struct, frozen=True):
 class Threads(msgspec.Struct, frozen=True):
     """Events of all host threads: thread by thread, by start, longer ones first among equal starts.
 
-    kind: a HostClass. row: into HostTrace.names. event: index in the trace, or None when it is position + first_event.
+    kind: a HostClass. row: into HostTrace.names. The event first_event + i of the trace is at i, or where position_of is
+    there at position_of[i], -1 for one that is on no host thread.
     """
 
     threads: tuple[Thread, ...]
@@ -46,7 +47,7 @@ class Threads(msgspec.Struct, frozen=True):
     row: npt.NDArray[np.int32]
     names: tuple[str, ...]
     first_event: int
-    event: Int64Array | None
+    position_of: npt.NDArray[np.int32] | None
 
     def __len__(self) -> int:
         """Number of events."""
@@ -54,21 +55,25 @@ class Threads(msgspec.Struct, frozen=True):
 
     def positions(self, events: Int64Array) -> Int64Array:
         """Positions of trace events in these columns, -1 for events that are not on a host thread."""
-        if self.event is None:
-            position = events - self.first_event
-            return np.where((position >= 0) & (position < len(self)), position, -1).astype(np.int64)
-        if not len(self.event):
-            return np.full(len(events), -1, np.int64)
-        order = np.argsort(self.event, kind="stable")
-        found = order[np.minimum(np.searchsorted(self.event, events, sorter=order), len(order) - 1)]
-        return np.where(self.event[found] == events, found, -1).astype(np.int64)
+        count = len(self) if self.position_of is None else len(self.position_of)
+        position = events.astype(np.int64)
+        position -= self.first_event
+        position[(position < 0) | (position >= count)] = -1
+        if self.position_of is not None:
+            position = np.where(position >= 0, self.position_of[position], -1) if count else position
+        return position.astype(np.int64, copy=False)
 
     def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:
         """(position, value) of an integer stat, for the events on host threads."""
-        event, value = column.integers()
-        position = self.positions(event)
+        count = len(self) if self.position_of is None else len(self.position_of)
+        event, value = column.integers_between(self.first_event, self.first_event + count)
+        if not count or not len(event):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        if self.position_of is None:
+            return event - np.int64(self.first_event), value.astype(np.int64)
+        position = self.position_of[event - self.first_event]
         keep = position >= 0
-        return position[keep], value[keep]
+        return position[keep].astype(np.int64), value[keep].astype(np.int64)
 
     def thread_of(self, positions: Int64Array) -> Int64Array:
         """Index of the thread that each position belongs to."""
@@ -139,7 +144,13 @@ def host_threads(trace: HostTrace) -> Threads:
         event = order + first_event if event is None else event[order]
     end = _nested(threads, trace.names.name, start, end, row)
     kind = row_kind[row]
-    result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, event)
+    position_of = None
+    if event is not None:
+        first_event = int(event.min()) if len(event) else 0
+        position_of = np.full(int(event.max()) - first_event + 1 if len(event) else 0, -1, np.int32)
+        position_of[event - first_event] = np.arange(len(event), dtype=np.int32)
+        del event, order
+    result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, position_of)
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import ranks
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
 from tfadvisor.timeline.devices.launches import Launches, kept, launches_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.steps.windows import step_of
+from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
@@ -103,13 +102,14 @@ class DeviceSummary(msgspec.Struct, frozen=True):
 def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceSummary:
     """Everything but the collectives is about the counted steps. programs: of the host's trace."""
     ops = device.ops
-    step = step_of(ops.start, steps)
-    counted = (step >= 0) & steps.steady()[np.maximum(step, 0)] if len(steps) else np.zeros(len(ops), np.bool_)
+    lo, hi = _bounds(ops, steps)
+    counted = np.zeros(len(ops), np.bool_)
+    for begin, end in zip(lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True):
+        counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE)
-    first = np.full(len(steps), np.iinfo(np.int64).max)
-    np.minimum.at(first, step[step >= 0], ops.start[step >= 0])
+    first = ops.start[np.minimum(lo, len(ops) - 1)] if len(ops) else np.zeros(len(steps), np.int64)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
-    first = np.where(works_on, steps.starts, first)
+    first = np.where(works_on, steps.starts, np.where(lo < hi, first, -1))
     table, by_path = _op_tables(ops, counted)
     return DeviceSummary(
         name=device.name,
@@ -124,8 +124,8 @@ def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceS
         launches=launches_of(ops, compute),
         lengths=kept(ops.end[compute] - ops.start[compute]),
         tiny_ps=_tiny_ps(ops, compute, steps),
-        first_start=np.where(first == np.iinfo(np.int64).max, -1, first),
-        collectives=collective_calls(device, step, programs),
+        first_start=first,
+        collectives=collective_calls(device, steps, programs),
     )
 
 
@@ -135,55 +135,41 @@ def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
     return int(union(ops.start[tiny], ops.end[tiny]).within(steps.starts[steady], steps.ends[steady]).sum())
 
 
+def _bounds(ops: DeviceOps, steps: Steps) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The events lo[i] .. hi[i] - 1 begin in step i and in no later one."""
+    until = np.minimum(steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max)) if len(steps) else steps.ends
+    lo = np.searchsorted(ops.start, steps.starts)
+    return lo, np.maximum(np.searchsorted(ops.start, until), lo)
+
+
 def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
     """(by kernel and op of a program, the same by the framework's paths too). They are one where a row has one path."""
-    name, op, module, program = (column[counted] for column in (ops.name, ops.op, ops.module, ops.program))
-    kind, path, length = ops.kind[counted], ops.path[counted], (ops.end - ops.start)[counted]
-    if not len(name):
-        nothing = np.empty(0, np.int32)
-        none = np.empty(0, np.int64)
-        empty = nothing, nothing, nothing, nothing, nothing, np.empty(0, np.int8), none, none, none
-        table = OpTable(*empty, ops.names, ops.program_ids)
+    columns = (ops.name, ops.op, ops.module, ops.program, ops.kind.astype(np.int32))
+    table = _table(ops, columns, counted)
+    if ops.path.strides == (0,):
         return table, table
-    width = len(ops.names) + 1
-    pair = ranks(name.astype(np.int64) * width + (op + 1))
-    triple = ranks(pair * width + (module + 1))
-    row = ranks((triple * (len(ops.program_ids) + 1) + (program + 1)) * len(DeviceClass) + kind)
-    columns = name, op, module, program, path, kind
-    table = _table_of_rows(ops, row, columns, length)
-    if np.array_equal(table.path[row], path):
-        return table, table
-    return table, _table_of_rows(ops, ranks(row * width + (path + 1)), columns, length)
+    by_path = _table(ops, (*columns, ops.path), counted)
+    return table, table if len(by_path) == len(table) else by_path
 
 
-def _table_of_rows(
-    ops: DeviceOps, row: Int64Array, columns: tuple[npt.NDArray[Any], ...], length: Int64Array
-) -> OpTable:
-    """row: of each event. columns: name, op, module, program, path and class of each; a row's are those of its last."""
-    rows = int(row.max()) + 1
-    last = np.zeros(rows, np.int64)
-    last[row] = np.arange(len(row))
-    name, op, module, program, path, kind = (column[last] for column in columns)
+def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray) -> OpTable:
+    """One row for all counted events that are alike in the columns, rows in the columns' order, the first one leading."""
+    last, count, total, small = alike(columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS)
+    order = np.lexsort([column[last] for column in reversed(columns)])
+    last = last[order]
     return OpTable(
-        name=name,
-        op=op,
-        module=module,
-        program=program,
-        path=path,
-        kind=kind,
-        count=np.bincount(row, minlength=rows),
-        total_ps=_sums(row, length, rows),
-        small=np.bincount(row[length < SMALL_KERNEL_PS], minlength=rows),
+        name=ops.name[last],
+        op=ops.op[last],
+        module=ops.module[last],
+        program=ops.program[last],
+        path=ops.path[last],
+        kind=ops.kind[last],
+        count=count[order],
+        total_ps=total[order],
+        small=small[order],
         names=ops.names,
         program_ids=ops.program_ids,
     )
-
-
-def _sums(row: Int64Array, values: Int64Array, rows: int) -> Int64Array:
-    """Exact sums by row: np.bincount adds in doubles, which lose picoseconds above 2.5 hours of summed time."""
-    out = np.zeros(rows, np.int64)
-    np.add.at(out, row, values)
-    return out
 
 
 def _covered(device: Device, steps: Steps) -> Int64Array:

@@ -14,16 +14,14 @@ from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
-from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
-_SHORT_PS = 100_000_000
 _FAR_MORE = 2
 """How many times as long another device must compute for programs to be looked at instead of the first."""
 
@@ -112,18 +110,8 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
         concurrency=works / any_works if any_works else 0.0,
         gaps=_gaps(together, _inner_boundaries(host.steps)),
         synchronising_ps=_synchronising(host, busy),
-        short_launch_ps=_short_launches(host, devices),
+        short_launch_ps=host.short_launch_ps,
     )
-
-
-def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArray[np.int64]:
-    rows = []
-    every: Sequence[Device | None] = devices or [None]
-    for device in every:
-        launch = classes_of_time(device, host.classes)[TimeClass.LAUNCH]
-        short = launch.ends - launch.starts < _SHORT_PS
-        rows.append(Intervals(launch.starts[short], launch.ends[short]).within(host.steps.starts, host.steps.ends))
-    return np.stack(rows)
 
 
 def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:
