@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
@@ -234,11 +235,16 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def row_bits(self, names: Sequence[str]) -> npt.NDArray[np.uint64]:
         """Bit g of entry i is set when stats of group g are wanted for names[i]; bit 0 always is."""
-        bits = np.ones(len(names), dtype=np.uint64)
-        for number, group in enumerate(self.groups, start=1):
-            hit = np.fromiter((group.wants(name) for name in names), dtype=np.bool_, count=len(names))
-            bits |= hit.astype(np.uint64) << np.uint64(number)
-        return bits
+        return _row_bits(self.groups, tuple(names))
+
+
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def _row_bits(groups: tuple[NameFilter, ...], names: tuple[str, ...]) -> npt.NDArray[np.uint64]:
+    bits = np.ones(len(names), dtype=np.uint64)
+    for number, group in enumerate(groups, start=1):
+        hit = np.fromiter((group.wants(name) for name in names), dtype=np.bool_, count=len(names))
+        bits |= hit.astype(np.uint64) << np.uint64(number)
+    return bits
 
 
 def wanted(selection: Selection, stat_names: Sequence[str]) -> Wanted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -94,13 +95,18 @@ class Threads(msgspec.Struct, frozen=True):
 
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
         """Positions of all events whose name is wanted; each distinct name is looked at once."""
-        rows = [row for row, name in enumerate(self.names) if wanted(name)]
+        rows = _rows_named(self.names, wanted)
         return np.flatnonzero(is_in(self.row, rows)) if rows else np.empty(0, np.int64)
 
     def on_pipeline_threads(self, positions: Int64Array) -> BoolArray:
         """Whether each position is on a thread that works for tf.data only."""
         pipeline = np.array([thread.is_pipeline for thread in self.threads], np.bool_)
         return pipeline[self.thread_of(positions)] if len(pipeline) else np.zeros(len(positions), np.bool_)
+
+
+@lru_cache(maxsize=64)  # the hosts of a run mostly have the same names
+def _rows_named(names: tuple[str, ...], wanted: Callable[[str], bool]) -> tuple[int, ...]:
+    return tuple(row for row, name in enumerate(names) if wanted(name))
 
 
 def host_threads(trace: HostTrace) -> Threads:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
+from tfadvisor.arrays import distinct
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
-from tfadvisor.timeline.devices.launches import Launches, kept, launches_of
+from tfadvisor.timeline.devices.launches import Launches, launches_of
+from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -77,7 +80,7 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     """One active device.
 
     covered_ps: time in which an event of a class runs, shape (steps, DeviceClass). lengths: of the compute events in
-    the counted steps, ps (see devices.launches.kept). tiny_ps: time in which a compute event shorter than TINY_PS runs, in
+    the counted steps, ps. tiny_ps: time in which a compute event shorter than TINY_PS runs, in
     the counted steps. first_start: where work in a step begins,
     -1 where none does.
     """
@@ -93,14 +96,16 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     covered_ps: Int64Array
     copies: Mapping[DeviceClass, CopyTotals]
     launches: Launches
-    lengths: Int64Array
+    lengths: Distribution
     tiny_ps: int
     first_start: Int64Array
     collectives: CollectiveCalls
 
 
-def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceSummary:
-    """Everything but the collectives is about the counted steps. programs: of the host's trace."""
+def summarize_device(device: Device, steps: Steps, programs: Modules, most: int) -> DeviceSummary:
+    """Everything but the collectives is about the counted steps. programs: of the host's trace. most: values of a
+    distribution that are kept.
+    """
     ops = device.ops
     lo, hi = _bounds(ops, steps)
     counted = np.zeros(len(ops), np.bool_)
@@ -121,8 +126,8 @@ def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceS
         ops_by_path=by_path,
         covered_ps=_covered(device, steps),
         copies={kind: _copy_totals(ops, counted & (ops.kind == kind)) for kind in _copied(ops)},
-        launches=launches_of(ops, compute),
-        lengths=kept(ops.end[compute] - ops.start[compute]),
+        launches=launches_of(ops, compute, most),
+        lengths=distribution(ops.end[compute] - ops.start[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
         first_start=first,
         collectives=collective_calls(device, steps, programs),
@@ -146,10 +151,9 @@ def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
     """(by kernel and op of a program, the same by the framework's paths too). They are one where a row has one path."""
     columns = (ops.name, ops.op, ops.module, ops.program, ops.kind.astype(np.int32))
     table = _table(ops, columns, counted)
-    if ops.path.strides == (0,):
-        return table, table
-    by_path = _table(ops, (*columns, ops.path), counted)
-    return table, table if len(by_path) == len(table) else by_path
+    by_path = table if ops.path.strides == (0,) else _table(ops, (*columns, ops.path), counted)
+    own = _with_own_names(table)
+    return own, own if len(by_path) == len(table) else _with_own_names(by_path)
 
 
 def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray) -> OpTable:
@@ -170,6 +174,16 @@ def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: 
         names=ops.names,
         program_ids=ops.program_ids,
     )
+
+
+def _with_own_names(table: OpTable) -> OpTable:
+    """The table with the names that a row needs: a trace has thousands, and the table outlives it."""
+    columns = ("name", "op", "module", "path")
+    rows = distinct(np.concatenate([getattr(table, one) for one in columns]))
+    rows = rows[rows >= 0]
+    moved = {one: np.where(getattr(table, one) >= 0, np.searchsorted(rows, getattr(table, one)), -1) for one in columns}
+    names = tuple(table.names[row] for row in rows.tolist())
+    return replace(table, names=names, **{one: column.astype(np.int32) for one, column in moved.items()})
 
 
 def _covered(device: Device, steps: Steps) -> Int64Array:

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.distributions import FEWEST_KEPT
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
+_MOST_KEPT = 2048
+"""Values of each kind of distribution on all devices of a host together: 16 kB."""
 _FAR_MORE = 2
 """How many times as long another device must compute for programs to be looked at instead of the first."""
 
@@ -85,7 +88,8 @@ def summarize(host: HostTimeline) -> HostSummary:
     active, steps = host.active_devices(), host.steps
     steady = steps.steady()
     lo, hi = steps.starts[steady], steps.ends[steady]
-    devices = tuple(summarize_device(device, steps, host.programs) for device in active)
+    most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
+    devices = tuple(summarize_device(device, steps, host.programs, most) for device in active)
     return HostSummary(
         host=host.host,
         capture=host.capture,
