@@ -141,7 +141,7 @@ class StatColumn(msgspec.Struct, frozen=True):
         bounds = np.minimum([lo, hi], np.iinfo(self.event.dtype).max).astype(self.event.dtype)
         part = slice(*np.searchsorted(self.event, bounds).tolist())
         event, kind, value = self.event[part], self.kind[part], self.value[part]
-        if not len(kind) or kind.strides == (0,) and kind[0] in (Kind.INT, Kind.UINT):
+        if not len(kind) or (kind.strides == (0,) and kind[0] in (Kind.INT, Kind.UINT)):
             return event, value
         keep = (kind == Kind.INT) | (kind == Kind.UINT)
         return event[keep], value[keep]

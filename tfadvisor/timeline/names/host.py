@@ -7,7 +7,6 @@ per event, and uses plain string tests, which unlike patterns cost nothing when 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 

@@ -134,6 +134,24 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
     )
 
 
+def sharing(device: DeviceSummary, held: dict[object, object]) -> DeviceSummary:
+    """The device with columns of its tables that are those of an earlier one, where they are equal: most devices of a host
+    run the same programs. held: what the devices so far have, by what it holds.
+    """
+    ops = _shared(device.ops, held)
+    by_path = ops if device.ops_by_path is device.ops else _shared(device.ops_by_path, held)
+    return replace(device, ops=ops, ops_by_path=by_path)
+
+
+def _shared(table: OpTable, held: dict[object, object]) -> OpTable:
+    columns = {}
+    for name in table.__struct_fields__:
+        column = getattr(table, name)
+        key = (column.dtype.str, column.tobytes()) if isinstance(column, np.ndarray) else column
+        columns[name] = held.setdefault(key, column)
+    return OpTable(**columns)  # type: ignore[arg-type]
+
+
 def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
     tiny = compute & (ops.end - ops.start < TINY_PS)
     steady = steps.steady()

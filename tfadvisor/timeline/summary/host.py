@@ -15,7 +15,7 @@ from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
+from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
 from tfadvisor.vocabulary import DeviceKind
 
@@ -89,7 +89,8 @@ def summarize(host: HostTimeline) -> HostSummary:
     steady = steps.steady()
     lo, hi = steps.starts[steady], steps.ends[steady]
     most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
-    devices = tuple(summarize_device(device, steps, host.programs, most) for device in active)
+    held: dict[object, object] = {}
+    devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
     return HostSummary(
         host=host.host,
         capture=host.capture,
