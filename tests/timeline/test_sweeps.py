@@ -53,6 +53,7 @@ def test_algebra_of_two_sets(one, other) -> None:
 @given(spans, times)
 def test_covered_time_and_membership(pairs, asked) -> None:
     for order in (asked, np.sort(asked)):
+        assert compiled.reached(a_set(pairs)[0], order).tolist() == sweeps_twin.reached(a_set(pairs)[0], order).tolist()
         for name in ("covered_before", "contains"):
             found = getattr(compiled, name)(*a_set(pairs), order)
             assert found.tolist() == getattr(sweeps_twin, name)(*a_set(pairs), order).tolist(), name

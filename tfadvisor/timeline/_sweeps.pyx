@@ -216,6 +216,18 @@ def covered_before(const int64_t[::1] starts, const int64_t[::1] ends, const int
     return out
 
 
+def reached(const int64_t[::1] times, const int64_t[::1] asked):
+    """How many of the ascending times are no later than each asked one."""
+    cdef Py_ssize_t n = times.shape[0], m = asked.shape[0], i, j = 0
+    out = np.empty(m, np.int64)
+    cdef int64_t[::1] number = out
+    with nogil:
+        for i in range(m):
+            j = upto(times, n, asked[i], j)
+            number[i] = j
+    return out
+
+
 def contains(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[::1] times):
     """Whether each time lies in a set."""
     cdef Py_ssize_t n = starts.shape[0], m = times.shape[0], i, j = 0

@@ -33,6 +33,11 @@ def united(starts: Int64Array, ends: Int64Array) -> Pair:
     return twin.united(starts, ends) if found is None else found
 
 
+def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
+    """How many of the ascending times are no later than each asked one, wherever the arrays come from."""
+    return passes.reached(np.ascontiguousarray(times), np.ascontiguousarray(asked))
+
+
 def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
     """Index of the innermost event around each, -1 without one."""
     found = passes.parents(starts, ends)

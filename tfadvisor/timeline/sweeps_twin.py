@@ -94,6 +94,11 @@ def covered_before(starts: Int64Array, ends: Int64Array, times: Int64Array) -> I
     return np.where(index > 0, total[before] + partial, 0).astype(np.int64)
 
 
+def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
+    """How many of the ascending times are no later than each asked one."""
+    return np.asarray(np.searchsorted(times, asked, side="right"), np.int64)
+
+
 def contains(starts: Int64Array, ends: Int64Array, times: Int64Array) -> npt.NDArray[np.bool_]:
     """Whether each time lies in a set."""
     if not len(starts):

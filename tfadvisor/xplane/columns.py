@@ -52,7 +52,8 @@ class NameFilter(msgspec.Struct, frozen=True):
         return name.startswith(self.prefixes) != self.invert
 
 
-_LAST_EVENT = 1 << 62
+LAST_EVENT = 1 << 62
+"""Beyond the index of every event."""
 _NOTHING: Mapping[str, NameFilter | None] = {}
 
 
@@ -133,7 +134,7 @@ class StatColumn(msgspec.Struct, frozen=True):
 
     def integers(self) -> tuple[Int64Array, Int64Array]:
         """(event, value) of the integer values; unsigned values above 2**63 appear negative."""
-        event, value = self.integers_between(0, _LAST_EVENT)
+        event, value = self.integers_between(0, LAST_EVENT)
         return event.astype(np.int64, copy=False), value.astype(np.int64, copy=False)
 
     def integers_between(self, lo: int, hi: int) -> tuple[Int32Array | Int64Array, Int32Array | Int64Array]:

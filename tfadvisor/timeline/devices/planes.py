@@ -108,21 +108,26 @@ def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
 
 def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[int]) -> tuple[Int64Array, Int64Array]:
     """(event indexes, line id of each) of the lines that hold what the device ran, by start, longer ones first."""
-    events, stream = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     lines = trace.lines
+    kind = np.int32 if (np.abs(lines.id) < 1 << 31).all() else np.int64
+    events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
     for line in np.flatnonzero(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         if hi > lo and questions.holds_work(lines.name[line], line_id):
             events.append(np.arange(lo, hi, dtype=np.int64))
-            stream.append(np.full(hi - lo, line_id, np.int64))
+            stream.append(np.full(hi - lo, line_id, kind))
     found, of_line = np.concatenate(events), np.concatenate(stream)
     counted = trace.stat(NUM_OCCURRENCES).event
     if len(counted):
         placed = ~is_in(found, counted)
         found, of_line = found[placed], of_line[placed]
     start = trace.events.start_ps[found]
-    order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    if (start[1:] == start[:-1]).any():
+        start = trace.events.start_ps[found]
+        order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
     return found[order], of_line[order]
 
 

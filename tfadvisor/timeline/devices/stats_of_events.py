@@ -10,12 +10,10 @@ import numpy as np
 from tfadvisor.arrays import constant
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.sweeps import places
-from tfadvisor.xplane.columns import StatColumn
+from tfadvisor.xplane.columns import LAST_EVENT, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-_LAST_EVENT = 1 << 62
 
 
 def texts_of(column: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:
@@ -43,7 +41,7 @@ def first_texts_of(
 
 def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, BoolArray]:
     """(number of each event as int64, whether it has one)."""
-    column_event, value = column.integers_between(0, _LAST_EVENT)
+    column_event, value = column.integers_between(0, LAST_EVENT)
     if not len(column_event) or not len(events):
         return constant(0, len(events), np.int64), constant(False, len(events), np.bool_)
     place = places(column_event, events)

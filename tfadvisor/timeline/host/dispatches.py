@@ -41,6 +41,13 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
 
     A jitted function that Python runs, as under jax_disable_jit, dispatches nothing itself: what it calls does.
     """
+    found = threads.held.get(("dispatches", thread.index))
+    if found is None:
+        found = threads.held["dispatches", thread.index] = _dispatches(threads, thread)
+    return found
+
+
+def _dispatches(threads: Threads, thread: Thread) -> Int64Array:
     candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
     named = _bear(threads, candidates, names_what_it_dispatches)
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
@@ -88,7 +95,7 @@ def without_evaluations(threads: Threads) -> Threads:
         thread = threads.threads[index]
         mine = traces[(traces >= thread.lo) & (traces < thread.hi)]
         kind[_evaluations(threads, thread, mine)] = HostClass.FRAME
-    return msgspec.structs.replace(threads, kind=kind)
+    return msgspec.structs.replace(threads, kind=kind, held={})
 
 
 def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64Array:

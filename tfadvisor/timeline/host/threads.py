@@ -18,7 +18,7 @@ from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import host_classes
 from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
 from tfadvisor.timeline.names.planes import is_host_plane
-from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, StatColumn
+from tfadvisor.xplane.columns import LAST_EVENT, NUM_OCCURRENCES, HostTrace, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,6 +49,8 @@ class Threads(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     first_event: int
     position_of: npt.NDArray[np.int32] | None
+    held: dict[tuple[str, int], Int64Array] = msgspec.field(default_factory=dict)
+    """Positions by question and thread, kept by whoever worked them out for those who ask again."""
 
     def __len__(self) -> int:
         """Number of events."""
@@ -75,6 +77,15 @@ class Threads(msgspec.Struct, frozen=True):
         position = self.position_of[event - self.first_event]
         keep = position >= 0
         return position[keep].astype(np.int64), value[keep].astype(np.int64)
+
+    def integers_elsewhere(self, column: StatColumn) -> Int64Array:
+        """Values of an integer stat for the events that are on no host thread."""
+        until = self.first_event + (len(self) if self.position_of is None else len(self.position_of))
+        parts = [column.integers_between(0, self.first_event)[1], column.integers_between(until, LAST_EVENT)[1]]
+        if self.position_of is not None:
+            event, value = column.integers_between(self.first_event, until)
+            parts.append(value[self.position_of[event - self.first_event] < 0])
+        return np.concatenate(parts).astype(np.int64, copy=False)
 
     def thread_of(self, positions: Int64Array) -> Int64Array:
         """Index of the thread that each position belongs to."""
