@@ -103,6 +103,9 @@ class Events(msgspec.Struct, frozen=True):
         return len(self.start_ps)
 
 
+NO_EVENTS = Events(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
+
+
 class Names(msgspec.Struct, frozen=True):
     """Event metadata of all planes: plane by plane, by ascending metadata id; row 0 stands for missing metadata."""
 
