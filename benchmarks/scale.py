@@ -40,7 +40,9 @@ class Run(NamedTuple):
 
 def main() -> None:
     options = arguments()
-    print("| trace | tfadvisor | before | ratio of CPU, memory | XProf | ratio of CPU, memory |\n|---|---|---|---|---|---|")
+    print(
+        "| trace | tfadvisor | before | ratio of CPU, memory | XProf | ratio of CPU, memory |\n|---|---|---|---|---|---|"
+    )
     for name in options.only:
         print(row(name, options), flush=True)
 

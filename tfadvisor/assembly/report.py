@@ -97,7 +97,11 @@ def _steps_info(run: RunTimeline, metrics: Metrics) -> StepsInfo:
     told = told_hosts(run, metrics)
     each = tuple(step for host in told for step in _counted(host))
     left_out = len(run.hosts) - len(told)
-    more = f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host NAME lists another's" if left_out else ""
+    more = (
+        f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host NAME lists another's"
+        if left_out
+        else ""
+    )
     return StepsInfo(
         count=max((int(host.steps.steady().sum()) for host in run.hosts), default=0),
         source=weakest.source.value,

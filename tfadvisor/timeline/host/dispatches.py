@@ -41,9 +41,9 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
 
     A jitted function that Python runs, as under jax_disable_jit, dispatches nothing itself: what it calls does.
     """
-    found = threads.held.get(("dispatches", thread.index))
+    found = threads.dispatched.get(thread.index)
     if found is None:
-        found = threads.held["dispatches", thread.index] = _dispatches(threads, thread)
+        found = threads.dispatched[thread.index] = _dispatches(threads, thread)
     return found
 
 
@@ -95,7 +95,7 @@ def without_evaluations(threads: Threads) -> Threads:
         thread = threads.threads[index]
         mine = traces[(traces >= thread.lo) & (traces < thread.hi)]
         kind[_evaluations(threads, thread, mine)] = HostClass.FRAME
-    return msgspec.structs.replace(threads, kind=kind, held={})
+    return msgspec.structs.replace(threads, kind=kind, dispatched={})
 
 
 def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64Array:

@@ -49,8 +49,8 @@ class Threads(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     first_event: int
     position_of: npt.NDArray[np.int32] | None
-    held: dict[tuple[str, int], Int64Array] = msgspec.field(default_factory=dict)
-    """Positions by question and thread, kept by whoever worked them out for those who ask again."""
+    dispatched: dict[int, Int64Array] = msgspec.field(default_factory=dict)
+    """What `dispatches` found on each thread by its index: several questions rest on it."""
 
     def __len__(self) -> int:
         """Number of events."""
