@@ -122,7 +122,7 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
 def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
-    if one.kind is not DeviceKind.CPU and host.programs.keys:
+    if host.programs.keys and (one.kind is not DeviceKind.CPU or len(one.collectives)):
         from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (small traces need none)
 
         patterns = program_patterns(one.ops, host.programs)
