@@ -144,6 +144,16 @@ def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
 
 def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
     """Rows of scan_metadata -> one entry a key: the last entry of a key wins, several values of an entry merge."""
+    order = np.argsort(scanned[:, 0], kind="stable")
+    key = scanned[order, 0]
+    if (key[1:] > key[:-1]).all():  # one value a key, as profilers write them
+        items = scanned[order].tolist()
+        return _Metadata(
+            key,
+            tuple(_text(buf, v[1], v[2]) if v[7] & 1 else "" for v in items),
+            tuple(_text(buf, v[3], v[4]) if v[7] & 2 else "" for v in items),
+            tuple(((v[5], v[6]),) for v in items),
+        )
     by_key: dict[int, tuple[int, list[list[int]]]] = {}
     for item in scanned.tolist():
         key, entry = item[0], item[8]

@@ -26,6 +26,7 @@ class OpsOfProgram:
         self._costs: Costs | None = None
         self._running: dict[int, bool] = {}
         self._copied = CopiedArguments(program)
+        self._found: dict[str, tuple[str, InProgram | None]] = {}
 
     @staticmethod
     @lru_cache(maxsize=16)  # the hosts of a run share their programs
@@ -38,6 +39,11 @@ class OpsOfProgram:
 
         Raises TraceError for damaged bytes.
         """
+        if name not in self._found:
+            self._found[name] = self._look_up(name)
+        return self._found[name]
+
+    def _look_up(self, name: str) -> tuple[str, InProgram | None]:
         one = find_instruction(self._program, name)
         if one is None:
             return "", None
