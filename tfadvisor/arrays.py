@@ -30,7 +30,7 @@ def used(rows: npt.NDArray[Any], count: int) -> list[int]:
     """The distinct numbers of a column, ascending, all of them below count: without a sort, unlike distinct."""
     seen = np.zeros(count, np.bool_)
     seen[rows] = True
-    return np.flatnonzero(seen).tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(seen).tolist()
 
 
 def constant(value: int, count: int, kind: npt.DTypeLike = np.int32) -> npt.NDArray[Any]:

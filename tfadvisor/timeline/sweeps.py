@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfadvisor.timeline import sweeps_twin as twin
 from tfadvisor.timeline.sweeps_twin import Int64Array, Pair
 
-try:
-    from tfadvisor.timeline import _sweeps as passes
-except ImportError:  # installed without a C compiler
-    passes = twin  # type: ignore[assignment]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-merged, common, without = passes.merged, passes.common, passes.without
-covered_before, contains = passes.covered_before, passes.contains
-alike = passes.alike
+passes: ModuleType
+try:
+    from tfadvisor.timeline import _sweeps
+
+    passes = _sweeps
+except ImportError:  # installed without a C compiler
+    passes = twin
+
+Sweep = Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Pair]
+merged: Sweep = passes.merged
+common: Sweep = passes.common
+without: Sweep = passes.without
+covered_before: Callable[[Int64Array, Int64Array, Int64Array], Int64Array] = passes.covered_before
+contains: Callable[[Int64Array, Int64Array, Int64Array], npt.NDArray[np.bool_]] = passes.contains
+alike: Callable[
+    [tuple[npt.NDArray[np.int32], ...], Int64Array, Int64Array, npt.NDArray[np.uint8], int],
+    tuple[Int64Array, Int64Array, Int64Array, Int64Array],
+] = passes.alike
 
 
 def is_compiled() -> bool:
@@ -26,7 +41,7 @@ def is_compiled() -> bool:
 
 def united(starts: Int64Array, ends: Int64Array) -> Pair:
     """The union of intervals in any order. Starts and ends sorted apart have the same union."""
-    found = passes.united(starts, ends)
+    found: Pair | None = passes.united(starts, ends)
     if found is None:
         keep = ends > starts
         found = passes.united(np.sort(starts[keep]), np.sort(ends[keep]))
@@ -35,21 +50,23 @@ def united(starts: Int64Array, ends: Int64Array) -> Pair:
 
 def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
     """How many of the ascending times are no later than each asked one, wherever the arrays come from."""
-    return passes.reached(np.ascontiguousarray(times), np.ascontiguousarray(asked))
+    found: Int64Array = passes.reached(np.ascontiguousarray(times), np.ascontiguousarray(asked))
+    return found
 
 
 def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
     """Index of the innermost event around each, -1 without one."""
-    found = passes.parents(starts, ends)
+    found: Int64Array | None = passes.parents(starts, ends)
     return twin.parents(starts, ends) if found is None else found
 
 
 def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(from, to, event) of the stretches with the same innermost event."""
-    found = passes.innermost(starts, ends)
+    found: tuple[Int64Array, Int64Array, Int64Array] | None = passes.innermost(starts, ends)
     return twin.innermost(starts, ends) if found is None else found
 
 
-def places(ordered: Any, wanted: Int64Array) -> Any:
+def places(ordered: npt.NDArray[Any], wanted: Int64Array) -> npt.NDArray[np.int32]:
     """Index of the first entry of an ascending array that equals each wanted number, -1 without one."""
-    return passes.places(ordered, wanted)
+    found: npt.NDArray[np.int32] = passes.places(ordered, wanted)
+    return found

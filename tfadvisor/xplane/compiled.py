@@ -345,9 +345,10 @@ _INT32 = np.iinfo(np.int32)
 
 def _slot(size: int, kinds: int, least: int, most: int) -> _Slot:
     narrow = not kinds & ~_COUNTS and least >= _INT32.min and most <= _INT32.max
+    value: Int32Array | Int64Array = np.empty(size, np.int32) if narrow else np.empty(size, np.int64)
     return _Slot(
         np.empty(size, np.int32),
-        np.empty(size, np.int32 if narrow else np.int64),
+        value,
         None if not kinds & (kinds - 1) else np.empty(size, np.uint8),
         np.empty(size, np.int64) if kinds & _SPANS else None,
         kinds,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def copies_by_details(
-    trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
+    trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
 ) -> Copies:
     """What has copy details is a copy, whatever its collector calls it.
 

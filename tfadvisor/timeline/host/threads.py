@@ -56,7 +56,7 @@ class Threads(msgspec.Struct, frozen=True):
         """Number of events."""
         return len(self.start)
 
-    def positions(self, events: Int64Array) -> Int64Array:
+    def positions(self, events: Int64Array | npt.NDArray[np.int32]) -> Int64Array:
         """Positions of trace events in these columns, -1 for events that are not on a host thread."""
         count = len(self) if self.position_of is None else len(self.position_of)
         position = events.astype(np.int64)

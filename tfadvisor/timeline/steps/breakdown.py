@@ -32,7 +32,8 @@ class StepTime(msgspec.Struct, frozen=True):
 def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> StepTime:
     """host: of host_classes_of_time. Without any device the host's own classes are all there is."""
     rows, short, first = [], [], None
-    for device in devices or [None]:
+    every: Sequence[Device | None] = devices or [None]
+    for device in every:
         classes = classes_of_time(device, host)
         rows.append(_lengths(classes, steps))
         short.append(_short(classes[TimeClass.LAUNCH]).within(steps.starts, steps.ends))
