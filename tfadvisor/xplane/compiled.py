@@ -250,7 +250,7 @@ class _Work:
 
     def run(self) -> None:
         """Decodes every chunk. Raises the error with the lowest position."""
-        workers = min(len(self._chunks), _processors())
+        workers = min(len(self._chunks), _processors() if len(self.row) > _EVENTS_A_CHUNK else 1)
         tables = [np.zeros_like(self.exemplar) for _ in range(workers)]
         threads = [Thread(target=self._drain, args=(table,)) for table in tables[1:]]
         for thread in threads:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -175,10 +175,11 @@ def host_threads(trace: HostTrace) -> Threads:
 
 
 def _nested(
-    threads: list[Thread], names: Sequence[str], start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
+    threads: list[Thread], names: tuple[str, ...], start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
 ) -> Int64Array:
     """The ends, with no thread's long Python frames crossing each other."""
-    frames = np.array([is_frame(name) for name in names], np.bool_)
+    frames = np.zeros(len(names), np.bool_)
+    frames[list(_rows_named(names, is_frame))] = True
     if not threads or not frames.any():
         return end
     parts = [slice(thread.lo, thread.hi) for thread in threads]
