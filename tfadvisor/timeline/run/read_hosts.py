@@ -117,10 +117,13 @@ def _decode(file: Path, selection: Selection, progress: Callable[[int, int], Non
 def progress_over(files: Sequence[Path], show: Callable[[float], None]) -> Progress:
     """Shows the share of all files that is done, each file counting alike."""
     done_of = dict.fromkeys(files, 0.0)
+    together = 0.0
 
     def progress(file: Path, done: int, total: int) -> None:
+        nonlocal together
+        together += done / max(total, 1) - done_of[file]
         done_of[file] = done / max(total, 1)
-        show(sum(done_of.values()) / len(files))
+        show(min(together / len(files), 1.0))
 
     return progress
 
