@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import msgspec
 
@@ -58,6 +59,7 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
     )
 
 
+@lru_cache(maxsize=16)
 def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
     """Of these collectives."""
     if not names:
@@ -69,6 +71,7 @@ def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
     return f"{largest.name} ({place.file.rpartition('/')[2]}:{place.line})"
 
 
+@lru_cache(maxsize=128)  # the hosts of a run share their programs
 def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[str, ...]:
     try:
         return tuple(sorted(query(program)))
