@@ -45,7 +45,7 @@ export function topLine(picker: HTMLElement | null): HTMLElement {
 }
 
 function sections({ data, run, other, signal, toFinding }: Wanted): { list: Section[]; open: (finding: string) => void } {
-  const view: View = { data, run, other, signal, links: { toFinding, showTimeline: (host, index, kinds) => drawn.show(host, index, kinds) } };
+  const view: View = { data, run, other, signal, links: { toFinding, openFinding: (id) => { advice.open(id); }, showTimeline: (host, index, kinds) => drawn.show(host, index, kinds) } };
   const advice = findings(view);
   const drawn = timeline(view);
   const each = steps(view);
