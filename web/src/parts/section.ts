@@ -2,6 +2,7 @@
 import { freshId, h } from "../dom.js";
 import type { Data, PageData } from "../data/generated.js";
 import type { Class } from "../data/classes.js";
+import type { LoadStep } from "../data/every_step.js";
 import { csvButton } from "./csv.js";
 
 /** What a section is made from. other: the run to compare with. signal: ends when another run is shown. */
@@ -15,6 +16,8 @@ export interface View {
 
 /** How sections reach each other. */
 export interface Links {
+  /** Asks a server for a drawn step; null in a file. */
+  loadStep: LoadStep;
   /** Opens a finding and brings it into view. */
   openFinding: (id: string) => void;
   toFinding: (id: string) => { href: string; target?: string };

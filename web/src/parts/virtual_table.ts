@@ -1,9 +1,11 @@
 /** A table of any length: only the rows in view exist. Sorted by its headings, filtered from outside. */
 import { append, h, replaceChildren } from "../dom.js";
+import { PRINTED, PRINTS } from "./print.js";
 import { csvButton } from "./csv.js";
 
 const ROW = 32;
 const BEYOND = 8;
+const MOST_PRINTED = 24;
 
 export interface ColumnOf {
   id: string;
@@ -161,6 +163,12 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     if (top + 2 * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * ROW - scroller.clientHeight;
     choose(next);
   });
+  document.addEventListener(PRINTS, () => {
+    scroller.scrollTop = 0;
+    scroller.style.height = `${Math.min(order.length + 1, MOST_PRINTED) * ROW + 2}px`;
+    again();
+  }, { signal: wanted.signal });
+  document.addEventListener(PRINTED, arrange, { signal: wanted.signal });
   const sized = new ResizeObserver(fit);
   sized.observe(element);
   wanted.signal.addEventListener("abort", () => { sized.disconnect(); });
