@@ -12,10 +12,19 @@ from enum import Enum
 import msgspec
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.metrics.registry import Metric, registered_metrics
+from tfadvisor.metrics.registry import Metric, registered_facts, registered_metrics
 from tfadvisor.report.model import SCHEMA_VERSION, Fix, Op, Report, StepsInfo
 from tfadvisor.report.page.encode import FORMAT
-from tfadvisor.report.page.model import CallRow, CollectiveRow, Column, ComparedRuns, DrawnStep, PageData, PartRow, StepColumns
+from tfadvisor.report.page.model import (
+    CallRow,
+    CollectiveRow,
+    Column,
+    ComparedRuns,
+    DrawnStep,
+    PageData,
+    PartRow,
+    StepColumns,
+)
 from tfadvisor.units import Unit, in_words
 from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass
 
@@ -145,9 +154,10 @@ def _vocabulary() -> Iterator[str]:
     yield _record("CLASS_OF_WORK", "string", {kind: one.label for kind, one in CLASS_OF_WORK.items()}, "Class")
     yield _record("VERDICT_NAMES", "string", {name: words.name for name, words in VERDICTS.items()})
     yield _record("FRAMEWORKS", "string", FRAMEWORKS)
-    yield _record("METRIC_GROUPS", "string", {name: group_of(one) for name, one in registered_metrics().items()}).rstrip(
-        "\n"
-    )
+    yield _record("FACT_ABOUT", "string", {name: one.about for name, one in registered_facts().items()})
+    yield _record(
+        "METRIC_GROUPS", "string", {name: group_of(one) for name, one in registered_metrics().items()}
+    ).rstrip("\n")
 
 
 def group_of(metric: Metric) -> str:

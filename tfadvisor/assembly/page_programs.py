@@ -74,7 +74,10 @@ def excerpt_rows(run: RunTimeline) -> tuple[ExcerptRow, ...]:
 
 
 def _excerpt_row(one: OpExcerpt) -> ExcerptRow:
-    texts = [tuple(f"{each.name}\n{each.opcode}\n{each.shape}" for each in some) for some in (one.shown.operands, one.shown.users)]
+    texts = [
+        tuple(f"{each.name}\n{each.opcode}\n{each.shape}" for each in some)
+        for some in (one.shown.operands, one.shown.users)
+    ]
     return ExcerptRow(one.op, one.kernel, one.module, one.shown.text, texts[0], texts[1], one.shown.more)
 
 

@@ -93,9 +93,7 @@ PICTURED = Selection(
 """Likewise, with what only a page draws."""
 
 
-def build_host(
-    trace: HostTrace, chosen: tuple[int, int] | None = None, drawing: Drawing | None = None
-) -> HostTimeline:
+def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing: Drawing | None = None) -> HostTimeline:
     """One host's devices, steps, breakdown, and what explains it.
 
     chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. drawing:

@@ -15,8 +15,8 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.nesting import parents
-from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.picture.drawing import Drawing
+from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.vocabulary import DeviceKind, LaneRole, TimeClass, WhichStep
 

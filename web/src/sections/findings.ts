@@ -1,6 +1,6 @@
 /** What to change: one card a finding, the largest saving first. */
 import { claimed } from "../data/marked_findings.js";
-import type { Finding, Fix, Report } from "../data/generated.js";
+import { FACT_ABOUT, type Finding, type Fix, type Report } from "../data/generated.js";
 import { h } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { section, type Section, type View } from "../parts/section.js";
@@ -90,7 +90,7 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
         finding.caveat === "" ? null : h("p", { class: "caveat" }, finding.caveat),
         locations(finding),
         ...finding.fixes.map((fix, number) => fixBlock(fix, finding.fixes.length > 1 ? `Fix ${number + 1}` : "Fix")),
-        evidence(finding, view.run.report),
+        evidence(finding),
         foot(finding, view)),
     ),
   );
@@ -124,19 +124,19 @@ export function snippet(text: string, name: string): HTMLElement {
 }
 
 /** Each number with its definition in words. */
-function evidence(finding: Finding, report: Report): HTMLElement | null {
+function evidence(finding: Finding): HTMLElement | null {
   if (finding.evidence.length === 0) return null;
   return h(
     "dl",
     { class: "evidence", "aria-label": "Evidence" },
     ...finding.evidence.map((one) =>
-      h("div", null, h("dt", null, one.metric === null ? one.text : firstSentence(report.metrics[one.metric]?.about ?? one.metric.replaceAll("_", " "))), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
+      h("div", { class: typeof one.value === "number" ? null : "in-words" }, h("dt", null, firstSentence(FACT_ABOUT[one.text.replaceAll(" ", "_")] ?? one.text)), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
   );
 }
 
 /** Up to its full stop, a bracket left out. */
 export function firstSentence(text: string): string {
-  return text.replace(/ \([^()]*\)/g, "").split(/\. (?=[A-Z])/)[0]!.replace(/\.$/, "");
+  return text.replace(/ \([^()]*\)/g, "").split(/\. (?=[A-Z])/)[0]!.replace(/[`.]$|`/g, "");
 }
 
 function foot(finding: Finding, view: View): HTMLElement {
