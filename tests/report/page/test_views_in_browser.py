@@ -172,6 +172,7 @@ def test_memory_of_a_program_at_its_peak(opened: Any) -> None:
     words = opened("jax-hosts-late").page.locator("#memory")
 
     assert "Needs 18.7 MiB on each device" in words.inner_text()
+    assert "temporaries 12.0 MiB" in words.inner_text()
     assert "made at program.py:28" in words.inner_text()
     assert words.locator(".vt-row").count() >= 8
 
@@ -284,6 +285,17 @@ def test_assistive_technology_finds_its_way(opened: Any, scheme: str, name: str)
     open_all(one.page)
 
     assert violations(one.page) == []
+
+
+def test_all_findings_are_printed_and_closed_again(opened: Any) -> None:
+    page = opened("jax-hosts-late").page
+    second = page.locator(".card details").nth(1)
+
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert second.get_attribute("open") is not None
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+
+    assert second.get_attribute("open") is None
 
 
 def test_everything_new_is_reached_with_the_keyboard(opened: Any) -> None:

@@ -130,7 +130,7 @@ function evidence(finding: Finding): HTMLElement | null {
     "dl",
     { class: "evidence", "aria-label": "Evidence" },
     ...finding.evidence.map((one) =>
-      h("div", { class: typeof one.value === "number" ? null : "in-words" }, h("dt", null, firstSentence(FACT_ABOUT[one.text.replaceAll(" ", "_")] ?? one.text)), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
+      h("div", { class: typeof one.value === "number" ? null : "in-words" }, h("dt", null, firstSentence(FACT_ABOUT[one.text.replaceAll(" ", "_")]?.split(": ")[0] ?? one.text)), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
   );
 }
 

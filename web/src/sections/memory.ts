@@ -8,6 +8,7 @@ import { virtualTable } from "../parts/virtual_table.js";
 import { duration, percent, plural, size } from "../words.js";
 
 const MOST_PROGRAMS = 4;
+const MANY: Record<string, string> = { argument: "arguments", output: "outputs", constant: "constants", temporary: "temporaries" };
 const COLOURS: Record<string, string> = { argument: "launch", output: "compute", constant: "host", temporary: "input", "host memory": "idle" };
 
 export function memory(view: View): Section {
@@ -66,7 +67,7 @@ function allocator(found: MemoryInfo, { run, signal }: View): HTMLElement {
 function program(found: ProgramMemoryInfo, signal: AbortSignal): HTMLElement {
   const { buffers } = found;
   const kinds = Object.entries(found.bytes_of).filter(([, bytes]) => bytes > 0);
-  const inTurn = kinds.map(([kind, bytes]) => `${kind === "host memory" ? "beside it in the host's memory" : `${kind}s`} ${size(bytes)}`).join(", ");
+  const inTurn = kinds.map(([kind, bytes]) => `${kind === "host memory" ? "beside it in the host's memory" : (MANY[kind] ?? kind)} ${size(bytes)}`).join(", ");
   const largest = buffers.find((one) => one.kind === "temporary");
   return h("div", { class: "memory" },
     h("h3", null, `Program ${found.program}`),
