@@ -21,6 +21,8 @@ _MOST_LINES = 48
 _MOST_BESIDE = 8
 _MOST_OPERANDS = 24
 _LONGEST_CONFIG = 400
+_LONGEST = 40_000
+"""Characters of a text: names in a trace may be of any length."""
 
 
 class Neighbour(msgspec.Struct, frozen=True):
@@ -47,7 +49,7 @@ def shown(one: Instruction, users: Users) -> Shown:
     bodies = [called for called in one.called if one.opcode == "fusion"]
     lines = [instruction_text(one), *(line for body in bodies for line in _body(body))]
     return Shown(
-        "\n".join(lines),
+        "\n".join(lines)[:_LONGEST],
         _beside(operands),
         _beside(using),
         max(len(operands) - _MOST_BESIDE, 0) + max(len(using) - _MOST_BESIDE, 0),
