@@ -11,8 +11,6 @@ from enum import Enum
 
 import msgspec
 
-import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.metrics.registry import Metric, registered_facts, registered_metrics
 from tfadvisor.report.model import SCHEMA_VERSION, Fix, Op, Report, StepsInfo
 from tfadvisor.report.page.encode import FORMAT
 from tfadvisor.report.page.model import (
@@ -153,16 +151,7 @@ def _vocabulary() -> Iterator[str]:
     yield _record("CLASS_MEANING", "Class", {one.label: one.meaning for one in TimeClass})
     yield _record("CLASS_OF_WORK", "string", {kind: one.label for kind, one in CLASS_OF_WORK.items()}, "Class")
     yield _record("VERDICT_NAMES", "string", {name: words.name for name, words in VERDICTS.items()})
-    yield _record("FRAMEWORKS", "string", FRAMEWORKS)
-    yield _record("FACT_ABOUT", "string", {name: one.about for name, one in registered_facts().items()})
-    yield _record(
-        "METRIC_GROUPS", "string", {name: group_of(one) for name, one in registered_metrics().items()}
-    ).rstrip("\n")
-
-
-def group_of(metric: Metric) -> str:
-    """The folder that its function lies in: `time`, `kernels`, …; of one at the top the file."""
-    return metric.compute.__module__.removeprefix("tfadvisor.metrics.").partition(".")[0]
+    yield _record("FRAMEWORKS", "string", FRAMEWORKS).rstrip("\n")
 
 
 def _record(name: str, key: str, values: Mapping[str, object], value: str = "string") -> str:

@@ -12,6 +12,7 @@ from tfadvisor.assembly.page_programs import (
     program_memories,
 )
 from tfadvisor.metrics.collectives.by_name import collectives_by_name
+from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.metrics.time.by_device import devices_by_name
 from tfadvisor.report.model import Report
@@ -50,7 +51,21 @@ def gather_page(report: Report, run: RunTimeline) -> PageData:
         excerpts=excerpt_rows(run),
         memory=memory_infos(run),
         programs=program_memories(run),
+        metric_groups=_metric_groups(report),
+        facts=_facts(report),
     )
+
+
+def _metric_groups(report: Report) -> dict[str, str]:
+    """The folder that each metric's function lies in."""
+    known = registered_metrics()
+    module = {name: known[name].compute.__module__ for name in report.metrics if name in known}
+    return {name: one.removeprefix("tfadvisor.metrics.").partition(".")[0] for name, one in module.items()}
+
+
+def _facts(report: Report) -> dict[str, str]:
+    named = {one.text.replace(" ", "_") for finding in report.findings for one in finding.evidence if not one.metric}
+    return {name: fact.about for name, fact in registered_facts().items() if name in named}
 
 
 def _pipeline(host: HostSummary) -> PipelineInfo:

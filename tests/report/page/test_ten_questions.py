@@ -106,7 +106,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clicks_told(number: int) -> int:
     """What the page of questions says."""
     rows = re.findall(r"^\| (\d+) \|[^|]+\|[^|]+\| (\d+) \|", QUESTIONS.read_text(encoding="utf-8"), re.MULTILINE)
-    return dict((int(one), int(clicks)) for one, clicks in rows)[number]
+    return {int(one): int(clicks) for one, clicks in rows}[number]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,12 @@ def clicks_told(number: int) -> int:
         (3, "jax-hosts-late", which_line, r"program\.py:28"),
         (4, "jax-hosts-late", which_kernel, r"dot\.3"),
         (5, "jax-hosts-late", what_it_computes, r"(?s:.*)Read by(?s:.*)%dot\.3 = f32\[(?s:.*)dot\("),
-        (6, "jax-hosts-late", what_lives_at_the_peak, r"(?s:.*)Needs 18\.7 MiB(?s:.*)ynn_fusion\.3(?s:.*)program\.py:28"),
+        (
+            6,
+            "jax-hosts-late",
+            what_lives_at_the_peak,
+            r"(?s:.*)Needs 18\.7 MiB(?s:.*)ynn_fusion\.3(?s:.*)program\.py:28",
+        ),
         (7, "jax-hosts-late", the_worst_step, r"Worst: step \d+, 7\d\.\d ms"),
         (8, "jax-hosts-late", the_other_hosts, r"(?s:.*)beta \(the others wait for it\)"),
         (9, "tf-python-map", what_would_shorten_it, r"input"),

@@ -60,6 +60,8 @@ def _page(page: PageData) -> dict[str, Any]:
         "peaks": _short(_fields(page.peaks)),
         "excerpts": [_fields(one) for one in page.excerpts],
         "memory": [_short(_fields(one)) for one in page.memory],
+        "metric_groups": dict(page.metric_groups),
+        "facts": dict(page.facts),
         "programs": [_short(_fields(one)) for one in page.programs],
     }
 

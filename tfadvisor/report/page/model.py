@@ -286,6 +286,10 @@ class PageData(msgspec.Struct, frozen=True):
     excerpts: tuple[ExcerptRow, ...] = ()
     memory: tuple[MemoryInfo, ...] = ()
     programs: tuple[ProgramMemoryInfo, ...] = ()
+    metric_groups: Mapping[str, str] = {}
+    """Metric -> what it is about: time, host, kernels, compute, copies_and_memory, collectives or trace."""
+    facts: Mapping[str, str] = {}
+    """Fact that is evidence of a finding -> its definition."""
 
 
 class CauseRow(msgspec.Struct, frozen=True):

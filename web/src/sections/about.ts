@@ -2,7 +2,7 @@
 import { h } from "../dom.js";
 import { empty, section, type Section, type View } from "../parts/section.js";
 import { csvButton } from "../parts/csv.js";
-import { METRIC_GROUPS, type MetricValue } from "../data/generated.js";
+import type { MetricValue } from "../data/generated.js";
 import { count, inWords } from "../words.js";
 import { snippet } from "./findings.js";
 
@@ -28,8 +28,9 @@ const GROUPS: Record<string, string> = {
 };
 
 /** By what they are about; those that the trace cannot give are folded away with their reasons. */
-export function metrics({ run: { report } }: View): Section {
+export function metrics({ run: { report, metric_groups: groupsOf } }: View): Section {
   const all = Object.entries(report.metrics);
+  const groupOf = (name: string): string => groupsOf[name] ?? "other";
   const known = all.filter(([, one]) => one.value !== null);
   const groups = [...new Set([...Object.keys(GROUPS), ...known.map(([name]) => groupOf(name))])]
     .map((group) => ({ group, rows: known.filter(([name]) => groupOf(name) === group) }))
@@ -45,10 +46,6 @@ export function metrics({ run: { report } }: View): Section {
     found.textContent = `${count(kept)} of ${count(all.length)}`;
   });
   return section("metrics", "Metrics", count(known.length), h("div", { class: "toolbar" }, search, found, csvButton("metrics", () => [["metric", "value", "unit", "meaning"], ...all.map(([name, one]) => [name, one.value, one.unit, one.reason ?? one.about])])), ...groups.map((one) => one.element));
-}
-
-function groupOf(name: string): string {
-  return METRIC_GROUPS[name] ?? "other";
 }
 
 interface FoldedMetrics {

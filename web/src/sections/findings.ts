@@ -1,6 +1,6 @@
 /** What to change: one card a finding, the largest saving first. */
 import { claimed } from "../data/marked_findings.js";
-import { FACT_ABOUT, type Finding, type Fix, type Report } from "../data/generated.js";
+import type { Finding, Fix, Report } from "../data/generated.js";
 import { h } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { section, type Section, type View } from "../parts/section.js";
@@ -90,7 +90,7 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
         finding.caveat === "" ? null : h("p", { class: "caveat" }, finding.caveat),
         locations(finding),
         ...finding.fixes.map((fix, number) => fixBlock(fix, finding.fixes.length > 1 ? `Fix ${number + 1}` : "Fix")),
-        evidence(finding),
+        evidence(finding, view.run.facts),
         foot(finding, view)),
     ),
   );
@@ -124,13 +124,13 @@ export function snippet(text: string, name: string): HTMLElement {
 }
 
 /** Each number with its definition in words. */
-function evidence(finding: Finding): HTMLElement | null {
+function evidence(finding: Finding, facts: Record<string, string>): HTMLElement | null {
   if (finding.evidence.length === 0) return null;
   return h(
     "dl",
     { class: "evidence", "aria-label": "Evidence" },
     ...finding.evidence.map((one) =>
-      h("div", { class: typeof one.value === "number" ? null : "in-words" }, h("dt", null, firstSentence(FACT_ABOUT[one.text.replaceAll(" ", "_")]?.split(": ")[0] ?? one.text)), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
+      h("div", { class: typeof one.value === "number" ? null : "in-words" }, h("dt", null, firstSentence(facts[one.text.replaceAll(" ", "_")]?.split(": ")[0] ?? one.text)), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
   );
 }
 
