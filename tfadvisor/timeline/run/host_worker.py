@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tfadvisor.processes import answer_tasks
-from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.run.read_hosts import read_host
 from tfadvisor.timeline.summary.host import HostSummary
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.picture.drawing import Drawing
 
 
 def main() -> None:

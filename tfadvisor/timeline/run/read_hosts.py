@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,11 +16,13 @@ from tfadvisor.memory import free_memory
 from tfadvisor.timeline.build import PICTURED, SELECTION, build_host
 from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.run.parallel import in_parallel
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.picture.drawing import Drawing
 
 Progress = Callable[[Path, int, int], None]
 """Called with (host file, events done, events in all) while large files are decoded."""
@@ -71,6 +74,8 @@ def run_hosts(
 
 
 def _drawing(hosts: int) -> Drawing:
+    from tfadvisor.timeline.picture.drawing import Drawing  # noqa: PLC0415  (only a page draws steps)
+
     return Drawing(min(max(_PICTURED_EVENTS // hosts, 500), 4_000), _OTHER_EVENTS // hosts)
 
 

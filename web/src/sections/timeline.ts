@@ -161,7 +161,7 @@ function pathTable(links: Link[]): HTMLElement {
   const total = links.reduce((sum, link) => sum + link.end - link.start, 0);
   const rows = summed(links).slice(0, MOST_ON_PATH);
   return h("div", null,
-    h("p", { class: "dim small" }, "From the end of the step back to what held up each thing: the device's op while it works, the driving thread while it waits, the device that arrives last while it waits in a collective. Only what stands here can shorten the step."),
+    h("p", { class: "dim small" }, "From the end of the step back to what held up each thing: the device's op while it works, the driving thread while it waits, the device that arrives last while it waits in a collective. Only what is listed here can shorten the step."),
     smallTable("Critical path", [{ title: "Class" }, { title: "What" }, { title: "Time", number: true }, { title: "Of the step", number: true }, { title: "Events", number: true }],
       rows.map((one) => [h("span", null, swatch(one.kind), one.kind), one.name === "" ? "not named" : h("code", null, one.name.slice(0, 200)), duration(one.ns / 1e6), percent(one.ns / Math.max(total, 1)), count(one.times)])));
 }
