@@ -31,18 +31,19 @@ export function criticalPath(step: DrawnStep, hosts: number[] | null): Link[] {
   step.lane.forEach((lane, event) => rows[lane]?.push({ start: step.start[event]!, end: step.start[event]! + step.length[event]!, event }));
   const hostOf = (lane: number): number => hosts?.[lane] ?? 0;
   const devices = step.lanes.flatMap((lane, place) => (lane.role === "classes" && (rows[place]?.length ?? 0) > 0 ? [place] : []));
-  const beside = (device: number, role: string): Row[] =>
-    step.lanes.flatMap((lane, place) => (lane.role === role && hostOf(place) === hostOf(device) && (role === "driver" || lane.device === step.lanes[device]!.device) ? rows[place]! : []));
+  const beside = (device: number, role: string): ByStart =>
+    byStart(step.lanes.flatMap((lane, place) => (lane.role === role && hostOf(place) === hostOf(device) && (role === "driver" || lane.device === step.lanes[device]!.device) ? rows[place]! : [])));
   const streams = new Map(devices.map((device) => [device, beside(device, "stream")]));
   const drivers = new Map(devices.map((device) => [device, beside(device, "driver")]));
   const nameOf = (row: Row | null): string => (row === null ? "" : (step.names[step.name[row.event] ?? -1] ?? ""));
   const blocks = new Map(step.block.map((row, at) => [row, step.block_events[at]!]));
 
   const found: Link[] = [];
+  const classes = new Map(devices.map((device) => [device, byStart(rows[device]!)]));
   let device = last(devices, rows);
   let time = device < 0 ? 0 : Math.max(...rows[device]!.map((row) => row.end));
   while (time > 0 && device >= 0 && found.length < MOST) {
-    const segment = rows[device]!.find((row) => row.start < time && row.end >= time);
+    const segment = covering(classes.get(device)!, time, () => true) ?? undefined;
     if (segment === undefined) { // nothing is known up to the segment before
       const before = Math.max(0, ...rows[device]!.filter((row) => row.end < time).map((row) => row.end));
       found.push({ start: before, end: time, kind: "idle", name: "", lane: device, events: 0 });
@@ -56,7 +57,7 @@ export function criticalPath(step: DrawnStep, hosts: number[] | null): Link[] {
     if (kind === "collective" && row !== null) {
       const name = nameOf(row);
       for (const other of devices) {
-        const call = name === "" || other === device ? undefined : streams.get(other)!.find((one) => nameOf(one) === name && one.start < time && one.end > start);
+        const call = name === "" || other === device ? undefined : streams.get(other)!.rows.find((one) => nameOf(one) === name && one.start < time && one.end > start);
         if (call !== undefined && call.start > start) [start, next] = [call.start, other];
       }
     }
@@ -73,18 +74,41 @@ function last(devices: number[], rows: Row[][]): number {
   return devices.reduce((best, one) => (best < 0 || end(one) > end(best) ? one : best), -1);
 }
 
+/** Events by start; latest: up to each the latest end, which tells how far back to look. */
+interface ByStart {
+  rows: Row[];
+  latest: number[];
+}
+
+function byStart(rows: Row[]): ByStart {
+  const sorted = [...rows].sort((a, b) => a.start - b.start);
+  let latest = 0;
+  return { rows: sorted, latest: sorted.map((row) => (latest = Math.max(latest, row.end))) };
+}
+
+/** Those that begin before `to` and end at `from` or later, the last to begin first. */
+function* overlapping({ rows, latest }: ByStart, from: number, to: number): Generator<Row> {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rows[middle]!.start < to) low = middle + 1;
+    else high = middle;
+  }
+  for (let at = low - 1; at >= 0 && latest[at]! >= from; at -= 1) if (rows[at]!.end >= from) yield rows[at]!;
+}
+
 /** Of the events that run just before a time, the one that began first. */
-function covering(rows: Row[], time: number, fits: (row: Row) => boolean): Row | null {
+function covering(events: ByStart, time: number, fits: (row: Row) => boolean): Row | null {
   let found: Row | null = null;
-  for (const row of rows) if (row.start < time && row.end >= time && fits(row) && (found === null || row.start < found.start)) found = row;
+  for (const row of overlapping(events, time, time)) if (fits(row)) found = row;
   return found;
 }
 
 /** Of the calls that cover most of a stretch the innermost. */
-function innermost(rows: Row[], from: number, to: number, depth: number[]): Row | null {
+function innermost(calls: ByStart, from: number, to: number, depth: number[]): Row | null {
   let found: Row | null = null;
   let most = 0;
-  for (const row of rows) {
+  for (const row of [...overlapping(calls, from, to)].reverse()) {
     const overlap = Math.min(row.end, to) - Math.max(row.start, from);
     if (overlap <= 0) continue;
     const deeper = found !== null && depth[row.event]! > depth[found.event]! && overlap >= 0.5 * (to - from);
