@@ -63,7 +63,7 @@ CAUSES = {
 
 def main(check: bool) -> int:
     """0 when the page is written, or with --check already is what it should be."""
-    about, runs = load(HERE / "data" / "runs.jsonl.gz")
+    about, runs = load(HERE / "data" / "tuned.jsonl.gz")
     lines = {name: curve(runs, pairs) for name, pairs in SERIES.items()}
     for limit in (0.05, 0.10):
         lines[f"plain {limit:.0%}, one run, after ten"] = plain_curve(runs, limit)

@@ -49,7 +49,7 @@ def test_without_a_word_the_recommended_preset_holds(tmp_path: Path) -> None:
     assert not settings.budgets
     assert settings.rule_level("eager-execution", "high") == ("warn", 0)
     assert settings.rule_level("eager-execution", "low")[0] == "off"
-    assert (settings.keep, settings.fewest_runs, settings.false_alarm_rate) == (10, 5, 0.01)
+    assert (settings.keep, settings.fewest_runs, settings.false_alarm_rate) == (30, 5, 0.01)
 
 
 def test_strict_takes_less_and_fails_on_severe_findings(tmp_path: Path) -> None:

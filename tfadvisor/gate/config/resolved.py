@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 LEVELS = ("off", "warn", "error")
 POLICIES = ("pass", "warn", "fail")
-DEFAULT_KEEP = 10
+DEFAULT_KEEP = 30
 
 
 class Budget(msgspec.Struct, frozen=True):

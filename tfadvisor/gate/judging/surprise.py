@@ -35,7 +35,7 @@ class Surprise:
         self._present = sample.groups[-1]
         many = len(sample.new) > 1 and not nature.exact and not sample.both
         self.by_ranks = many and smallest_p(len(self._present), len(sample.new)) <= level
-        self.assumed = self._prediction.assumed and not self.by_ranks
+        self.few = self._prediction.few and not self.by_ranks
 
     @property
     def distance(self) -> float:
@@ -69,6 +69,11 @@ class Surprise:
             sure = surely_above(self._present, self._sample.new, level)
             return inf if sure is None else max(self.distance - sure, 0.0)
         return self._prediction.reach(level / 2 if self._sample.both else level, self._sample.error)
+
+    def reach_after(self, level: float, runs: int) -> float:
+        """The distance that it would take for a single run after so many more runs like these."""
+        later = self._prediction.with_more(runs)
+        return later.reach(level / 2 if self._sample.both else level, self._sample.error)
 
 
 def turned(values: Sequence[float], worse: str) -> tuple[float, ...]:
