@@ -18,6 +18,7 @@ QUIET = Config(
     on_cannot_tell="fail",
     on_not_comparable="fail",
     on_slower_machine="inconclusive",
+    new_findings="high",
     budgets=(),
     relative=(),
     severity={},

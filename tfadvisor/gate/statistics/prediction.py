@@ -22,6 +22,7 @@ from tfadvisor.gate.statistics.spread import Estimate, Prior, blended, counted, 
 _ERROR_COUNTS = 2.0
 _PRIOR_WORTH = 0.25
 _EXACT_WORTH = 4.0
+_USUAL = 3.0
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -51,6 +52,10 @@ class Prediction(msgspec.Struct, frozen=True):
         if self.known.sigma <= 0:
             return by_floor
         return max(by_floor, t_quantile(level, self.known.freedom) * self._width(self.known.sigma, error))
+
+    def usual(self, value: float) -> bool:
+        """Whether a value lies within three spreads of the centre, whatever the spread is worth."""
+        return abs(value - self.centre) <= _USUAL * self._width(max(self.known.sigma, self.floor), 0.0)
 
     def with_more(self, runs: int) -> Prediction:
         """What so many more runs would say if they scattered like those that are known."""
