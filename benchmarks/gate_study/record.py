@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import tfadvisor
@@ -56,7 +57,7 @@ def main() -> None:
     out = given.out or HERE / "data" / f"{given.plan}.jsonl.gz"
     plan = list(tuned(given.rounds or 93) if given.plan == "tuned" else judged(given.rounds or 62))
     lines = recorded(out)
-    began = time.time() - (lines[-1]["at"] if lines else 0)
+    began = _began(lines)
     end = time.monotonic() + given.within
     for number, program, kind, steps in plan[len(lines) :]:
         if time.monotonic() > end:
@@ -72,6 +73,13 @@ def main() -> None:
 def recorded(file: Path) -> list[dict]:
     """The runs of a recording that was cut off."""
     return [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()[1:]] if file.exists() else []
+
+
+def _began(lines: list[dict]) -> float:
+    """When the first run was, by the clock of the machine."""
+    if not lines:
+        return time.time()
+    return datetime.fromisoformat(lines[0]["snapshot"]["recorded_at"]).timestamp() - lines[0]["at"]
 
 
 def about(lines: list[dict]) -> dict[str, object]:

@@ -123,6 +123,17 @@ def test_counts_need_one_run_only() -> None:
     assert same.detectable is not None and same.detectable < 0.005 * 25
 
 
+def test_one_more_of_a_hundred_is_seen_at_the_second_run() -> None:
+    """1% of them is less than the limit, and one more in every step is more than half of one."""
+    config = limits(collectives_per_step={"limit": 0.02, "change": 0.5})
+
+    check = judge(
+        config, [snapshot(metrics={"collectives_per_step": 100.0})], snapshot(metrics={"collectives_per_step": 101.0})
+    )
+
+    assert check.outcome is Outcome.FAIL
+
+
 def test_any_retrace_is_one_too_many() -> None:
     base = [snapshot(metrics={"retraces_in_steady_state": 0.0}) for _ in range(6)]
     config = limits(retraces_in_steady_state={"change": 0.0})

@@ -118,6 +118,8 @@ def test_factors_are_on_a_logarithmic_scale_and_nothing_at_its_far_end() -> None
         (None, 50.0, 50.0, "down", True, -log(1e-9)),
         (0.1, None, 50.0, "up", False, 5.0),
         (0.1, None, -50.0, "down", False, 5.0),
+        (0.1, 2.0, 50.0, "up", False, 2.0),
+        (0.1, 7.0, 50.0, "up", False, 5.0),
         (None, 5.0, 50.0, "up", False, 5.0),
         (None, 5.0, 50.0, "down", False, 5.0),
     ],

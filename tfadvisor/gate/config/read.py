@@ -154,8 +154,8 @@ class _LayerReader(Values):
             self.amount(values, (*at, "change"), self._known.metrics[metric]),
         )
         level = self.choice(values, (*at, "level"), LEVELS) or "error"
-        if (limit is None) == (change is None) and level != "off":
-            raise self._file.error(at, 'needs either a limit ("5%" of the baseline) or a change (in its own unit).')
+        if limit is None and change is None and level != "off":
+            raise self._file.error(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
         if (change or 0) < 0:
             raise self._file.error((*at, "change"), "is below 0; `worse` says which way is meant.")
         floor = self.share(values, (*at, "floor"))

@@ -50,6 +50,11 @@ class Surprise:
         """Of the baseline's present level."""
         return self._prediction.centre
 
+    @property
+    def spread(self) -> float:
+        """Between runs, on the scale."""
+        return self._prediction.known.sigma
+
     def p(self) -> float:
         """How probable this or more is for an unchanged program."""
         if self.by_ranks:
@@ -87,8 +92,14 @@ def on_scale(values: Sequence[float], nature: Nature) -> list[float]:
 
 
 def limit_on_scale(limit: float | None, change: float | None, centre: float, nature: Nature) -> float:
-    """How far from the baseline's centre (in the metric's unit) is allowed, on the scale, whichever way is worse."""
+    """How far from the baseline's centre (in the metric's unit) is allowed, on the scale, whichever way is worse.
+
+    Of a limit and a change the smaller.
+    """
     down = nature.worse == "down"
+    if limit is not None and change is not None:
+        both = ((limit, None), (None, change))
+        return min(limit_on_scale(*one, centre, nature) for one in both)
     if change is not None:
         if not nature.by_factor:
             return change
