@@ -24,6 +24,8 @@ from tfadvisor.vocabulary import Severity
 
 STATING = 20
 """Runs of each program that state what will be seen; the later ones judge it."""
+MOST = 40
+"""Unchanged runs from which on a program judges more than its counts."""
 ASKED = ((0.20, 12), (0.10, 30))
 """Changes, and within how many runs each is to be seen in 90% of trials."""
 TRIALS = 100
@@ -34,7 +36,7 @@ Verdict = Callable[[Sequence[Run], Run], bool]
 
 def alarms(runs: Sequence[Run], settings: Config) -> str:
     """Every unchanged run against the store so far; what fails is not added."""
-    ours = [program for program in programs(runs) if len(unchanged(runs, program)) >= 60]
+    ours = [program for program in programs(runs) if len(unchanged(runs, program)) >= MOST]
     ways: dict[str, Verdict] = {
         "the gate": lambda base, new: gate_fails(base, new, settings),
         "Student's test, not blended": student_fails,
@@ -104,7 +106,7 @@ def first_days(runs: Sequence[Run], settings: Config) -> str:
     rows = [f"| program | {' | '.join(f'{one} runs' for one in numbers)} |", "|---|" + "---:|" * len(numbers)]
     for program in programs(runs):
         ours = unchanged(runs, program)
-        if len(ours) < 60:
+        if len(ours) < MOST:
             continue
         found = [
             middle([_stated(ours[at : at + one], settings) for at in range(len(ours) - one + 1)]) for one in numbers
@@ -140,7 +142,7 @@ def sensitivity(runs: Sequence[Run], settings: Config) -> str:
     rows = [f"| program | spread | {head} |", "|---|---:|" + "---|---:|---:|---:|" * len(ASKED)]
     for program in programs(runs):
         ours = unchanged(runs, program)
-        if len(ours) < 60:
+        if len(ours) < MOST:
             continue
         stated = state(program, [run.snapshot for run in ours[:STATING]], settings)
         cells = []

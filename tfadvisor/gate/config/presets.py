@@ -24,7 +24,6 @@ def _counts(limit: str) -> dict[str, Any]:
     return dict.fromkeys(_AMOUNTS, limit) | {name: {"limit": limit, "change": 0.5} for name in _EACH}
 
 
-
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "recommended": {

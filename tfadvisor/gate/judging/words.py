@@ -27,7 +27,7 @@ def beyond(base: Sequence[float], distance: float, nature: Nature) -> float:
 
 def expected(base: Sequence[float], reach: float, nature: Nature) -> tuple[float, float] | None:
     """Lowest and highest value of an unchanged program's run; None when nothing is known about it."""
-    if not isfinite(reach):
+    if not isfinite(reach) or shows_nothing(reach, nature):
         return None
     ends = beyond(base, reach, nature), beyond(base, -reach, nature)
     low, high = min(ends), max(ends)
@@ -35,8 +35,15 @@ def expected(base: Sequence[float], reach: float, nature: Nature) -> tuple[float
 
 
 def detectable(base: Sequence[float], reach: float | None, nature: Nature) -> float | None:
-    """The smallest change for the worse, in the metric's unit, that exceeds noise."""
-    return abs(beyond(base, reach, nature) - middle_of(base)) if reach is not None and reach < inf else None
+    """The smallest change for the worse, in the metric's unit, that exceeds noise; None while the runs show nothing."""
+    if reach is None or reach == inf or shows_nothing(reach, nature):
+        return None
+    return abs(beyond(base, reach, nature) - middle_of(base))
+
+
+def shows_nothing(reach: float, nature: Nature) -> bool:
+    """Whether so few runs are known that even ten times as much would be no surprise."""
+    return nature.by_factor and reach > _TENFOLD
 
 
 def change_words(base: float, change: float, unit: Unit) -> str:
@@ -75,7 +82,7 @@ class Sentence(msgspec.Struct, frozen=True):
         above = f"changes above {self._of(reach)}"
         if outside is not None and outside < reach:
             above += f" (outside the unchanged ops, above {self._of(outside)})"
-        blind = self.about.nature.by_factor and reach > _TENFOLD
+        blind = shows_nothing(reach, self.about.nature)
         how = f"{runs} cannot show yet how much runs differ" if blind else f"{runs} can show only {above}"
         if more:
             runs = "1 more run" if more == 1 else f"{more} more runs"
