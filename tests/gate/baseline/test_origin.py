@@ -84,3 +84,12 @@ def test_a_change_that_is_accepted_on_a_branch_is_a_level_of_what_it_is_merged_i
     last = read_store(tmp_path).runs[-1].snapshot
 
     assert (last.origin.branch, last.level, last.note) == ("main", 1, "more layers")
+
+
+def test_a_run_of_no_known_branch_begins_a_level_after_all_others(tmp_path: Path) -> None:
+    add(tmp_path, [of("release-2", 100, 1)], 10)
+    accept(tmp_path, [of("", 150, 2)], 1, "more layers", ("main",))
+
+    kept = [(one.snapshot.origin.branch, one.snapshot.level) for one in read_store(tmp_path).runs]
+
+    assert kept == [("release-2", 0), ("", 1)]

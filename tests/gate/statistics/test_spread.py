@@ -46,12 +46,12 @@ def test_the_spread_of_earlier_levels_stays_after_an_accepted_change() -> None:
 
 
 def test_a_run_far_out_hides_nothing() -> None:
-    """Four at 0, one at 100: it is drawn in to 1.75 s, so the centre is 1.75 s / 4, and s² = (1 + 3.828 s² / 0.8632) / 5."""
-    known = blended([[0, 0, 0, 0, 100]], Prior(1.0, 1.0))
+    """Five at 0, one at 100: it is drawn in to 1.75 s, so the centre is 0.35 s; s² = (0.25 + 3.675 s² / 0.8632) / 5.25."""
+    known = blended([[0, 0, 0, 0, 0, 100]], Prior(1.0, 0.25))
 
-    assert known.sigma == pytest.approx(1.330, abs=0.001)
-    assert known.centre == pytest.approx(0.582, abs=0.001)
-    assert blended([[0, 0, 0, 0, 1e6]], Prior(1.0, 1.0)).sigma == pytest.approx(known.sigma, rel=1e-6)
+    assert known.sigma == pytest.approx(0.502, abs=0.001)
+    assert known.centre == pytest.approx(0.1757, abs=0.001)
+    assert blended([[0, 0, 0, 0, 0, 1e6]], Prior(1.0, 0.25)).sigma == pytest.approx(known.sigma, rel=1e-6)
 
 
 def test_what_never_differs_has_no_spread() -> None:

@@ -125,7 +125,8 @@ def _write(
             kept.file.parent.mkdir(parents=True, exist_ok=True)
             replace_file(kept.file, as_text(kept.snapshot))
             added.append(kept)
-            others = [one for one in there if one.file != kept.file]
+            own = (kept.snapshot.origin.branch, "")
+            others = [one for one in there if one.file != kept.file and one.snapshot.origin.branch in own]
             for old in others[: max(len(others) + 1 - keep, 0)]:
                 old.file.unlink(missing_ok=True)
     return added, known
@@ -138,8 +139,8 @@ def _on_branch(folder: Path, snapshot: Snapshot, branches: Sequence[str]) -> Sna
 
 
 def _one_branch(one: Snapshot, other: Snapshot) -> bool:
-    """Runs whose branch nobody knows count for every branch."""
-    return one.origin.branch == other.origin.branch or not one.origin.branch
+    """Runs whose branch nobody knows are of every branch."""
+    return one.origin.branch == other.origin.branch or "" in (one.origin.branch, other.origin.branch)
 
 
 @contextmanager

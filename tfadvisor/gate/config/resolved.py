@@ -29,8 +29,8 @@ class Budget(msgspec.Struct, frozen=True):
 class Relative(msgspec.Struct, frozen=True):
     """A limit on the change of a metric against its baseline.
 
-    limit: as a share of the baseline; change: in the metric's unit; of both the smaller counts. worse: up, down, both, or None for
-    what is usual for the metric. floor: the smallest spread between runs that is believed, as a share.
+    limit: as a share of the baseline; change: in the metric's unit; of both the smaller counts. worse: up, down, both, or
+    None for what is usual for the metric. floor: the smallest spread between runs that is believed, as a share.
     """
 
     metric: str
