@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import inf, log, sqrt
 from types import SimpleNamespace
 
 from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, unchanged
@@ -120,8 +120,8 @@ def _stated(base: Sequence[Run], settings: Config) -> float:
     """As a share, outside of the unchanged ops where that is told apart."""
     pair = Pair((base[-1].snapshot,), tuple(run.snapshot for run in base[:-1]))
     check = next(one for one in judged(pair, settings) if one.name == STEP)
-    assert check.base is not None and check.detectable is not None
-    return min(check.detectable, check.detectable_outside or check.detectable) / check.base
+    known = [one for one in (check.detectable, check.detectable_outside) if one is not None]
+    return min(known) / check.base if known and check.base else inf
 
 
 def _share(value: float) -> str:
