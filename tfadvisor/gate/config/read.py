@@ -32,6 +32,7 @@ _ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell", "on-inconclusive")
 _OF_LAYER = (
     *_ON_CANNOT_TELL,
     "on-slower-machine",
+    "new-findings",
     "false-alarm-rate",
     "min-runs",
     "keep",
@@ -91,6 +92,7 @@ class _LayerReader(Values):
             false_alarm_rate=self.rate(values, (*at, "false-alarm-rate")),
             on_cannot_tell=self.first_choice(values, at, _ON_CANNOT_TELL, POLICIES),
             on_slower_machine=self.choice(values, (*at, "on-slower-machine"), _SLOWER),
+            new_findings=self.choice(values, (*at, "new-findings"), (*_SEVERITIES, "off")),
             budgets={
                 name: self.budget(name, one, where) for name, one, where in self.metrics(values, (*at, "budgets"))
             },
@@ -152,8 +154,8 @@ class _LayerReader(Values):
             self.amount(values, (*at, "change"), self._known.metrics[metric]),
         )
         level = self.choice(values, (*at, "level"), LEVELS) or "error"
-        if (limit is None) == (change is None) and level != "off":
-            raise self._file.error(at, 'needs either a limit ("5%" of the baseline) or a change (in its own unit).')
+        if limit is None and change is None and level != "off":
+            raise self._file.error(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
         if (change or 0) < 0:
             raise self._file.error((*at, "change"), "is below 0; `worse` says which way is meant.")
         floor = self.share(values, (*at, "floor"))
