@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from tfadvisor.cli.gate_against import COMMAND
 from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, note, write_form, write_output
 from tfadvisor.cli.reading_options import (
@@ -36,6 +37,7 @@ from tfadvisor.report.outputs.forms import Form, form_of, names_of
 
 if TYPE_CHECKING:
     from tfadvisor.api import Options
+    from tfadvisor.cli.gate_against import Turns
     from tfadvisor.gate.baseline.snapshot import Snapshot
     from tfadvisor.gate.config.resolved import Config as Judging
     from tfadvisor.gate.config.resolved import Written
@@ -49,6 +51,7 @@ Examples:
   tfadvisor gate logdir/ --baseline baselines                 on a branch
   tfadvisor gate run1/ --candidates run2/ run3/ --baseline baselines      several runs see smaller changes
   tfadvisor gate logdir/ --baseline baselines --junit gate.xml --sarif gate.sarif --codequality gate.json
+  tfadvisor gate --against origin/main -- python train.py     records both, in turns, for ten minutes at most
   tfadvisor gate --check-config                               only check tfadvisor.toml
 
 tfadvisor.toml:
@@ -62,7 +65,7 @@ Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a
 not enough data to judge, 5 a rule or metric broke."""
 
 
-_JUDGING = "How to judge"
+_JUDGING, AGAINST = "How to judge", "Against another commit"
 Candidates = Annotated[
     list[Path] | None,
     typer.Option(
@@ -104,6 +107,34 @@ CheckConfig = Annotated[
     bool,
     typer.Option("--check-config", help="check the configuration and do nothing else", rich_help_panel=_JUDGING),
 ]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="REF",
+        help="record this commit and what is checked out in turns: -- COMMAND",
+        rich_help_panel=AGAINST,
+    ),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="how long to record at most, as 90s, 10m or 1h (10m)",
+        show_default=False,
+        rich_help_panel=AGAINST,
+    ),
+]
+Links = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--link",
+        metavar="PATH",
+        help="what git does not track and both sides need, as data/; may be repeated",
+        rich_help_panel=AGAINST,
+    ),
+]
 Format = Annotated[
     str | None,
     choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
@@ -136,6 +167,7 @@ class Asked(msgspec.Struct, frozen=True):
     """What the command line asks for, with the configuration. files: for each option that writes a file beside."""
 
     paths: Sequence[Path]
+    against: Turns | None
     candidates: Sequence[Path]
     options: Options
     written: Written
@@ -150,10 +182,13 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class _TakesSeveral(Command):
-    """`--candidates a b c` is `--candidates a --candidates b --candidates c`."""
+    """`--candidates a b c` is `--candidates a --candidates b --candidates c`; after `--` comes the command to record."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Every path up to the next option is a candidate."""
+        """Every path up to the next option is a candidate. The command stays as it is written."""
+        if "--" in args and any(one.split("=")[0] == "--against" for one in args[: args.index("--")]):
+            at = args.index("--")
+            args, ctx.meta[COMMAND] = args[:at], args[at + 1 :]
         given: list[str] = []
         several = False
         for one in args:
@@ -171,6 +206,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 @app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
 def gate(
+    context: typer.Context,
     paths: PathsOrNone = None,
     candidates: Candidates = None,
     baseline: Store = None,
@@ -192,24 +228,29 @@ def gate(
     junit: JUnit = None,
     sarif: Sarif = None,
     codequality: CodeQuality = None,
+    against: Against = None,
+    budget: Budget = None,
+    link: Links = None,
 ) -> int:
-    """Judge a run against budgets and against earlier runs.
+    """Judge a run against budgets and against earlier runs, or what is checked out against another commit.
 
     Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli import gate_against, gate_inputs  # noqa: PLC0415
     from tfadvisor.gate.config.read import read  # noqa: PLC0415
 
     written = read(gate_inputs.config_file(config), gate_inputs.known_names(rules or ()), preset)
     if check_config:
         note(f"{written.file}: fine.")
         return 0
-    if not paths:
+    turns = gate_against.asked_for(context, against, budget, link)
+    if not paths and turns is None:
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
     return _gated(
         Asked(
-            paths=paths,
+            paths=paths or (),
+            against=turns,
             candidates=candidates or (),
             options=reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules),
             written=written,
@@ -228,11 +269,30 @@ def gate(
 def _gated(asked: Asked) -> int:
     """Judges, writes, tells and keeps; the exit code."""
     _check_outputs(asked)
+    if asked.against is not None:
+        return _gated_against(asked, asked.against)
     verdict, candidates, store = _judged(asked)
     _write(verdict, asked)
     _tell_github(verdict)
     _keep(verdict, candidates, store, asked)
     return verdict.exit_code
+
+
+def _gated_against(asked: Asked, turns: Turns) -> int:
+    """The same of a commit and what is checked out, recorded in turns."""
+    from tfadvisor.cli.gate_against import judged_in_turns  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of  # noqa: PLC0415
+
+    model = asked.model or asked.written.layer.model
+    labels = labels_of(asked.labels, asked.written.layer.labels)
+
+    def config_for(report: Report) -> Judging:
+        return _config(asked.written, report, judged_snapshot(report, model, labels), asked.on_cannot_tell)
+
+    with judged_in_turns(turns, asked.options, model, labels, config_for) as judged:
+        _write(judged.verdict, asked)
+        _tell_github(judged.verdict)
+        return judged.verdict.exit_code
 
 
 def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:

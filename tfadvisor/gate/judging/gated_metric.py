@@ -82,9 +82,15 @@ def ask(
     error = error / max(new[0], 1e-12) if nature.by_factor else error
     scaled = [on_scale(group, nature) for group in groups]
     scaled_new = on_scale(new, nature)
-    raw = _evidence(scaled, scaled_new, error, nature, config, first)
+    raw = _evidence(scaled, scaled_new, error, nature, config, first, in_turns=baseline.in_turns)
     machine = speeds(baseline.typical(), runs, candidates) if name == STEP_TIME else None
-    tests = (raw,) if machine is None else _at_equal_speed(runs, candidates, machine, error, nature, config, first)
+    tests: tuple[Surprise, ...] = (raw,)
+    if machine is not None:
+        tests = _at_equal_speed(runs, candidates, machine, error, nature, config, first, in_turns=baseline.in_turns)
+    if (
+        machine is not None and baseline.in_turns
+    ):  # both saw the same machine, so ops that are all slower are no accident
+        tests, machine = (raw, tests[1]), None
     centre = middle_of(groups[-1])
     return GatedMetric(
         asked=asked,
@@ -107,6 +113,8 @@ def _at_equal_speed(
     nature: Nature,
     config: Config,
     first: float,
+    *,
+    in_turns: bool,
 ) -> tuple[Surprise, Surprise]:
     """The step time by the median op, and by all unchanged ops."""
     by_median: dict[int, list[float]] = {}
@@ -121,8 +129,10 @@ def _at_equal_speed(
     outside_error = outside[0][1] if len(candidates) == 1 else 0.0
     half = first / 2
     return (
-        _evidence(_in_order(by_median), new, error, nature, config, half),
-        _evidence(_in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, config, half),
+        _evidence(_in_order(by_median), new, error, nature, config, half, in_turns=in_turns),
+        _evidence(
+            _in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, config, half, in_turns=in_turns
+        ),
     )
 
 
@@ -137,11 +147,14 @@ def _evidence(
     nature: Nature,
     config: Config,
     first: float,
+    *,
+    in_turns: bool,
 ) -> Surprise:
     sample = Sample(
         groups=tuple(turned(group, nature.worse) for group in groups),
         new=turned(new, nature.worse),
         error=error,
         both=nature.worse == "both",
+        in_turns=in_turns,
     )
     return Surprise(sample, nature, config.fewest_runs, first)
