@@ -100,7 +100,7 @@ class _Recording:
 def _from_top(link: str, commits: Commits) -> str:
     """A path as it is written, relative to the top of the checkout."""
     found = os.path.normpath(Path(commits.inside) / link)
-    if Path(found).is_absolute() or found.split(os.sep)[0] in (os.pardir, os.curdir):
+    if Path(found).is_absolute() or Path(found).parts[:1] in ((), (os.pardir,)):
         raise UsageError(f"--link {link}: give a file or folder below {commits.root}; others need no link.")
     return found
 

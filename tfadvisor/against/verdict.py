@@ -37,7 +37,8 @@ class Sides:
         today = datetime.now(timezone.utc).date()
         asked = replace(config, false_alarm_rate=config.false_alarm_rate * share)
         found = judge(asked, [self._shown[1]], head, baseline, today)
-        return replace(found, false_alarm_rate=config.false_alarm_rate)
+        gated = replace(found.gated, against=self._names[0])
+        return replace(found, false_alarm_rate=config.false_alarm_rate, gated=gated)
 
     def _snapshot(self, report: Report, side: int) -> Snapshot:
         """With the findings of what is shown of the side: whether calls of Python are in it decides what is found."""

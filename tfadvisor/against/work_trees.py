@@ -19,6 +19,8 @@ from tfadvisor.errors import UsageError
 from tfadvisor.files import unfinished
 from tfadvisor.processes import undisturbed
 
+_SUBMODULE = "160000 "
+"""The mode of an entry that is a commit of another repository."""
 _PREFIX = "tfadvisor-against-"
 _OURS = re.compile(rf"^{_PREFIX}(.+)-(\d+)-[^-]+$")
 
@@ -72,10 +74,10 @@ def _check_out(repository: Path, commit: str, target: Path, made: list[tuple[Pat
         git(repository, "worktree", "add", "--quiet", "--detach", str(target), commit)
     for entry in git(repository, "ls-tree", "-r", "-z", commit).split("\0"):
         about, _, name = entry.partition("\t")
-        mode, _, pinned = (about.split(" ") + ["", ""])[:3]
         inner = repository / name
-        if mode != "160000" or not (inner / ".git").exists():
+        if not about.startswith(_SUBMODULE) or not (inner / ".git").exists():
             continue
+        pinned = about.rpartition(" ")[2]
         try:
             _check_out(inner, pinned, target / name, made)
         except GitRefused as error:

@@ -86,6 +86,8 @@ class Gated(msgspec.Struct, frozen=True):
     devices: str
     hosts: int
     candidates: int
+    against: str = ""
+    """What the base is called where it was recorded in turns with this; empty where a store is the baseline."""
 
 
 class GateResult(msgspec.Struct, frozen=True):

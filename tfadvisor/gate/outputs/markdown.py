@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tfadvisor.comparison.outputs.markdown import causes_table
 from tfadvisor.comparison.wording import verdict_words
 from tfadvisor.gate.judging.result import Check, GateResult, Outcome
-from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
+from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, may_be_accepted, subject
 from tfadvisor.report.printable import in_markdown
 from tfadvisor.units import Unit, in_words
 
@@ -96,7 +96,7 @@ def _notes(verdict: GateResult) -> list[str]:
 def _foot(verdict: GateResult) -> list[str]:
     rate = f"{verdict.false_alarm_rate * 100:g}%"
     lines = [f"<sub>tfadvisor, false alarm rate over all metrics {rate}.</sub>"]
-    if verdict.outcome is Outcome.FAIL and verdict.runs:
+    if may_be_accepted(verdict):
         lines.insert(0, 'If the change is intended: `tfadvisor baseline accept --reason "…"`\n')
     return lines
 

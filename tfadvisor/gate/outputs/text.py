@@ -7,7 +7,7 @@ from typing import TextIO
 from tfadvisor.comparison.outputs.text import causes
 from tfadvisor.comparison.wording import verdict_words
 from tfadvisor.gate.judging.result import GateResult, Outcome
-from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
+from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, may_be_accepted, subject
 from tfadvisor.report.printable import one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
 
@@ -61,7 +61,7 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
         _beside(page, "differs", "yellow", one_line(words))
     for words in verdict.tighten:
         _beside(page, "could be tighter", DIM, one_line(words))
-    if verdict.outcome is Outcome.FAIL and verdict.runs:
+    if may_be_accepted(verdict):
         _beside(page, "if intended", DIM, 'tfadvisor baseline accept --reason "…"')
     return page.text().rstrip("\n") + "\n"
 

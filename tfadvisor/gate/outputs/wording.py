@@ -27,6 +27,8 @@ def subject(verdict: GateResult) -> str:
     gated = verdict.gated
     runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
     against = f" against {verdict.runs}" if verdict.runs else ""
+    if gated.against:
+        against = f" of each in turns, against {gated.against}"
     hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
     parts = (gated.model, FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
     return " · ".join(one_line(part) for part in parts if part)
@@ -37,6 +39,11 @@ def could_have_seen(verdict: GateResult) -> str:
     known = [check for check in verdict.checks if check.detectable is not None and check.base is not None]
     known.sort(key=lambda check: -_relative(check))
     return ", ".join(f"{check.name} {_change(check)}" for check in known)
+
+
+def may_be_accepted(verdict: GateResult) -> bool:
+    """Whether there is a baseline whose new level this run could be."""
+    return verdict.outcome is Outcome.FAIL and verdict.runs > 0 and not verdict.gated.against
 
 
 def why(verdict: GateResult) -> str:
