@@ -20,6 +20,8 @@ from tfadvisor.report.model import Report
 
 LOOKS = (11, 16, 24, 36, 54, 81, 120)
 """Turns after which the verdict is looked at. Eleven is the first number at which ranks of pairs can be as rare as asked."""
+_LEAST_SECONDS = 60.0
+"""What a program has in any case to come to its steps, however little is left of the budget."""
 _FAILURES = 3
 """Turns that may give no recording, once there is one."""
 
@@ -61,7 +63,7 @@ def in_turns(
     while not turns or clock() - began + longest <= seconds:
         at = clock()
         try:
-            turns.append(record(len(turns) + failures, max(seconds - (at - began), 1.0)))
+            turns.append(record(len(turns) + failures, max(seconds - (at - began), _LEAST_SECONDS)))
         except TraceError as error:
             failures += 1
             if not turns or failures > _FAILURES:
