@@ -122,8 +122,8 @@ def test_the_command_runs_in_the_same_folder_of_each_tree(repository: Repository
         (["--against", "main", "logdir"], "PATH is about runs that are recorded already; --against main records its own."),
         (["--against", "main", "--add"], "--add is about runs that are recorded already; --against main records its own."),
         (["--against", "main", "--steps", "1:2"], "--steps is about runs that are recorded already; --against main"),
-        (["--against", "main", "--link", "/etc"], "--link /etc: give a file or folder below"),
-        (["--against", "main", "--link", "../x"], "--link ../x: give a file or folder below"),
+        (["--against", "HEAD~1", "--link", "/etc"], "--link /etc: give a file or folder below"),
+        (["--against", "HEAD~1", "--link", "../x"], "--link ../x: give a file or folder below"),
     ],
 )
 def test_2_wrong_use(repository: Repository, arguments: list[str], said: str) -> None:
@@ -209,6 +209,8 @@ def test_git_bisect_finds_the_commit(tmp_path: Path) -> None:
     repository.commit("5")
     (repository.folder / "train.py").write_text(whole)
     repository.commit("6")
+    (repository.folder / ".git" / "info" / "exclude").write_text("tfadvisor.toml\n")
+    (repository.folder / "tfadvisor.toml").write_text('[relative]\nstep_time_ms = { level = "off" }\n')  # one turn
     script = recipe("git bisect run").replace("--budget 5m", "--budget 1s")
     path = os.pathsep.join([str(COMMAND.parent), os.environ["PATH"]])
 
