@@ -20,6 +20,7 @@ from pathlib import Path
 from textwrap import dedent
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
+_ROWS = 400
 KINDS = ("same", "slower")
 PROGRAM = """
     import time
@@ -27,23 +28,20 @@ PROGRAM = """
     import jax
     import jax.numpy as jnp
 
-    PRODUCTS = {products}
-
-
     @jax.jit
     def step(x, w):
-        for _ in range(PRODUCTS):
+        for _ in range({products}):
             x = jnp.tanh(x @ w)
         return x
 
 
-    x = w = jnp.ones((512, 512)) / 512
+    x, w = jnp.ones(({rows}, 512)) / 512, jnp.ones((512, 512)) / 512
     while True:
         x = step(x, w)
         x.block_until_ready()
         time.sleep({sleep})
 """
-"""Half of the step computes and half of it is Python between the steps; `slower` makes both longer alike."""
+"""Half of the step computes and half of it waits between the steps; `slower` makes both longer alike, by no op more."""
 
 
 def main() -> int:
@@ -71,7 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--slower", type=int, default=50, metavar="N")
     parser.add_argument("--percent", type=float, default=10.0)
     parser.add_argument("--step-ms", type=float, default=20.0, help="about how long a step takes")
-    parser.add_argument("--products", type=int, default=20, help="matrix products a step: half of it, by trial")
+    parser.add_argument("--products", type=int, default=8, help="matrix products a step: half of it, by trial")
     parser.add_argument("-o", "--output", type=Path, default=Path("trials.jsonl"))
     return parser.parse_args()
 
@@ -86,8 +84,8 @@ def _repository(folder: Path, kind: str, arguments: argparse.Namespace) -> Path:
     _git(folder, "init", "--quiet", "--initial-branch=main")
     longer = 1 + arguments.percent / 100 if kind == "slower" else 1.0
     for factor in (1.0, longer):
-        products = round(arguments.products * factor)
-        text = PROGRAM.format(products=products, sleep=arguments.step_ms / 2000 * factor)
+        rows, sleep = round(_ROWS * factor), arguments.step_ms / 2000 * factor
+        text = PROGRAM.format(products=arguments.products, rows=rows, sleep=sleep)
         (folder / "train.py").write_text(dedent(text), encoding="utf-8")
         _git(folder, "add", "train.py")
         _git(folder, "commit", "--quiet", "--allow-empty", "--message", f"{factor:g}")
@@ -124,7 +122,7 @@ def _trial(repository: Path, kind: str, arguments: argparse.Namespace) -> dict[s
 
 
 def _summary(kind: str, trials: Sequence[dict[str, object]]) -> str:
-    """Red by the step time alone: counts see the products that the slower one has more."""
+    """How many were red, by whatever check, and what was said of the step time."""
     number = len(trials)
     if not number:
         return f"{kind}: no trial"

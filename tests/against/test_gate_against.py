@@ -119,8 +119,14 @@ def test_the_command_runs_in_the_same_folder_of_each_tree(repository: Repository
         (["--against", "mian"], "--against mian: no commit is called so in {folder}. Did you mean main?"),
         (["--against", "main", "--budget", "soon"], "--budget soon: give a time, as 90s, 10m or 1h."),
         (["--against", "main", "--budget", "0"], "--budget 0: give a time, as 90s, 10m or 1h."),
-        (["--against", "main", "logdir"], "PATH is about runs that are recorded already; --against main records its own."),
-        (["--against", "main", "--add"], "--add is about runs that are recorded already; --against main records its own."),
+        (
+            ["--against", "main", "logdir"],
+            "PATH is about runs that are recorded already; --against main records its own.",
+        ),
+        (
+            ["--against", "main", "--add"],
+            "--add is about runs that are recorded already; --against main records its own.",
+        ),
         (["--against", "main", "--steps", "1:2"], "--steps is about runs that are recorded already; --against main"),
         (["--against", "HEAD~1", "--link", "/etc"], "--link /etc: give a file or folder below"),
         (["--against", "HEAD~1", "--link", "../x"], "--link ../x: give a file or folder below"),
@@ -145,9 +151,7 @@ def test_2_wrong_use(repository: Repository, arguments: list[str], said: str) ->
     ],
 )
 def test_2_half_of_it(tmp_path: Path, arguments: list[str], said: str) -> None:
-    done = subprocess.run(
-        [str(COMMAND), "gate", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(COMMAND), "gate", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert done.returncode == 2
     assert done.stderr.startswith(f"tfadvisor: {said}")

@@ -141,7 +141,10 @@ def test_a_program_that_goes_on_failing_ends_it() -> None:
         (result(check(Outcome.PASS)), True),
         (result(check(Outcome.FAIL), outcome=Outcome.FAIL), True),
         (result(check(Outcome.CANNOT_TELL)), False),
-        (result(check(Outcome.CANNOT_TELL, detectable=None)), True),  # no number of runs gives a metric that is not there
+        (
+            result(check(Outcome.CANNOT_TELL, detectable=None)),
+            True,
+        ),  # no number of runs gives a metric that is not there
     ],
 )
 def test_what_is_sure(found: GateResult, sure: bool) -> None:

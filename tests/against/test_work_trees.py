@@ -61,7 +61,9 @@ def test_names_are_what_a_reader_knows(repository: Repository) -> None:
 
 
 def test_a_mistyped_branch_is_guessed(repository: Repository) -> None:
-    with pytest.raises(UsageError, match=r"--against mian: no commit is called so in .*checkout\. Did you mean main\?$"):
+    with pytest.raises(
+        UsageError, match=r"--against mian: no commit is called so in .*checkout\. Did you mean main\?$"
+    ):
         commits_of(repository.folder, "mian")
 
 
@@ -140,7 +142,9 @@ def test_a_submodule_without_the_commit_says_how_to_fetch_it(repository: Reposit
     repository.git("commit", "--quiet", "--message", "pins what nobody has")
 
     with (
-        pytest.raises(UsageError, match=f"the submodule lib has no commit 123456789 .*`git -C lib fetch origin {missing}`"),
+        pytest.raises(
+            UsageError, match=f"the submodule lib has no commit 123456789 .*`git -C lib fetch origin {missing}`"
+        ),
         work_trees(commits_of(repository.folder, "HEAD")),
     ):
         pass

@@ -8,18 +8,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.against.commits import Commits, commits_of
 from tfadvisor.against.recording import Program, Shown, Side, record_again, record_first
 from tfadvisor.against.turns import Turn, in_turns
 from tfadvisor.against.verdict import Sides
 from tfadvisor.against.work_trees import WorkTrees, work_trees
-from tfadvisor.api import Options
+from tfadvisor.api import Options, draw_run
 from tfadvisor.errors import UsageError
 from tfadvisor.gate.config.resolved import Config
 from tfadvisor.gate.judging.result import GateResult
 from tfadvisor.report.model import Report
+from tfadvisor.report.page.model import PageData
 from tfadvisor.units import duration
+from tfadvisor.xplane.runs import choose_run
 
 Told = Callable[[str], None]
 
@@ -46,6 +49,14 @@ class Judged(msgspec.Struct, frozen=True):
     verdict: GateResult
     base: Shown
     head: Shown
+
+    def drawings(self, options: Options) -> list[Callable[[], PageData]]:
+        """What draws the head and the base, while their traces are there."""
+
+        def drawing(shown: Shown) -> Callable[[], PageData]:
+            return lambda: replace(draw_run(choose_run([shown.folder])[0], options), report=shown.report)
+
+        return [drawing(self.head), drawing(self.base)]
 
 
 @contextmanager

@@ -45,6 +45,7 @@ class _Commands(LazyCommands):
             "fix",
             "gate",
             "baseline",
+            "history",
             "export",
             "rules",
             "flags",

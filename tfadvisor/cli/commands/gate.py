@@ -13,7 +13,7 @@ import typer
 
 from tfadvisor.cli.gate_against import COMMAND
 from tfadvisor.cli.option_values import choice
-from tfadvisor.cli.outputs import check_outside, note, write_form, write_output
+from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form, write_output
 from tfadvisor.cli.reading_options import (
     BASELINE,
     OUTPUT,
@@ -163,6 +163,18 @@ CodeQuality = Annotated[
 ]
 
 
+Pages = Annotated[
+    Path | None,
+    typer.Option(
+        "--pages",
+        metavar="DIR",
+        help="pages for a browser: the verdict, the report, and with --against both runs side by side",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
+
+
 class Asked(msgspec.Struct, frozen=True):
     """What the command line asks for, with the configuration. files: for each option that writes a file beside."""
 
@@ -179,6 +191,7 @@ class Asked(msgspec.Struct, frozen=True):
     form: Form
     output: Path | None
     files: Mapping[str, Path | None]
+    pages: Path | None
 
 
 class _TakesSeveral(Command):
@@ -228,6 +241,7 @@ def gate(
     junit: JUnit = None,
     sarif: Sarif = None,
     codequality: CodeQuality = None,
+    pages: Pages = None,
     against: Against = None,
     budget: Budget = None,
     link: Links = None,
@@ -262,6 +276,7 @@ def gate(
             form=form_of(VERDICT_FORMS, format, output),
             output=output,
             files={"junit": junit, "sarif": sarif, "codequality": codequality},
+            pages=pages,
         )
     )
 
@@ -272,6 +287,13 @@ def _gated(asked: Asked) -> int:
     if asked.against is not None:
         return _gated_against(asked, asked.against)
     verdict, candidates, store = _judged(asked)
+    verdict = _placed(verdict, asked)
+    if asked.pages is not None:
+        from tfadvisor.api import draw_run  # noqa: PLC0415
+        from tfadvisor.cli.gate_pages import write_pages  # noqa: PLC0415
+        from tfadvisor.cli.reading_options import chosen_run  # noqa: PLC0415
+
+        write_pages(asked.pages, verdict, [lambda: draw_run(chosen_run(asked.paths, asked.options), asked.options)])
     _write(verdict, asked)
     _tell_github(verdict)
     _keep(verdict, candidates, store, asked)
@@ -282,6 +304,7 @@ def _gated_against(asked: Asked, turns: Turns) -> int:
     """The same of a commit and what is checked out, recorded in turns."""
     from tfadvisor.cli.gate_against import judged_in_turns  # noqa: PLC0415
     from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of  # noqa: PLC0415
+    from tfadvisor.cli.gate_pages import write_pages  # noqa: PLC0415
 
     model = asked.model or asked.written.layer.model
     labels = labels_of(asked.labels, asked.written.layer.labels)
@@ -290,9 +313,22 @@ def _gated_against(asked: Asked, turns: Turns) -> int:
         return _config(asked.written, report, judged_snapshot(report, model, labels), asked.on_cannot_tell)
 
     with judged_in_turns(turns, asked.options, model, labels, config_for) as judged:
-        _write(judged.verdict, asked)
-        _tell_github(judged.verdict)
-        return judged.verdict.exit_code
+        verdict = _placed(judged.verdict, asked)
+        if asked.pages is not None:
+            write_pages(asked.pages, verdict, judged.drawings(asked.options))
+    _write(verdict, asked)
+    _tell_github(verdict)
+    return verdict.exit_code
+
+
+def _placed(verdict: GateResult, asked: Asked) -> GateResult:
+    """With files that are there, and where the pages will be."""
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    from tfadvisor.cli.gate_pages import link_of  # noqa: PLC0415
+    from tfadvisor.gate.outputs.places import with_places  # noqa: PLC0415
+
+    return replace(with_places(verdict, Path.cwd()), link=link_of(asked.pages, os.environ))
 
 
 def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
@@ -343,7 +379,8 @@ def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tel
 
 
 def _check_outputs(asked: Asked) -> None:
-    for option, target in {"output": asked.output, **asked.files}.items():
+    check_page_has_a_file(asked.form, asked.output, "gate")
+    for option, target in {"output": asked.output, "pages": asked.pages, **asked.files}.items():
         if target is not None:
             check_outside(target, [*asked.paths, *asked.candidates], f"--{option}")
 

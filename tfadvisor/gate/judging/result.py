@@ -104,6 +104,8 @@ class GateResult(msgspec.Struct, frozen=True):
     differences: tuple[str, ...]
     tighten: tuple[str, ...]
     comparison: Comparison | None
+    link: str = ""
+    """Where its pages are: an address or a folder; empty where nobody has made any."""
 
     def of(self, *outcomes: Outcome) -> tuple[Check, ...]:
         """The checks with one of these outcomes."""

@@ -10,6 +10,7 @@ VERDICT_FORMS = (
     Form("text", (".txt",), f"{_HERE}.text:as_text", on_screen=True),
     Form("json", (".json",), "tfadvisor.report.outputs.json_text:as_json"),
     Form("markdown", (".md", ".markdown"), f"{_HERE}.markdown:as_markdown"),
+    Form("html", (".html", ".htm"), f"{_HERE}.html:as_html", drawn=True),
 )
 FILES = (
     Form("junit", (), f"{_HERE}.junit:as_junit"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.comparison.wording import verdict_words
+from tfadvisor.comparison.wording import signed, verdict_words
 from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.judging.words import change_words
 from tfadvisor.report.printable import one_line
@@ -18,12 +18,19 @@ NAMES = {
 }
 SHOWN = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN, Outcome.IGNORED)
 """Outcomes that get a line each, in this order."""
+_WORTH_TELLING = 0.005
+"""Share of the step from which on a change has a cause."""
 QUIET = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 """Outcomes that are counted."""
 
 
 def subject(verdict: GateResult) -> str:
     """`resnet50 · JAX · 8 gpu NVIDIA H100 · 1 run against 10`."""
+    return " · ".join(subject_parts(verdict))
+
+
+def subject_parts(verdict: GateResult) -> list[str]:
+    """Model, framework, devices, hosts, run, and how many runs on both sides."""
     gated = verdict.gated
     runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
     against = f" against {verdict.runs}" if verdict.runs else ""
@@ -31,7 +38,30 @@ def subject(verdict: GateResult) -> str:
         against = f" of each in turns, against {gated.against}"
     hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
     parts = (gated.model, FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
-    return " · ".join(one_line(part) for part in parts if part)
+    return [one_line(part) for part in parts if part]
+
+
+def headline(verdict: GateResult) -> str:
+    """What a reviewer reads first: the surest check that failed, and the largest cause of a longer step."""
+    told = next((found for outcome in SHOWN if (found := verdict.of(outcome))), ())
+    if not told:
+        judged = len(verdict.of(Outcome.PASS))
+        return f"nothing changed in {judged} check{'s' if judged != 1 else ''}" if judged else "nothing to judge"
+    first = next((check for check in told if check.name == "step_time_ms"), told[0])
+    words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
+    if first.kind == "relative" and (cause := main_cause(verdict)):
+        words += f", {cause}"
+    more = len(told) - 1
+    return f"{words}, and {more} more" if more else words
+
+
+def main_cause(verdict: GateResult) -> str:
+    """`mostly input +1.81 ms`: the class that the step's change lies in; empty where there is none."""
+    comparison = verdict.comparison
+    if comparison is None or abs(comparison.median_change_fraction) < _WORTH_TELLING:
+        return ""
+    largest = max(comparison.classes, key=lambda one: one.change_ms * comparison.median_change_ms)
+    return f"mostly {largest.name} {signed(largest.change_ms)}"
 
 
 def could_have_seen(verdict: GateResult) -> str:
@@ -52,7 +82,7 @@ def why(verdict: GateResult) -> str:
 
 
 def location(verdict: GateResult, check: Check) -> tuple[str, int]:
-    """The line of the program that a check is about, else the line of the configuration that asks for it."""
+    """The line of the program that a check is about, else the line of the configuration that asks for it; "" for none."""
     if check.file:
         return one_line(check.file), check.file_line or 1
     return verdict.config, max(check.line, 1)
