@@ -163,6 +163,16 @@ CodeQuality = Annotated[
 ]
 
 
+Comment = Annotated[
+    Path | None,
+    typer.Option(
+        "--comment",
+        metavar="FILE",
+        help="Markdown for a comment in a pull request, marked so that the next one replaces it",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
 Pages = Annotated[
     Path | None,
     typer.Option(
@@ -241,6 +251,7 @@ def gate(
     junit: JUnit = None,
     sarif: Sarif = None,
     codequality: CodeQuality = None,
+    comment: Comment = None,
     pages: Pages = None,
     against: Against = None,
     budget: Budget = None,
@@ -275,7 +286,7 @@ def gate(
             add=add,
             form=form_of(VERDICT_FORMS, format, output),
             output=output,
-            files={"junit": junit, "sarif": sarif, "codequality": codequality},
+            files={"junit": junit, "sarif": sarif, "codequality": codequality, "comment": comment},
             pages=pages,
         )
     )

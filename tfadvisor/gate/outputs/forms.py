@@ -16,5 +16,6 @@ FILES = (
     Form("junit", (), f"{_HERE}.junit:as_junit"),
     Form("sarif", (), f"{_HERE}.sarif:as_sarif"),
     Form("codequality", (), f"{_HERE}.codequality:as_codequality"),
+    Form("comment", (), f"{_HERE}.markdown:as_comment"),
 )
 """Each has an option of its own, named like the form."""

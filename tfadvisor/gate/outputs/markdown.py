@@ -47,6 +47,12 @@ def as_markdown(verdict: GateResult) -> str:
     return text.rstrip("\n") + "\n"
 
 
+def as_comment(verdict: GateResult) -> str:
+    """For a pull request. The first line, which no reader sees, tells the comment that the next verdict replaces."""
+    model = "".join(letter if letter.isalnum() or letter in "._" else "." for letter in verdict.gated.model[:80])
+    return f"<!-- tfadvisor gate {model} -->\n{as_markdown(verdict)}"
+
+
 def _with_what_fits(text: str, section: Sequence[str]) -> str:
     for line in section:
         if _size(f"{text}{line}\n\n{_CUT}\n") > LARGEST:
