@@ -456,42 +456,6 @@ def test_starting_analyze_loads_none_of_it() -> None:
     assert done.stderr.strip() == "[]"
 
 
-def action_script() -> str:
-    """The shell of the composite action's last step."""
-    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
-    return next(step["run"] for step in steps if step.get("id") == "gate")
-
-
-def test_the_actions_shell_runs_and_passes_its_exit_code_on(store: Path) -> None:
-    run = built(busy=90, period=130).write(store.parent / "new with blank")
-    outputs = store.parent / "outputs"
-    environment = {
-        "PATH": f"{COMMAND.parent}:{os.environ['PATH']}",
-        "GITHUB_OUTPUT": str(outputs),
-        "INPUT_PATH": str(run),
-        "INPUT_BASELINE": str(store),
-        "INPUT_CANDIDATES": "",
-        "INPUT_CONFIG": "",
-        "INPUT_MODEL": "",
-        "INPUT_ARGUMENTS": "--label batch=8",
-        "INPUT_SARIF": "gate.sarif",
-        "INPUT_JUNIT": "",
-    }
-
-    done = subprocess.run(
-        ["bash", "-c", action_script()],
-        cwd=store.parent,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 4, done.stderr  # the label is not the baseline's
-    assert outputs.read_text() == "exit-code=4\n"
-    assert (store.parent / "gate.sarif").exists()
-
-
 def test_the_pre_commit_hooks_call_what_exists() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
