@@ -57,9 +57,12 @@ def _layer() -> dict[str, Any]:
         "on_cannot_tell": policy,
         **{name: {**policy, "description": "An older name of on_cannot_tell."} for name in _OLDER},
         "on-slower-machine": _choice(("inconclusive", "fail"), "When all unchanged ops slowed down alike."),
+        "new-findings": _choice(
+            (*_SEVERITIES, "off"), "From which severity on a finding fails that the baseline has not."
+        ),
         "false-alarm-rate": {**_SHARE, "maximum": 0.2, "description": "Over all gated metrics together."},
-        "min-runs": _whole(2, "With fewer runs a wide spread is assumed."),
-        "keep": _whole(1, "How many runs a baseline keeps."),
+        "min-runs": _whole(2, "With fewer runs the gate says what so many could show."),
+        "keep": _whole(1, "How many runs a baseline keeps, of each branch."),
         "budgets": _table(dict(_each_metric("budget")), "Absolute limits, in the metric's unit."),
         "relative": _table(dict(_each_metric("relative")), "Limits on the change against the baseline."),
         "severity": _table(dict.fromkeys(_SEVERITIES, severity), "The level of findings by severity."),

@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -28,7 +29,7 @@ STEP = "step_time_ms"
 
 @dataclass(frozen=True)
 class Run:
-    """A recorded run. at: seconds since the first."""
+    """A recorded run. at: seconds since the first. findings: rule, severity, and the metrics that it rests on."""
 
     round: int
     program: str
@@ -36,6 +37,7 @@ class Run:
     at: int
     load: float
     snapshot: Snapshot
+    findings: Sequence[Sequence[Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ def load(file: Path) -> tuple[Mapping[str, object], list[Run]]:
             line["at"],
             line["load"],
             _with_traits(from_text(json.dumps(line["snapshot"]))),
+            line.get("findings", ()),
         )
         for line in lines
     ]

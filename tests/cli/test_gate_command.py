@@ -20,7 +20,7 @@ from support.trace_builder import TraceBuilder, trace
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 LOADER = FIXTURES / "jax-loader"
 HEALTHY = FIXTURES / "jax-healthy"
-CI = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR")
+CI = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "GITHUB_REF_NAME", "GITHUB_HEAD_REF", "NO_COLOR")
 
 
 def tfadvisor(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -231,7 +231,7 @@ def test_4_too_little_is_known_to_judge_a_small_change(tmp_path: Path) -> None:
 
     done = tfadvisor("gate", run, "--baseline", "store", "--on-cannot-tell", "fail", cwd=tmp_path)
     assert done.returncode == 4
-    assert "1 baseline run cannot show how much runs differ" in flat(done.stdout)
+    assert "1 baseline run cannot show yet how much runs differ; after 4 more runs like it" in flat(done.stdout)
 
     assert tfadvisor("gate", run, "--baseline", "store", "--on-inconclusive", "fail", cwd=tmp_path).returncode == 4
     (tmp_path / "tfadvisor.toml").write_text('on_cannot_tell = "fail"\n')
@@ -340,11 +340,15 @@ def test_a_passing_run_can_be_added(store: Path) -> None:
     assert len(list((store / "default").glob("*.json"))) == 7
 
 
-def test_baseline_list_is_one_line_a_run(store: Path) -> None:
-    lines = tfadvisor("baseline", "list", "--store", store, cwd=store.parent).stdout.splitlines()
+def test_baseline_list_is_a_table_with_a_head(store: Path) -> None:
+    head, *lines = tfadvisor("baseline", "list", "--store", store, cwd=store.parent).stdout.splitlines()
 
+    assert head.split() == ["RUN", "MODEL", "MACHINE", "DEVICES", "FRAMEWORK", "STEP", "STEPS", "LEVEL"]
     assert len(lines) == 6
-    assert lines[0].startswith("default  ")
+    assert all(line[head.index("MODEL") :].startswith("default ") for line in lines)
+    shortest = [line.split()[0] for line in lines]
+    assert len(set(shortest)) == 6
+    assert all(name.startswith(one) for name, one in zip(names_in(store), sorted(shortest), strict=True))
     assert tfadvisor("baseline", "list", "--store", "none", cwd=store.parent).returncode == 0
 
 
@@ -483,6 +487,37 @@ def test_a_run_is_shown_removed_and_the_oldest_are_pruned(store: Path) -> None:
     pruned = tfadvisor("baseline", "prune", "--keep", "2", "--store", store, cwd=store.parent)
     assert pruned.stdout.count("removed default") == 3
     assert len(names_in(store)) == 2
+
+
+def test_a_run_is_known_by_its_commit_and_branch(tmp_path: Path) -> None:
+    """Two of main, one of another branch, which is measured against main's."""
+    commits = [letter * 40 for letter in "abc"]
+    for number, (commit, branch) in enumerate(zip(commits, ("main", "main", "faster"), strict=True)):
+        run = built(busy=60 + number, step=number / 10).write(tmp_path / f"run{number}")
+        env = {"GITHUB_SHA": commit, "GITHUB_REF_NAME": branch}
+        done = tfadvisor("gate", run, "--baseline", "store", "--add", cwd=tmp_path, env=env)
+        assert done.returncode == 0, done.stdout
+    assert "Measured against the runs of branch main." in flat(done.stdout)
+
+    head, *lines = tfadvisor("baseline", "list", "--store", "store", cwd=tmp_path).stdout.splitlines()
+    assert [line[head.index("COMMIT") :].split()[:2] for line in lines] == [
+        ["aaaaaaaaaa", "main"],
+        ["bbbbbbbbbb", "main"],
+        ["cccccccccc", "faster"],
+    ]
+    of_main = tfadvisor("baseline", "list", "--store", "store", "--branch", "main", "-f", "json", cwd=tmp_path)
+    assert [one["commit"] for one in json.loads(of_main.stdout)] == commits[:2]
+
+    changed = tfadvisor("baseline", "diff", "bbbb", "--store", "store", cwd=tmp_path)
+    between = tfadvisor("baseline", "diff", "aaaa", "bbbb", "--store", "store", cwd=tmp_path)
+    assert (changed.returncode, changed.stdout) == (0, between.stdout)
+    assert "kernel_0: 60" in flat(changed.stdout)
+    first = tfadvisor("baseline", "diff", "aaaa", "--store", "store", cwd=tmp_path)
+    assert (first.returncode, "is the first run of its baseline" in first.stderr) == (2, True)
+
+    tfadvisor("baseline", "prune", "--keep", "1", "--branch", "main", "--store", "store", cwd=tmp_path)
+    left = json.loads(tfadvisor("baseline", "list", "--store", "store", "-f", "json", cwd=tmp_path).stdout)
+    assert [one["commit"][0] for one in left] == ["b", "c"]
 
 
 @pytest.mark.parametrize(("name", "why"), [("undated", "fits 6 runs"), ("nothing-such", "is no run of it")])

@@ -27,7 +27,7 @@ COMMAND = "tfadvisor.command"
 _BUDGET = 600.0
 _TIME = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|min|h|)$")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
-_OF_RUNS = ("paths", "candidates", "baseline", "add", "run", "host", "steps")
+_OF_RUNS = ("paths", "candidates", "baseline", "branch", "add", "run", "host", "steps")
 """Parameters about runs that are recorded already."""
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from support.made_runs import side, snapshot
 from support.places import FIXTURES
 
+from tfadvisor.gate.baseline.origin import Origin
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.history.chart import chart
 from tfadvisor.gate.history.page import as_html, baselines, in_short
@@ -71,6 +72,7 @@ def test_no_name_becomes_markup() -> None:
     nasty = replace(
         snapshot(of=side(100.0, name=NASTY), model=NASTY, labels={NASTY: NASTY}, about={"framework version": NASTY}),
         note=NASTY,
+        origin=Origin(NASTY, NASTY, NASTY),
         recorded_at=NASTY,
         level=1,
     )

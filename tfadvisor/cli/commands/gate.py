@@ -85,6 +85,16 @@ Store = Annotated[
         readable=False,
     ),
 ]
+Branch = Annotated[
+    str | None,
+    typer.Option(
+        "--branch",
+        metavar="NAME",
+        help="whose runs are the baseline (the branch that is merged into, else this one, else main)",
+        show_default=False,
+        rich_help_panel=BASELINE,
+    ),
+]
 Preset = Annotated[
     str | None,
     choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
@@ -194,6 +204,7 @@ class Asked(msgspec.Struct, frozen=True):
     options: Options
     written: Written
     baseline: Path | None
+    branch: str | None
     model: str | None
     labels: Sequence[str]
     on_cannot_tell: str | None
@@ -233,6 +244,7 @@ def gate(
     paths: PathsOrNone = None,
     candidates: Candidates = None,
     baseline: Store = None,
+    branch: Branch = None,
     model: Model = None,
     label: Labels = None,
     config: Config = None,
@@ -280,6 +292,7 @@ def gate(
             options=reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules),
             written=written,
             baseline=baseline,
+            branch=branch,
             model=model,
             labels=label or (),
             on_cannot_tell=on_cannot_tell,
@@ -360,7 +373,8 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     store = gate_inputs.store_of(asked.baseline, written)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
-    return judge(config, reports, candidates, choose(stored, candidates, config.keep), today), candidates, store
+    runs = choose(stored, candidates, config.keep, gate_inputs.branches(asked.branch, candidates))
+    return judge(config, reports, candidates, runs, today), candidates, store
 
 
 def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:

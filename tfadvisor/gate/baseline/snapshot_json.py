@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from tfadvisor.comparison.side import Found, Side, Traits
 from tfadvisor.errors import AdvisorError
+from tfadvisor.gate.baseline.origin import Origin
 from tfadvisor.gate.baseline.snapshot import Key, Snapshot
 from tfadvisor.report.model import Op
 from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
@@ -19,6 +20,7 @@ LARGEST = 1 << 20
 _MOST_ROWS = 2000
 _LONGEST = 4000
 _OP_COLUMNS = 10
+_FINDING_COLUMNS = 6
 _HUGE = 1e30
 T = TypeVar("T")
 
@@ -39,6 +41,7 @@ def as_text(snapshot: Snapshot) -> str:
         "added_at": snapshot.added_at,
         "level": snapshot.level,
         "note": snapshot.note,
+        "origin": asdict(snapshot.origin),
         "errors": _numbers(snapshot.errors),
         "name": side.name,
         "steps": side.steps,
@@ -46,7 +49,9 @@ def as_text(snapshot: Snapshot) -> str:
         "class_ms": _numbers(side.class_ms),
         "class_error_ms": _numbers(side.class_error_ms),
         "metrics": {name: _metric_row(side, name) for name in side.metrics},
-        "findings": [[one.rule_id, one.category, one.title, one.place] for one in side.findings],
+        "findings": [
+            [one.rule_id, one.category, one.title, one.place, one.severity, one.since] for one in side.findings
+        ],
         "rest_ms": _numbers(side.rest_ms),
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in parts.items()]
@@ -84,6 +89,7 @@ def from_text(text: str) -> Snapshot:
         level=read.count("level"),
         note=read.text("note"),
         errors=read.numbers("errors"),
+        origin=_origin(found),
         side=Side(
             name=read.text("name"),
             steps=read.count("steps"),
@@ -97,7 +103,7 @@ def from_text(text: str) -> Snapshot:
             metrics={name: _number(row, "metrics", 0) for name, row in metrics.items()},
             units={name: _word(row, "metrics", 1) for name, row in metrics.items()},
             traits={name: _traits(row) for name, row in metrics.items() if _has_traits(row)},
-            findings=tuple(Found(*(_word(row, "findings", at) for at in range(4))) for row in read.rows("findings")),
+            findings=tuple(_found(row) for row in read.rows("findings")),
         ),
     )
 
@@ -147,6 +153,19 @@ def _metric_row(side: Side, name: str) -> list[Any]:
     row = [_rounded(side.metrics[name]), side.units[name]]
     traits = side.traits.get(name)
     return row if traits is None else [*row, traits.better.value, traits.scatter.value]
+
+
+def _origin(found: Mapping[str, Any]) -> Origin:
+    """Versions before this was kept wrote none."""
+    if "origin" not in found:
+        return Origin()
+    read = _Reader(_Reader(found).value("origin", dict))
+    return Origin(read.text("commit"), read.text("branch"), read.text("machine"))
+
+
+def _found(row: list[Any]) -> Found:
+    """Rule, category, title, place, then severity and the day it came, where known."""
+    return Found(*(_word(row, "findings", at) for at in range(min(max(len(row), 4), _FINDING_COLUMNS))))
 
 
 def _has_traits(row: list[Any]) -> bool:

@@ -33,6 +33,7 @@ _ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell", "on-inconclusive")
 _OF_LAYER = (
     *_ON_CANNOT_TELL,
     "on-slower-machine",
+    "new-findings",
     "false-alarm-rate",
     "min-runs",
     "keep",
@@ -98,6 +99,7 @@ class _LayerReader(Values):
             false_alarm_rate=self.rate(values, (*at, "false-alarm-rate")),
             on_cannot_tell=self.first_choice(values, at, _ON_CANNOT_TELL, POLICIES),
             on_slower_machine=self.choice(values, (*at, "on-slower-machine"), _SLOWER),
+            new_findings=self.choice(values, (*at, "new-findings"), (*_SEVERITIES, "off")),
             budgets={
                 name: found
                 for name, one, where in self.metrics(values, (*at, "budgets"))
@@ -167,8 +169,8 @@ class _LayerReader(Values):
         floor = self.share(values, (*at, "floor"))
         if len(self.mistakes) > before:
             return None
-        if (limit is None) == (change is None) and level != "off":
-            self.note(at, 'needs either a limit ("5%" of the baseline) or a change (in its own unit).')
+        if limit is None and change is None and level != "off":
+            self.note(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
         if (change or 0) < 0:
             self.note((*at, "change"), "is below 0; `worse` says which way is meant.")
         if floor == 0:

@@ -68,6 +68,7 @@ def bar_title(run: Snapshot) -> str:
     scale = side.median_ms / side.mean_ms
     classes = [f"{name} {duration(side.class_ms[name] * scale)}" for name in TIME_CLASSES if side.class_ms.get(name)]
     head = [run.recorded_at[:19] or "undated", side.name, f"{duration(side.median_ms)} a step, {side.steps} steps"]
+    head += [f"commit {run.origin.commit[:9]}"] if run.origin.commit else []
     note = [f"level {run.level}: {run.note}"] if run.note else []
     return "\n".join(one_line(one) for one in (*head, *classes, *note))
 

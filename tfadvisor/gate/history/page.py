@@ -10,7 +10,7 @@ from tfadvisor.report.plain_page import table, text, whole_page
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES
 
-_TITLES = ("recorded", "run", "step", "change", "steps", "level", "note", "framework version")
+_TITLES = ("recorded", "run", "step", "change", "steps", "level", "note", "commit", "branch", "machine", "version")
 
 
 def as_html(store: str, runs: Sequence[Snapshot], unusable: int = 0) -> str:
@@ -72,6 +72,9 @@ def _table(alike: Sequence[Snapshot]) -> str:
             str(side.steps),
             str(run.level),
             run.note,
+            run.origin.commit[:9],
+            run.origin.branch,
+            run.origin.machine,
             run.about.get("framework version", ""),
         ))  # fmt: skip
     return table(_TITLES, reversed(rows), numbers=(2, 3, 4, 5))

@@ -35,6 +35,10 @@ class GatedMetric(msgspec.Struct, frozen=True):
     raw: Surprise
     tests: tuple[Surprise, ...]
     machine: Speeds | None
+    runs: int
+    """Of the baseline, at all levels."""
+    in_turns: bool
+    """As of the baseline."""
 
     def p(self) -> float:
         """The smallest of the tests' probabilities, for as many tests."""
@@ -56,6 +60,10 @@ class GatedMetric(msgspec.Struct, frozen=True):
     def reach(self, level: float) -> float:
         """The distance from which on any change is seen, wherever in the step it is."""
         return self.tests[0].reach(level / len(self.tests))
+
+    def reach_after(self, level: float, runs: int) -> float:
+        """The same after so many more runs like those of the baseline."""
+        return self.tests[0].reach_after(level / len(self.tests), runs)
 
     def reach_outside(self, level: float) -> float | None:
         """The same for changes outside of the unchanged ops; None where it is not told apart."""
@@ -102,6 +110,8 @@ def ask(
         raw=raw,
         tests=tests,
         machine=machine,
+        runs=len(runs),
+        in_turns=baseline.in_turns,
     )
 
 

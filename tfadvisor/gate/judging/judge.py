@@ -28,7 +28,7 @@ def judge(
     first = candidates[0]
     checks = [check_budget(budget, reports) for budget in config.budgets]
     checks += check_relative(config, reports, candidates, baseline)
-    checks += check_rules(config, reports[0])
+    checks += check_rules(config, reports[0], candidates, baseline)
     broken = {one.name: one.error for report in reports for one in report.broken}
     checks = [_broken(check, broken) for check in checks]
     notices = list(baseline.notices)

@@ -67,6 +67,11 @@ class Check(msgspec.Struct, frozen=True):
     """Line of the gate's configuration that asks for the check; 0 for a preset's."""
     fixes: tuple[Fix, ...] = ()
     """A finding's edits."""
+    news: str = ""
+    """Of a finding against the baseline: known, new, on_the_edge (of its threshold), unknown without a baseline; "" for
+    other checks."""
+    since: str = ""
+    """The day a known finding came into the baseline, ISO; "" where that is not known."""
     improved: bool = False
     """Whether the metric moved for the better by more than its limit and more than noise explains."""
 

@@ -49,7 +49,8 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     page.line()
     for outcome in SHOWN:
         for check in verdict.of(outcome):
-            _beside(page, outcome.value, _STYLES.get(outcome, DIM), one_line(check.message))
+            label = "debt" if check.news == "known" and outcome is Outcome.WARN else outcome.value
+            _beside(page, label, _STYLES.get(outcome, DIM), one_line(check.message))
     for outcome in QUIET:
         if checks := verdict.of(outcome):
             names = ", ".join(one_line(check.name) for check in checks)

@@ -49,6 +49,8 @@ def headline(verdict: GateResult) -> str:
         return f"nothing changed in {judged} check{'s' if judged != 1 else ''}" if judged else "nothing to judge"
     first = next((check for check in told if check.name == "step_time_ms"), told[0])
     words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
+    if first.outcome is Outcome.CANNOT_TELL and verdict.outcome is not Outcome.CANNOT_TELL:
+        words = f"cannot tell: {words}"
     if first.kind == "relative" and (cause := main_cause(verdict)):
         words += f", {cause}"
     more = len(told) - 1
