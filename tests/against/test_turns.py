@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import random
+from collections.abc import Callable, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -35,8 +37,8 @@ def result(*checks: Check, outcome: Outcome = Outcome.PASS) -> GateResult:
     return replace(found, checks=checks, outcome=outcome)
 
 
-def check(outcome: Outcome, detectable: float | None = 1.0) -> Check:
-    return Check("relative", "step_time_ms", "error", outcome, "", detectable=detectable)
+def check(outcome: Outcome, value: float | None = 1.0) -> Check:
+    return Check("relative", "step_time_ms", "error", outcome, "", value=value)
 
 
 class Played:
@@ -141,10 +143,7 @@ def test_a_program_that_goes_on_failing_ends_it() -> None:
         (result(check(Outcome.PASS)), True),
         (result(check(Outcome.FAIL), outcome=Outcome.FAIL), True),
         (result(check(Outcome.CANNOT_TELL)), False),
-        (
-            result(check(Outcome.CANNOT_TELL, detectable=None)),
-            True,
-        ),  # no number of runs gives a metric that is not there
+        (result(check(Outcome.CANNOT_TELL, value=None)), True),  # no number of turns gives a metric that is not there
     ],
 )
 def test_what_is_sure(found: GateResult, sure: bool) -> None:
@@ -165,3 +164,51 @@ def test_pairs_see_what_moves_with_the_machine() -> None:
 
     assert outcome(in_turns=True) is Outcome.FAIL
     assert outcome(in_turns=False) is Outcome.CANNOT_TELL
+
+
+def paired(base: Sequence[float], head: Sequence[float], worse: str | None = None) -> Check:
+    """The step's check of these turns: 5% are allowed."""
+    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, worse, None, "error", 0),))
+    baseline = Baseline(tuple(snapshot(one) for one in base), (), (), (), in_turns=True)
+    found = judge(config, [REPORT], [snapshot(one) for one in head], baseline, today=None)  # type: ignore[arg-type]
+    return found.checks[0]
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 6])
+def test_few_turns_never_fail_by_time(turns: int) -> None:
+    """Six heads that are all slower have a probability of 1/64, and 1% is allowed."""
+    found = paired([100.0] * turns, [200.0] * turns)
+
+    assert found.outcome is Outcome.CANNOT_TELL
+    assert "cannot show yet how much runs differ. Use a longer --budget" in found.message
+
+
+def test_seven_turns_can() -> None:
+    assert paired([100.0] * 7, [200.0, 201.0, 199.0, 205.0, 203.0, 190.0, 210.0]).outcome is Outcome.FAIL
+
+
+def test_a_change_within_the_limit_is_surely_within_it() -> None:
+    """Each head is 1 to 2% slower."""
+    found = paired([100.0] * 10, [101.0 + number / 10 for number in range(10)])
+
+    assert found.outcome is Outcome.PASS
+    assert "rose by 1.5%" in found.message or "rose by 1.4%" in found.message
+
+
+def test_turns_in_which_either_way_is_worse() -> None:
+    base = [100.0 + number for number in range(10)]
+
+    assert paired(base, [one * 0.7 for one in base], worse="both").outcome is Outcome.FAIL
+    assert paired(base, [one * 1.4 for one in base], worse="both").outcome is Outcome.FAIL
+    assert paired(base, [one * 0.7 for one in base]).outcome is Outcome.PASS
+
+
+def test_turns_of_an_unchanged_program_rarely_fail() -> None:
+    """A machine whose runs scatter by half: of 400 trials of 12 turns 1% may fail, and 9 or more would in 2% of studies."""
+    draw = random.Random(7)
+    red = 0
+    for _ in range(400):
+        base, head = ([100 * math.exp(draw.gauss(0, 0.5)) for _ in range(12)] for _ in range(2))
+        red += paired(base, head).outcome is Outcome.FAIL
+
+    assert red <= 8

@@ -83,4 +83,4 @@ def decided(verdict: GateResult) -> bool:
     """Whether more turns would change nothing: it fails, or each change is known within its limit."""
     if verdict.outcome in (Outcome.FAIL, Outcome.BROKEN):
         return True
-    return all(check.detectable is None for check in verdict.of(Outcome.CANNOT_TELL))
+    return all(check.value is None for check in verdict.of(Outcome.CANNOT_TELL))

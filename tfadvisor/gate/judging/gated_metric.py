@@ -12,6 +12,7 @@ from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
+from tfadvisor.gate.judging.in_turns import SurpriseInTurns
 from tfadvisor.gate.judging.metric_traits import Nature, nature_of
 from tfadvisor.gate.judging.surprise import Sample, Surprise, limit_on_scale, on_scale, turned
 from tfadvisor.gate.statistics.equal_speed import Speeds, outside_ms, speeds
@@ -165,6 +166,7 @@ def _evidence(
         new=turned(new, nature.worse),
         error=error,
         both=nature.worse == "both",
-        in_turns=in_turns,
     )
+    if in_turns and not nature.exact and len(sample.new) == len(sample.groups[-1]):
+        return SurpriseInTurns(sample, nature, config.fewest_runs, first)
     return Surprise(sample, nature, config.fewest_runs, first)

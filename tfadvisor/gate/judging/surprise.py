@@ -9,7 +9,6 @@ import msgspec
 
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.judging.metric_traits import Nature
-from tfadvisor.gate.statistics import signed_rank
 from tfadvisor.gate.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
 from tfadvisor.gate.statistics.prediction import Prediction, predict
 
@@ -24,14 +23,10 @@ class Sample(msgspec.Struct, frozen=True):
     new: tuple[float, ...]
     error: float
     both: bool
-    in_turns: bool = False
 
 
 class Surprise:
-    """How a sample is judged: one new run by prediction, several by ranks where those can reach the level.
-
-    Runs recorded in turns with those of the baseline are judged by ranks of the pairs' differences.
-    """
+    """How a sample is judged: one new run by prediction, several by ranks where those can reach the level."""
 
     def __init__(self, sample: Sample, nature: Nature, fewest_runs: int, level: float) -> None:
         """level: the strictest that may be asked; it decides whether ranks can answer."""
@@ -39,19 +34,14 @@ class Surprise:
         self._prediction: Prediction = predict(sample.groups, nature, fewest_runs)
         self._present = sample.groups[-1]
         many = len(sample.new) > 1 and not nature.exact and not sample.both
-        paired = many and sample.in_turns and len(self._present) == len(sample.new)
-        self._pairs = [one - other for one, other in zip(sample.new, self._present, strict=True)] if paired else []
-        smallest = (
-            signed_rank.smallest_p(len(self._pairs)) if paired else smallest_p(len(self._present), len(sample.new))
-        )
-        self.by_ranks = many and smallest <= level
+        self.by_ranks = many and smallest_p(len(self._present), len(sample.new)) <= level
         self.few = self._prediction.few and not self.by_ranks
 
     @property
     def distance(self) -> float:
         """How far the new run, or the shift of the new runs, lies beyond the baseline; above 0 is worse."""
         if self.by_ranks:
-            return signed_rank.shift(self._pairs) if self._pairs else shift(self._present, self._sample.new)
+            return shift(self._present, self._sample.new)
         away = middle_of(self._sample.new) - self._prediction.centre
         return abs(away) if self._sample.both else away
 
@@ -68,14 +58,12 @@ class Surprise:
     def p(self) -> float:
         """How probable this or more is for an unchanged program."""
         if self.by_ranks:
-            return signed_rank.p_above(self._pairs) if self._pairs else p_above(self._present, self._sample.new)
+            return p_above(self._present, self._sample.new)
         tail = self._prediction.surprise(self.distance, self._sample.error)
         return min(2 * tail, 1.0) if self._sample.both else tail
 
     def p_better(self) -> float:
         """How probable it is for an unchanged program to move so far for the better."""
-        if self.by_ranks and self._pairs:
-            return signed_rank.p_above([-one for one in self._pairs])
         if self.by_ranks:
             return p_above(self._sample.new, self._present)
         return self._prediction.surprise(-self.distance, self._sample.error)
@@ -83,8 +71,7 @@ class Surprise:
     def reach(self, level: float) -> float:
         """The distance that it takes to be significant at a level."""
         if self.by_ranks:
-            pairs, present = self._pairs, self._present
-            sure = signed_rank.surely_above(pairs, level) if pairs else surely_above(present, self._sample.new, level)
+            sure = surely_above(self._present, self._sample.new, level)
             return inf if sure is None else max(self.distance - sure, 0.0)
         return self._prediction.reach(level / 2 if self._sample.both else level, self._sample.error)
 
