@@ -61,8 +61,8 @@ tfadvisor.toml:
   [relative]
   step_time_ms = "3%"
 
-Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read, 4 not comparable or
-not enough data to judge, 5 a rule or metric broke."""
+Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read or a program failed,
+4 not comparable or not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
 
 _JUDGING, AGAINST = "How to judge", "Against another commit"
