@@ -63,7 +63,8 @@ class Runner:
         given = {name.replace("_", "-"): value for name, value in inputs.items()}
         assert {*given} <= {*known}, given
         context = {"inputs": {name: self._filled(value, {}) for name, value in {**known, **given}.items()}}
-        code, log, used = 0, "", []
+        code, log = 0, ""
+        used: list[Mapping[str, Any]] = []
         for step in ACTION["runs"]["steps"]:
             if not self._asked(step.get("if", "success()"), context, failed=code != 0):
                 continue

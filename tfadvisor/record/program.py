@@ -42,9 +42,11 @@ class Program:
         self.interrupted = False
         self.overdue = False
         self._before = signal.signal(signal.SIGINT, self._pass_on)
-        pipes = {} if place.log is None else {"stdin": subprocess.DEVNULL, "stdout": place.log, "stderr": place.log}
+        reads = None if place.log is None else subprocess.DEVNULL
         try:
-            self._process = subprocess.Popen(list(command), env=dict(environment), cwd=place.folder, **pipes)
+            self._process = subprocess.Popen(
+                list(command), env=dict(environment), cwd=place.folder, stdin=reads, stdout=place.log, stderr=place.log
+            )
         except OSError as error:
             signal.signal(signal.SIGINT, self._before)
             raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error

@@ -26,6 +26,7 @@ h1 {{ font-size: 1.35rem; }} h2 {{ font-size: 1.1rem; margin-top: 2.2rem; }}
 .dim {{ color: var(--dim); }} .scroll {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; }} th, td {{ padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--line); }}
 td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+td.number, td:first-child {{ white-space: nowrap; }}
 svg text {{ fill: var(--dim); font-size: 11px; }} svg .axis {{ stroke: var(--line); }} svg .level {{ stroke: var(--mark); }}
 svg .mark {{ fill: var(--mark); }}
 {fills}

@@ -106,9 +106,9 @@ class _LayerReader(Values):
                 if (found := self.budget(name, one, where)) is not None
             },
             relative={
-                name: found
+                name: limit
                 for name, one, where in self.metrics(values, (*at, "relative"))
-                if (found := self.relative(name, one, where)) is not None
+                if (limit := self.relative(name, one, where)) is not None
             },
             severity=self.severity(values, (*at, "severity")),
             rules=self.rules(values, (*at, "rules")),

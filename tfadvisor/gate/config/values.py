@@ -14,7 +14,8 @@ from tfadvisor.gate.config.toml_lines import Path
 
 _PERCENT = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*%\s*$")
 _HUGE = 1e300
-T, P = TypeVar("T"), ParamSpec("P")
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def noting(method: Callable[Concatenate[Values, P], T]) -> Callable[Concatenate[Values, P], T | None]:

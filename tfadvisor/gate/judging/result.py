@@ -116,6 +116,10 @@ class GateResult(msgspec.Struct, frozen=True):
         """The checks with one of these outcomes."""
         return tuple(check for check in self.checks if check.outcome in outcomes)
 
+    def in_order(self, *outcomes: Outcome) -> tuple[Check, ...]:
+        """The same, those of the first outcome first."""
+        return tuple(check for outcome in outcomes for check in self.of(outcome))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
         whole: dict[str, Any] = plain(self)

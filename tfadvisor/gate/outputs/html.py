@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.comparison.wording import TOTAL, beside_words, cause_words, shown_causes, signed, verdict_words
 from tfadvisor.gate.judging.result import Check, GateResult
-from tfadvisor.gate.outputs.wording import NAMES, could_have_seen, headline, subject
+from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, headline, subject
 from tfadvisor.report.plain_page import table, text, whole_page
 from tfadvisor.units import Unit, in_words
 
@@ -15,7 +15,8 @@ def as_html(verdict: GateResult, pages: tuple[tuple[str, str], ...] = ()) -> str
     parts += [f'<p><a href="{file}">{text(what)}</a></p>' for file, what in pages]
     if seen := could_have_seen(verdict):
         parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
-    rows = [(one.outcome.value, one.name, one.message, *_numbers(one)) for one in verdict.checks]
+    checks = verdict.in_order(*SHOWN, *QUIET)
+    rows = [(one.outcome.value, one.name, one.message, *_numbers(one)) for one in checks]
     if rows:
         titles = ("outcome", "check", "what it says", "baseline", "now", "limit")
         parts += ["<h2>Checks</h2>", table(titles, rows, numbers=(3, 4, 5))]

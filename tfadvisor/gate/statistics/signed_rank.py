@@ -27,7 +27,7 @@ def p_above(differences: Sequence[float]) -> float:
     ranks = int(doubled // 2)
     if n > _EXACT_UP_TO:
         return normal_tail((ranks - n * (n + 1) / 4 - 0.5) / sqrt(n * (n + 1) * (2 * n + 1) / 24))
-    return sum(ways(n)[ranks:]) / 2**n
+    return sum(ways(n)[ranks:]) / 2.0**n
 
 
 def smallest_p(n: int) -> float:
@@ -64,7 +64,7 @@ def surely_above(differences: Sequence[float], level: float) -> float | None:
     below = 0
     for rank, count in enumerate(ways(n)):
         below += count
-        if below / 2**n > level:
+        if below / 2.0**n > level:
             return means[max(rank - 1, 0)]
     return means[-1]
 
