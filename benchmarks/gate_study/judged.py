@@ -19,6 +19,7 @@ from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.gate.judging.result import Check, Outcome
 from tfadvisor.gate.judging.surprise import Sample, Surprise
 from tfadvisor.gate.statistics.distributions import normal_quantile, t_quantile
+from tfadvisor.gate.statistics.equal_speed import Speed, outside_ms
 from tfadvisor.report.model import Evidence, Finding, Saving
 from tfadvisor.vocabulary import Severity
 
@@ -28,7 +29,7 @@ MOST = 40
 """Unchanged runs from which on a program judges more than its counts."""
 ASKED = ((0.20, 12), (0.10, 30))
 """Changes, and within how many runs each is to be seen in 90% of trials."""
-TRIALS = 100
+TRIALS = 200
 LEVEL = 0.009 / 2
 """What the step time is judged at, once for each of its two tests."""
 Verdict = Callable[[Sequence[Run], Run], bool]
@@ -164,22 +165,29 @@ def state(program: str, base: Sequence[Snapshot], settings: Config) -> Stated:
     """Which changes nine of ten runs will show, if the runs to come scatter like these."""
     asked = next(one for one in settings.relative if one.metric == STEP)
     metric = ask(asked, [base[-1]], choose(base[:-1], [base[-1]], DEFAULT_KEEP), settings, 2 * LEVEL)
-    sigma = min(test.spread for test in metric.tests)
+    finer = min(metric.tests, key=lambda test: test.spread)
+    if finer is metric.tests[0]:
+        errors = [run.errors[STEP] / run.side.metrics[STEP] for run in base]
+    else:
+        errors = [outside_ms(run, Speed(0.0, 0.0))[1] for run in base]
+    sigma, error = finer.spread, middle(errors)
     seen = tuple(
-        expected_reach(sigma, number - 1) + _nine_of_ten(sigma, number - 1) <= log(1 + change)
+        expected_reach(sigma, error, number - 1) + nine_of_ten(sigma, number - 1) <= log(1 + change)
         for change, number in ASKED
     )
     return Stated(program, sigma, seen)
 
 
-def expected_reach(sigma: float, runs: int) -> float:
+def expected_reach(sigma: float, error: float, runs: int) -> float:
     """What a baseline of so many runs with this spread lets the gate see: the prior's 10%, worth a quarter, and the rest."""
     further = runs - 1
-    blended = sqrt((0.25 * 0.1**2 + further * sigma**2) / (0.25 + further))
-    return t_quantile(LEVEL, 0.25 + 0.5 * further) * blended * sqrt(1 + 1 / runs)
+    blended = (0.25 * 0.1**2 + further * sigma**2) / (0.25 + further)
+    width = sqrt(blended * (1 + 1 / runs) + (2 * error) ** 2)
+    return t_quantile(LEVEL, 0.25 + 0.5 * further) * width
 
 
-def _nine_of_ten(sigma: float, runs: int) -> float:
+def nine_of_ten(sigma: float, runs: int) -> float:
+    """By how much nine of ten runs stay above their own level, less what the centre is off."""
     return normal_quantile(0.1) * sigma * sqrt(1 + 1 / runs)
 
 

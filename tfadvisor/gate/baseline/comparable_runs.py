@@ -61,15 +61,13 @@ def choose(
         return Baseline((), ("the baseline holds only this trace: there is nothing to compare",), (), ())
     branch = branch_of(others, branches)
     others = [run for run in others if branch is None or run.origin.branch in (branch, "")]
-    notices = (
-        ("The baseline also holds this trace; the gate does not compare it with itself.",)
-        if known.intersection(run.fingerprint for run in alike)
-        else ()
-    )
+    notices = []
+    if known.intersection(run.fingerprint for run in alike):
+        notices.append("The baseline also holds this trace; the gate does not compare it with itself.")
     if branch not in (None, first.origin.branch):
-        notices += (f"Measured against the runs of branch {branch}.",)
+        notices.append(f"Measured against the runs of branch {branch}.")
     runs = tuple(others[-keep:])
-    return Baseline(runs, (), notices, may_differ(runs[-1], first))
+    return Baseline(runs, (), tuple(notices), may_differ(runs[-1], first))
 
 
 def branch_of(runs: Sequence[Snapshot], branches: Sequence[str]) -> str | None:

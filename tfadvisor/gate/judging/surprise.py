@@ -98,8 +98,7 @@ def limit_on_scale(limit: float | None, change: float | None, centre: float, nat
     """
     down = nature.worse == "down"
     if limit is not None and change is not None:
-        both = ((limit, None), (None, change))
-        return min(limit_on_scale(*one, centre, nature) for one in both)
+        return min(limit_on_scale(limit, None, centre, nature), limit_on_scale(None, change, centre, nature))
     if change is not None:
         if not nature.by_factor:
             return change
