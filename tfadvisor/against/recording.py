@@ -23,6 +23,7 @@ from tfadvisor.report.model import Report
 T = TypeVar("T")
 _FIRST_STEPS, _FEWEST_STEPS, _MOST_STEPS = 20, 10, 50
 _WINDOW_MS = 3000.0
+_SHORTEST_SECONDS = 0.6
 _LAST_LINES, _LAST_BYTES = 10, 20_000
 
 
@@ -75,7 +76,8 @@ def record_first(program: Program, side: Side, seconds: float) -> tuple[Report, 
 def record_again(program: Program, side: Side, step_ms: float, seconds: float) -> Report:
     """The same without anything to show: some seconds of steps of that length."""
     steps = int(min(max(_WINDOW_MS / step_ms, _FEWEST_STEPS), _MOST_STEPS))
-    wanted = Wanted(None, steps, python_tracer=False)
+    look = max(_SHORTEST_SECONDS, (steps + 2) * step_ms / 1000)
+    wanted = Wanted(None, steps, python_tracer=False, first_look_seconds=look)
     return _recorded(program, side, wanted, seconds, lambda recorded: recorded.chosen.report)
 
 

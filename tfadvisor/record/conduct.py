@@ -49,6 +49,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """How many at least, where the program goes on for as long."""
     python_tracer: bool = True
     """Whether calls of Python functions are recorded where that costs little."""
+    first_look_seconds: float = _FIRST_LOOK_SECONDS
+    """Where the step's length is known, a look can be so long that it holds the wanted steps."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -78,7 +80,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     best: Window | None = None
     longest = _LONGEST_LOOK_SECONDS
     while (training := _wait_until_settled(board, program, wanted, began, attempt)) and attempt < _LOOKS:
-        seconds = min(_FIRST_LOOK_SECONDS * 2**attempt, longest)
+        seconds = min(wanted.first_look_seconds * 2**attempt, longest)
         record = _recorder(board, program, training, options)
         look = record(seconds, python_tracer=False)
         attempt += 1
