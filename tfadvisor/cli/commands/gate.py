@@ -6,17 +6,32 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from tfadvisor.cli.gate_against import COMMAND
-from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.gating.against import COMMAND
+from tfadvisor.cli.gating.options import (
+    Add,
+    Against,
+    Branch,
+    Budget,
+    Candidates,
+    CheckConfig,
+    CodeQuality,
+    Comment,
+    Format,
+    JUnit,
+    Links,
+    OnCannotTell,
+    Pages,
+    Preset,
+    Sarif,
+    Store,
+)
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form, write_output
 from tfadvisor.cli.reading_options import (
-    BASELINE,
-    OUTPUT,
     Bandwidth,
     Config,
     HostName,
@@ -33,11 +48,11 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
 from tfadvisor.gate.outputs.forms import FILES, VERDICT_FORMS
-from tfadvisor.report.outputs.forms import Form, form_of, names_of
+from tfadvisor.report.outputs.forms import Form, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.api import Options
-    from tfadvisor.cli.gate_against import Turns
+    from tfadvisor.cli.gating.against import Turns
     from tfadvisor.gate.baseline.snapshot import Snapshot
     from tfadvisor.gate.config.resolved import Config as Judging
     from tfadvisor.gate.config.resolved import Written
@@ -63,136 +78,6 @@ tfadvisor.toml:
 
 Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read or a program failed,
 4 not comparable or not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
-
-
-_JUDGING, AGAINST = "How to judge", "Against another commit"
-Candidates = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--candidates",
-        metavar="PATH",
-        help="more runs of the same program as PATH: one or several paths",
-        readable=False,
-    ),
-]
-Store = Annotated[
-    Path | None,
-    typer.Option(
-        "--baseline",
-        metavar="DIR",
-        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
-        rich_help_panel=BASELINE,
-        readable=False,
-    ),
-]
-Branch = Annotated[
-    str | None,
-    typer.Option(
-        "--branch",
-        metavar="NAME",
-        help="whose runs are the baseline (the branch that is merged into, else this one, else main)",
-        show_default=False,
-        rich_help_panel=BASELINE,
-    ),
-]
-Preset = Annotated[
-    str | None,
-    choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
-]
-OnCannotTell = Annotated[
-    str | None,
-    choice(
-        "--on-cannot-tell",
-        "--on-inconclusive",
-        names=("pass", "warn", "fail"),
-        help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
-        panel=_JUDGING,
-    ),
-]
-Add = Annotated[
-    bool,
-    typer.Option("--add", help="add the runs to the baseline unless the gate fails", rich_help_panel=_JUDGING),
-]
-CheckConfig = Annotated[
-    bool,
-    typer.Option("--check-config", help="check the configuration and do nothing else", rich_help_panel=_JUDGING),
-]
-Against = Annotated[
-    str | None,
-    typer.Option(
-        "--against",
-        metavar="REF",
-        help="record this commit and what is checked out in turns: -- COMMAND",
-        rich_help_panel=AGAINST,
-    ),
-]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget",
-        metavar="TIME",
-        help="how long to record at most, as 90s, 10m or 1h (10m)",
-        show_default=False,
-        rich_help_panel=AGAINST,
-    ),
-]
-Links = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--link",
-        metavar="PATH",
-        help="what git does not track and both sides need, as data/; may be repeated",
-        rich_help_panel=AGAINST,
-    ),
-]
-Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
-]
-JUnit = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-Sarif = Annotated[
-    Path | None,
-    typer.Option(
-        "--sarif", metavar="FILE", help="SARIF 2.1.0, for code scanning", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-CodeQuality = Annotated[
-    Path | None,
-    typer.Option(
-        "--codequality",
-        metavar="FILE",
-        help="Code Climate JSON, as GitLab reads it",
-        rich_help_panel=OUTPUT,
-        readable=False,
-    ),
-]
-
-
-Comment = Annotated[
-    Path | None,
-    typer.Option(
-        "--comment",
-        metavar="FILE",
-        help="Markdown for a comment in a pull request, marked so that the next one replaces it",
-        rich_help_panel=OUTPUT,
-        readable=False,
-    ),
-]
-Pages = Annotated[
-    Path | None,
-    typer.Option(
-        "--pages",
-        metavar="DIR",
-        help="pages for a browser: the verdict, the report, and with --against both runs side by side",
-        rich_help_panel=OUTPUT,
-        readable=False,
-    ),
-]
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -274,14 +159,15 @@ def gate(
     Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
-    from tfadvisor.cli import gate_against, gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli.gating.against import asked_for  # noqa: PLC0415
     from tfadvisor.gate.config.read import read  # noqa: PLC0415
 
     written = read(gate_inputs.config_file(config), gate_inputs.known_names(rules or ()), preset)
     if check_config:
         note(f"{written.file}: fine.")
         return 0
-    turns = gate_against.asked_for(context, against, budget, link)
+    turns = asked_for(context, against, budget, link)
     if not paths and turns is None:
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
     return _gated(
@@ -313,11 +199,9 @@ def _gated(asked: Asked) -> int:
     verdict, candidates, store = _judged(asked)
     verdict = _placed(verdict, asked)
     if asked.pages is not None:
-        from tfadvisor.api import draw_run  # noqa: PLC0415
-        from tfadvisor.cli.gate_pages import write_pages  # noqa: PLC0415
-        from tfadvisor.cli.reading_options import chosen_run  # noqa: PLC0415
+        from tfadvisor.cli.gating.pages import drawing_of, write_pages  # noqa: PLC0415
 
-        write_pages(asked.pages, verdict, [lambda: draw_run(chosen_run(asked.paths, asked.options), asked.options)])
+        write_pages(asked.pages, verdict, [drawing_of(asked.paths, asked.options)])
     _write(verdict, asked)
     _tell_github(verdict)
     _keep(verdict, candidates, store, asked)
@@ -326,9 +210,9 @@ def _gated(asked: Asked) -> int:
 
 def _gated_against(asked: Asked, turns: Turns) -> int:
     """The same of a commit and what is checked out, recorded in turns."""
-    from tfadvisor.cli.gate_against import judged_in_turns  # noqa: PLC0415
     from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of  # noqa: PLC0415
-    from tfadvisor.cli.gate_pages import write_pages  # noqa: PLC0415
+    from tfadvisor.cli.gating.against import judged_in_turns  # noqa: PLC0415
+    from tfadvisor.cli.gating.pages import write_pages  # noqa: PLC0415
 
     model = asked.model or asked.written.layer.model
     labels = labels_of(asked.labels, asked.written.layer.labels)
@@ -349,7 +233,7 @@ def _placed(verdict: GateResult, asked: Asked) -> GateResult:
     """With files that are there, and where the pages will be."""
     from msgspec.structs import replace  # noqa: PLC0415
 
-    from tfadvisor.cli.gate_pages import link_of  # noqa: PLC0415
+    from tfadvisor.cli.gating.pages import link_of  # noqa: PLC0415
     from tfadvisor.gate.outputs.places import with_places  # noqa: PLC0415
 
     return replace(with_places(verdict, Path.cwd()), link=link_of(asked.pages, os.environ))

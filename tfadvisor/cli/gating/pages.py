@@ -12,6 +12,7 @@ from tfadvisor.cli.outputs import write_output
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
+    from tfadvisor.api import Options
     from tfadvisor.gate.judging.result import GateResult
     from tfadvisor.report.page.model import PageData
 
@@ -27,6 +28,14 @@ def link_of(pages: Path | None, environment: Mapping[str, str]) -> str:
         server, repository, run = (environment[name] for name in _WORKFLOW)
         return f"{server}/{repository}/actions/runs/{run}"
     return str(pages) if pages is not None else ""
+
+
+def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData]:
+    """What draws the run that was judged."""
+    from tfadvisor.api import draw_run  # noqa: PLC0415
+    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+
+    return lambda: draw_run(choose_run(paths, options.run, options.host)[0], options)
 
 
 def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], PageData]]) -> None:
