@@ -326,6 +326,10 @@ FOUND = check(Outcome.WARN, "input-loader-in-step", "rule", message="Loads its o
             judged(moved(Outcome.FAIL, "kernels_per_step"), moved(Outcome.FAIL)),
             "step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms, and 1 more",
         ),
+        (
+            judged(moved(Outcome.FAIL, "kernels_per_step")),
+            "kernels_per_step rose by 40% (100 ms → 140 ms), with the new op new_one",
+        ),
         (judged(FOUND, moved(Outcome.PASS), outcome=Outcome.WARN, code=0), "Loads its own batch"),
         (
             judged(moved(Outcome.CANNOT_TELL), outcome=Outcome.PASS, code=0, explained=False),

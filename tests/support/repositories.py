@@ -43,18 +43,25 @@ class Repository:
             ["git", *who, *arguments], cwd=self.folder, check=True, capture_output=True, text=True
         ).stdout.strip()
 
-    def commit(self, message: str, **trained: float) -> str:
-        """Commits everything, with the trace of a step as given, if it is. Returns the commit."""
-        if trained:
-            record(self.folder / "recorded", **trained)
+    def commit(self, message: str, kernels: int = 0) -> str:
+        """Commits everything, with the trace of steps of so many kernels, if any. Returns the commit."""
+        if kernels:
+            record(self.folder / "recorded", kernels)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")
 
     def start(self, *arguments: object, program: str = "train.py", **env: str) -> subprocess.Popen[str]:
         call = [str(COMMAND), "gate", *map(str, arguments), "--", sys.executable, program]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-        return subprocess.Popen(call, cwd=self.folder, env={**self.env, **env}, text=True, **pipes)
+        return subprocess.Popen(
+            call,
+            cwd=self.folder,
+            env={**self.env, **env},
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def gate(self, *arguments: object, program: str = "train.py", **env: str) -> tuple[int, str, str]:
         """(exit code, stdout, stderr) of one turn of `tfadvisor gate …`."""
@@ -67,9 +74,9 @@ class Repository:
         return self.git("worktree", "list").count("\n") == 0 and not list((self.folder / ".git").glob("worktrees/*"))
 
 
-def record(folder: Path, ms: float = 20.0, kernels: int = 1) -> None:
-    """A trace of eight steps, each with so many kernels that take half of it."""
-    builder = trace()
+def record(folder: Path, kernels: int) -> None:
+    """A trace of eight steps of 20 ms, each with so many kernels that take half of it."""
+    builder, ms = trace(), 20.0
     for number in range(8):
         start = number * ms * 1000
         builder.step(start, start + ms * 1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from functools import wraps
+from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tfadvisor.did_you_mean import nearest
@@ -21,7 +21,6 @@ P = ParamSpec("P")
 def noting(method: Callable[Concatenate[Values, P], T]) -> Callable[Concatenate[Values, P], T | None]:
     """The method, which notes what is wrong and returns None instead of raising it, so that reading goes on."""
 
-    @wraps(method)
     def reads_on(self: Values, *arguments: P.args, **named: P.kwargs) -> T | None:
         try:
             return method(self, *arguments, **named)
@@ -29,6 +28,7 @@ def noting(method: Callable[Concatenate[Values, P], T]) -> Callable[Concatenate[
             self.mistakes.append(error)
             return None
 
+    update_wrapper(reads_on, method)
     return reads_on
 
 

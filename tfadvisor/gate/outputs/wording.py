@@ -18,8 +18,9 @@ NAMES = {
 }
 SHOWN = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN, Outcome.IGNORED)
 """Outcomes that get a line each, in this order."""
-_WORTH_TELLING = 0.005
-"""Share of the step from which on a change has a cause."""
+STEP = "step_time_ms"
+_MOSTLY = 0.4
+"""Share of a change that its largest class has, to be called its cause."""
 QUIET = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 """Outcomes that are counted."""
 
@@ -47,23 +48,35 @@ def headline(verdict: GateResult) -> str:
     if not told:
         judged = len(verdict.of(Outcome.PASS))
         return f"nothing changed in {judged} check{'s' if judged != 1 else ''}" if judged else "nothing to judge"
-    first = next((check for check in told if check.name == "step_time_ms"), told[0])
+    first = next((check for check in told if check.name == STEP), told[0])
     words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
     if first.outcome is Outcome.CANNOT_TELL and verdict.outcome is not Outcome.CANNOT_TELL:
         words = f"cannot tell: {words}"
-    if first.kind == "relative" and (cause := main_cause(verdict)):
+    if first.kind == "relative" and (cause := _largest_class(verdict) if first.name == STEP else _new_op(verdict)):
         words += f", {cause}"
     more = len(told) - 1
     return f"{words}, and {more} more" if more else words
 
 
-def main_cause(verdict: GateResult) -> str:
-    """`mostly input +1.81 ms`: the class that the step's change lies in; empty where there is none."""
+def _largest_class(verdict: GateResult) -> str:
+    """`mostly input +1.81 ms`: the class that the step's change lies in; empty where none holds much of it."""
     comparison = verdict.comparison
-    if comparison is None or abs(comparison.median_change_fraction) < _WORTH_TELLING:
+    if comparison is None:
         return ""
-    largest = max(comparison.classes, key=lambda one: one.change_ms * comparison.median_change_ms)
-    return f"mostly {largest.name} {signed(largest.change_ms)}"
+    change = comparison.median_change_ms
+    largest = max(comparison.classes, key=lambda one: one.change_ms * change)
+    mostly = largest.change_ms * change > 0 and abs(largest.change_ms) >= _MOSTLY * abs(change)
+    return f"mostly {largest.name} {signed(largest.change_ms)}" if mostly else ""
+
+
+def _new_op(verdict: GateResult) -> str:
+    """`with the new op dot.9 (train.py:31)`; empty where there is none."""
+    ops = [cause.op for cause in verdict.comparison.causes if cause.op] if verdict.comparison else []
+    new = next((op for op in ops if op.status == "new"), None)
+    if new is None:
+        return ""
+    place = f" ({one_line(new.file)}:{new.line})" if new.file and new.line else ""
+    return f"with the new op {one_line(new.name)}{place}"
 
 
 def could_have_seen(verdict: GateResult) -> str:
