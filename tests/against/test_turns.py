@@ -212,3 +212,17 @@ def test_turns_of_an_unchanged_program_rarely_fail() -> None:
         red += paired(base, head).outcome is Outcome.FAIL
 
     assert red <= 8
+
+
+@pytest.mark.parametrize("in_turns", [True, False])
+def test_a_faster_head_is_told_and_only_a_store_can_take_it(in_turns: bool) -> None:
+    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, None, None, "error", 0),))
+    runs = [snapshot(100.0 + number / 10) for number in range(12)]
+    baseline = Baseline(tuple(runs), (), (), (), in_turns=in_turns)
+    head = [snapshot(50.0 + number / 10) for number in range(12)]
+
+    found = judge(config, [REPORT], head, baseline, today=None)  # type: ignore[arg-type]
+
+    (told,) = (one for one in found.notices if "better than noise" in one)
+    assert told.endswith("better than noise explains.") is in_turns
+    assert ("baseline accept" in told) is not in_turns
