@@ -29,7 +29,7 @@ MOST = 40
 """Unchanged runs from which on a program judges more than its counts."""
 ASKED = ((0.20, 12), (0.10, 30))
 """Changes, and within how many runs each is to be seen in 90% of trials."""
-TRIALS = 200
+TRIALS = 100
 LEVEL = 0.009 / 2
 """What the step time is judged at, once for each of its two tests."""
 Verdict = Callable[[Sequence[Run], Run], bool]

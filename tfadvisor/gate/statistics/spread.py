@@ -19,7 +19,7 @@ _CLIP, _OF_CLIPPED = 1.75, 0.8632
 drawn in so, as a share of what it is otherwise."""
 _WORTH = 0.5
 """Degrees of freedom a run adds. Load on a machine comes in bursts: its runs lean on each other and have heavy tails."""
-_ROUNDS = 100
+_ROUNDS, _ENOUGH = 100, 1e-7
 
 
 class Prior(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
         before, sigma = sigma, sqrt((prior.worth * prior.sigma**2 + squares) / (prior.worth + more))
         moves = [_move(level, sigma) for level in drawn]
         centres = [at + move for at, move in zip(centres, moves, strict=True)]
-        if abs(before - sigma) + max(map(abs, moves)) <= 1e-9 * sigma:
+        if abs(before - sigma) + max(map(abs, moves)) <= _ENOUGH * sigma:
             break
     return Estimate(centres[-1], len(levels[-1]), sigma, prior.worth + _WORTH * more)
 
