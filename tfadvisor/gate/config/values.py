@@ -21,7 +21,7 @@ P = ParamSpec("P")
 def noting(method: Callable[Concatenate[Values, P], T]) -> Callable[Concatenate[Values, P], T | None]:
     """The method, which notes what is wrong and returns None instead of raising it, so that reading goes on."""
 
-    def reads_on(self: Values, *arguments: P.args, **named: P.kwargs) -> T | None:
+    def reads_on(self: Values, /, *arguments: P.args, **named: P.kwargs) -> T | None:
         try:
             return method(self, *arguments, **named)
         except ConfigError as error:
