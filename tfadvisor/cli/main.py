@@ -14,7 +14,7 @@ from tfadvisor.cli.streams import unwritten
 from tfadvisor.cli.typer_commands import LazyCommands
 from tfadvisor.cli.wrong_use import WrongUse, words_of
 from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError, TraceError, UsageError
+from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError
 from tfadvisor.report.printable import in_one_message
 from tfadvisor.version import VERSION
 
@@ -45,6 +45,7 @@ class _Commands(LazyCommands):
             "fix",
             "gate",
             "baseline",
+            "history",
             "export",
             "rules",
             "flags",
@@ -119,7 +120,8 @@ def _told(error: Exception) -> int:
         _say(words_of(error))
         return 2
     if isinstance(error, AdvisorError):
-        _say(str(error))
+        for one in error.each if isinstance(error, SeveralMistakes) else (error,):
+            _say(str(one))
         return error.exit_code
     fault = fault_of_environment(error)
     if fault is not None:

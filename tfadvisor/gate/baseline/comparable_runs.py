@@ -18,6 +18,8 @@ class Baseline(msgspec.Struct, frozen=True):
     refused: tuple[str, ...]
     notices: tuple[str, ...]
     differences: tuple[str, ...]
+    in_turns: bool = False
+    """Whether each run was recorded next to the candidate of its number, so that both saw the same machine."""
 
     def levels(self, runs: Sequence[Snapshot] | None = None) -> list[list[Snapshot]]:
         """The runs by level, the present one last."""

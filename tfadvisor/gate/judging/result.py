@@ -91,6 +91,8 @@ class Gated(msgspec.Struct, frozen=True):
     devices: str
     hosts: int
     candidates: int
+    against: str = ""
+    """What the base is called where it was recorded in turns with this; empty where a store is the baseline."""
 
 
 class GateResult(msgspec.Struct, frozen=True):
@@ -107,10 +109,16 @@ class GateResult(msgspec.Struct, frozen=True):
     differences: tuple[str, ...]
     tighten: tuple[str, ...]
     comparison: Comparison | None
+    link: str = ""
+    """Where its pages are: an address or a folder; empty where nobody has made any."""
 
     def of(self, *outcomes: Outcome) -> tuple[Check, ...]:
         """The checks with one of these outcomes."""
         return tuple(check for check in self.checks if check.outcome in outcomes)
+
+    def in_order(self, *outcomes: Outcome) -> tuple[Check, ...]:
+        """The same, those of the first outcome first."""
+        return tuple(check for outcome in outcomes for check in self.of(outcome))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

@@ -83,6 +83,11 @@ class Sentence(msgspec.Struct, frozen=True):
         if outside is not None and outside < reach:
             above += f" (outside the unchanged ops, above {self._of(outside)})"
         blind = shows_nothing(reach, self.about.nature)
+        if self.about.in_turns:
+            turns = f"{number} turn{'s' if number != 1 else ''}"
+            how = f"{turns} cannot show yet how much runs differ" if blind else f"{turns} can show only {above}"
+            how += ". Use a longer --budget, a quieter machine or a wider limit."
+            return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
         how = f"{runs} cannot show yet how much runs differ" if blind else f"{runs} can show only {above}"
         if more:
             runs = "1 more run" if more == 1 else f"{more} more runs"
