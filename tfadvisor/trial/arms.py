@@ -14,15 +14,13 @@ from tfadvisor.trial.deciding.rounds import BASE, Enough
 from tfadvisor.trial.result import DIFFERS, NOT_CHECKED
 from tfadvisor.trial.running.one_run import Interrupted
 from tfadvisor.trial.running.program import Program, Timed
-from tfadvisor.trial.running.steps import StepPlan, refined
+from tfadvisor.trial.running.settling_in import settle_in
+from tfadvisor.trial.running.steps import StepPlan
 
 UNCHANGED = Candidate(name="the program as it is")
 _PATIENCE = 3.0
 _PATIENCE_SECONDS = 60.0
 """A run may take three times as long as one of the program as it is, or a minute more: compiling takes its time."""
-_SMOKES = 2
-"""Two, so that it is known how far values differ from run to run."""
-
 Tell = Callable[[str], None]
 """Shows what is being done."""
 
@@ -50,12 +48,13 @@ class Arms:
 
     def smoke(self, seconds: float) -> Timed:
         """The program as it is, before all rounds: until as many steps are timed as last so long. Raises Interrupted."""
-        for _ in range(_SMOKES):
-            timed = self._run(BASE, max(self.until - time.monotonic(), 1.0), fewest=1)
-            if timed.step_ms is None:
-                break
-            self.plan = refined(self.plan, timed.step_ms, seconds, timed.made)
-        return timed
+
+        def timed(plan: StepPlan, fewest: int) -> Timed:
+            self.plan = plan
+            return self._run(BASE, max(self.until - time.monotonic(), 1.0), fewest)
+
+        self.plan, last = settle_in(timed, self.plan, seconds)
+        return last
 
     def refuse(self, versions: Mapping[str, str]) -> list[str]:
         """Settles those whose flags would be refused. Returns the names of the others."""

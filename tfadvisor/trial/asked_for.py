@@ -16,7 +16,7 @@ from tfadvisor.repair.sources import Sources, read_sources
 from tfadvisor.report.model import Report
 from tfadvisor.trial.candidates.candidate import Candidate
 from tfadvisor.trial.candidates.from_findings import from_findings
-from tfadvisor.trial.candidates.patches import from_codemod, from_diff
+from tfadvisor.trial.candidates.patches import check_codemods, from_codemod, from_diff
 from tfadvisor.trial.candidates.settings import from_assignment
 from tfadvisor.trial.ledger.sketch import sketch_of
 from tfadvisor.xplane.runs import choose_run
@@ -55,6 +55,7 @@ def asked_for(
     codemods = [one for one in named if one not in ruled]
     if codemods:
         _check_rules(report, codemods, rules)
+        check_codemods(codemods)
         sources = _sources(command, source)
         found += [from_codemod(one, sources) for one in codemods]
     found += [from_diff(Path(one)) for one in files]
@@ -103,7 +104,7 @@ def _sources(command: Sequence[str], source: Path | None) -> Sources:
 def _report(origin: Path, rules: Sequence[Path]) -> Report:
     """Of a trace, or as `tfadvisor analyze --format json` wrote it."""
     if origin.suffix != ".json":
-        return analyze_run(choose_run([origin]), Options(rules=tuple(rules)))
+        return analyze_run(choose_run([origin])[0], Options(rules=tuple(rules)))
     try:
         given = json.loads(read_small_text(origin, _LARGEST_REPORT))
         return msgspec.convert(given, Report)

@@ -37,14 +37,18 @@ def from_diff(file: Path) -> Candidate:
     return Candidate(name=str(file), texts=texts, change="patch")
 
 
+def check_codemods(names: Sequence[str]) -> None:
+    """Raises UsageError for what is none."""
+    known = [one for one in CODEMODS if one != LAUNCH_LINE]
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"--patch {name}: no file, no rule and no codemod.{did_you_mean(name, known)} docs/fix.md lists the codemods."
+            )
+
+
 def from_codemod(name: str, sources: Sources) -> Candidate:
     """A codemod that applies in exactly one place of the program. Raises UsageError."""
-    if name not in CODEMODS or name == LAUNCH_LINE:
-        known = [one for one in CODEMODS if one != LAUNCH_LINE]
-        raise UsageError(
-            f"--patch {name}: no file, no rule of the report given with --from, and no codemod.{did_you_mean(name, known)}"
-            " docs/fix.md lists the codemods."
-        )
     found = [Placed(one.name, hit) for one in sources.files for hit in hits_of(name, one.text, Place())]
     if len(found) != 1:
         places = "".join(f"\n    {one}" for one in found)
@@ -71,8 +75,3 @@ def _check_parses(text: str, where: str) -> None:
         ast.parse(text)
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{where}: what the patch makes cannot be parsed: {error}.") from error
-
-
-def names_of(candidates: Sequence[Candidate]) -> list[str]:
-    """Each once."""
-    return list(dict.fromkeys(one.name for one in candidates))

@@ -12,8 +12,6 @@ from tfadvisor.errors import TraceError
 from tfadvisor.gate.baseline.lock import only_writer
 from tfadvisor.trial.ledger.entries import FORM, Entry
 
-PLACE = Path(".tfadvisor") / "ledger.jsonl"
-
 
 class Ledger(msgspec.Struct, frozen=True):
     """What can be read of it."""

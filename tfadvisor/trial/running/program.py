@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -30,7 +30,8 @@ class Timed(msgspec.Struct, frozen=True):
     """The whole run, by the wall clock."""
     answers: tuple[Answer, ...] = ()
     made: int | None = None
-    """Steps that it timed, where its program ended before it had timed all; None for any other."""
+    """Where its program ended before all were timed: steps that it timed, or all that it made where that was none. None for
+    any other."""
 
 
 class Program:
@@ -42,9 +43,9 @@ class Program:
         self.asked = asked
         self.roots = tuple(dict.fromkeys(_roots(command)))
 
-    def watch(self, patience: float, seconds: float) -> Run:
-        """One run, in which all loops are watched."""
-        return run_once(self.command, {}, Order(self.roots, {}, None, seconds=seconds), patience, 1, self.asked)
+    def watch(self, patience: float, seconds: float, env: Mapping[str, str] | None = None) -> Run:
+        """One run, in which all loops are watched. env: what is set for it. Raises UsageError, Interrupted."""
+        return run_once(self.command, env or {}, Order(self.roots, {}, None, seconds=seconds), patience, 1, self.asked)
 
     def time(
         self, candidate: Candidate, plan: StepPlan, patience: float, processes: int, fewest: int | None = None
@@ -60,7 +61,8 @@ class Program:
             run = run_once(self.command, candidate.env, order, patience, processes, self.asked)
         samples = [one.sample for one in run.answers if one.sample is not None and one.sample.steps >= fewest]
         if not samples:
-            return Timed(None, why_no_sample(run, plan), run.seconds, run.answers)
+            steps = 0 if run.code or run.late else max((one.steps for one in run.answers), default=0)
+            return Timed(None, why_no_sample(run, plan), run.seconds, run.answers, steps)
         made = min(one.steps for one in samples)
 
         return Timed(

@@ -32,6 +32,8 @@ class StepPlan(msgspec.Struct, frozen=True):
     """Steps that are timed."""
     period_ms: float
     """As it was while all loops were watched."""
+    whole: bool = False
+    """The program makes no more steps than these."""
 
 
 def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenLoop | None:
@@ -56,17 +58,21 @@ def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
     period = max((chosen.seconds - chosen.longest) / max(chosen.done - 1, 1), 1e-6)
     warm = max(_WARM_STEPS, min(ceil(_WARM_SECONDS / period), _MOST_WARM))
     count = max(ceil(seconds / period), _FEWEST)
-    if ended:
-        warm = min(warm, max(_WARM_STEPS, chosen.done // 4))
-        count = min(count, max(chosen.done - warm, 1))
-    return StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count, period * 1000)
+    plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count, period * 1000)
+    return shortened(plan, chosen.done) if ended else plan
+
+
+def shortened(plan: StepPlan, made: int) -> StepPlan:
+    """For a program that makes no more steps than these."""
+    warm = min(plan.warm, max(_WARM_STEPS, made // 4))
+    return replace(plan, warm=warm, count=min(plan.count, max(made - warm, 1)), whole=True)
 
 
 def refined(plan: StepPlan, step_ms: float, seconds: float, made: int | None) -> StepPlan:
     """By the program's own step, which nothing watched. made: how many steps it timed, where it had no more."""
     if made is not None:
-        return replace(plan, count=min(plan.count, made))
-    if plan.count * step_ms / 1000 >= _LONG_ENOUGH * seconds:
+        return shortened(plan, plan.warm + made)
+    if plan.whole or plan.count * step_ms / 1000 >= _LONG_ENOUGH * seconds:
         return plan
     warm = max(plan.warm, min(ceil(_WARM_SECONDS * 1000 / step_ms), _MOST_WARM))
     return replace(plan, warm=warm, count=ceil(seconds * 1000 / step_ms))

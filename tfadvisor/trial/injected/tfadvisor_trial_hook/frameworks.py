@@ -26,7 +26,7 @@ class Frameworks:
             if name not in self.watched and _is_ready(sys.modules.get(name)):
                 self.watched.add(name)
                 self.compilations.watch(name)
-        return self.compilations.count
+        return int(self.compilations.count)
 
     def ready(self) -> bool:
         """Whether one has compiled or has its devices; so is a program with neither framework."""
