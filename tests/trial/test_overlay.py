@@ -43,7 +43,7 @@ def test_a_module_that_is_run_by_its_name(place: Place) -> None:
         "__file__ == os.path.abspath('train.py')",
         "'faster = 0' in inspect.getsource(seen) or 'faster = 1' in inspect.getsource(seen)",
         "not os.path.exists('__pycache__') or not os.listdir('__pycache__')",
-        "'tfadvisor' not in ' '.join(sys.path)",
+        "'injected' not in ' '.join(sys.path)",
     ],
 )
 def test_what_a_script_sees_of_itself(place: Place, claim: str) -> None:
