@@ -5,8 +5,9 @@
     python benchmarks/try_trials.py pairs NAME ... --python PYTHON                    real trials: the healthy form as a patch
 
 NAME is a program of benchmarks/diagnosis/programs. `record` runs both forms in turns, as `try` does, and keeps a step time a run.
-`simulate` draws runs from them with replacement: identical arms, where no winner may be claimed; a form that is quicker by a
-known factor, which the interval must hold; and the two forms of each program. PYTHON: an interpreter with the framework.
+`simulate` draws rounds from them with replacement: two runs of the faulty form that followed each other as identical arms, where
+no winner may be claimed; the same with one of them quicker by a known factor, which the interval must hold; and both forms of
+each program. PYTHON: an interpreter with the framework.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -107,10 +109,11 @@ def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
     totals = [0, 0, 0, 0, 0, 0]
     for name, runs in sorted(samples.items()):
         base, spread = runs["faulty"], spread_of(runs["faulty"])
-        false = [trial(base, base, 1.0, number) for number in range(trials)]
-        known = [trial(base, base, factor, number) for factor in FACTORS for number in range(trials // len(FACTORS))]
+        alike = neighbours(base)
+        false = [trial(alike, 1.0, number) for number in range(trials)]
+        known = [trial(alike, factor, number) for factor in FACTORS for number in range(trials // len(FACTORS))]
         ratios = [factor for factor in FACTORS for _ in range(trials // len(FACTORS))]
-        forms = [trial(base, runs["healthy"], 1.0, number) for number in range(trials)]
+        forms = [trial(list(zip(base, runs["healthy"], strict=True)), 1.0, number) for number in range(trials)]
         wrong = sum(one.outcome == BETTER for one in false)
         found = sum(one.outcome == BETTER for one in forms)
         held = sum(holds(one, 1.0) for one in false) + sum(map(holds, known, ratios))
@@ -123,12 +126,21 @@ def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
     yield f"| all | | | {wrong / of_false:.2%} | {found / of_forms:.1%} | {held / of:.1%} |"
 
 
-def trial(base: Sequence[float], new: Sequence[float], factor: float, number: int) -> Standing:
-    """One comparison, with runs drawn from those that were recorded."""
+def neighbours(runs: Sequence[float]) -> list[tuple[float, float]]:
+    """Runs that followed each other, in both orders."""
+    return [*pairwise(runs), *((after, before) for before, after in pairwise(runs))]
+
+
+def trial(rounds: Sequence[tuple[float, float]], factor: float, number: int) -> Standing:
+    """One comparison, with rounds drawn from those that were recorded. The new form's times are multiplied."""
     random = Random(number)
+    drawn: dict[str, float] = {}
 
     def measure(arm: str) -> float:
-        return random.choice(base) if arm == BASE else random.choice(new) * factor
+        if not drawn:
+            old, new = random.choice(rounds)
+            drawn.update({BASE: old, "new": new * factor})
+        return drawn.pop(arm)
 
     return Rounds(["new"], measure, seed=number).decide().arms["new"]
 

@@ -40,8 +40,23 @@ def test_one_disturbed_run_does_not_move_the_ratio() -> None:
 
 
 def test_the_smallest_change_that_would_have_been_seen() -> None:
-    """Without scatter: t of 4 degrees of freedom at 1% is 3.747 and at 20% 0.941; times 0.01 √(2/3)."""
-    assert smallest_seen([10] * 3, [10] * 3, 0.01) == approx(1 - exp(-(3.747 + 0.941) * 0.01 * sqrt(2 / 3)), rel=1e-3)
+    """Without scatter the error is 0.01 √(2/3). t of 4 degrees of freedom is 3.747 at 1% and 0.941 at 20%; two tests share 2%."""
+    effect = effect_of([10] * 3, [10] * 3)
+
+    assert smallest_seen(effect, [10] * 3, [10] * 3, 0.02) == approx(
+        1 - exp(-(3.747 + 0.941) * 0.01 * sqrt(2 / 3)), rel=1e-3
+    )
+
+
+def test_a_machine_that_changes_its_speed_is_seen_round_by_round() -> None:
+    """Each round is 10% quicker, on a machine that becomes four times slower: all with all that is nothing."""
+    base = [10.0 * 1.3**number for number in range(6)]
+    new = [9.0 * 1.3**number for number in range(6)]
+
+    assert effect_of(base, new).low < 0.5
+    found = effect_of(base, new, list(zip(base, new, strict=True)))
+    assert (found.ratio, found.p < 0.001) == (approx(0.9), True)
+    assert 0.88 < found.low < 0.9 < found.high < 0.92
 
 
 def test_the_interval_is_symmetric_in_the_logarithm() -> None:

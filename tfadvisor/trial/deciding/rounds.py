@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from random import Random
+from statistics import geometric_mean
 
 import msgspec
 
@@ -62,6 +63,8 @@ class Rounds:
         """Whether the time was over first."""
         self.base: list[float] = []
         self.runs: dict[str, list[float]] = {one: [] for one in arms}
+        self.pairs: dict[str, list[tuple[float, float]]] = {one: [] for one in arms}
+        """Of the rounds that have both: the program as it is, the middle of its runs, and the arm."""
         self.outcomes = dict.fromkeys(arms, OPEN)
         self.base_each = max(1, round(sqrt(len(arms))))
         """Every arm is compared with the base, so its runs are worth more."""
@@ -86,15 +89,21 @@ class Rounds:
         """Each open arm once, in an order that changes, with the base among them."""
         order = [BASE] * self.base_each + [one for one, outcome in self.outcomes.items() if outcome == OPEN]
         self.random.shuffle(order)
+        base: list[float] = []
+        new: dict[str, float] = {}
         for arm in order:
             measured = self.measure(arm)
             if arm == BASE:
                 if measured is not None:
+                    base.append(measured)
                     self.base.append(measured)
             elif measured is None:
                 self.outcomes[arm] = BROKEN
             else:
+                new[arm] = measured
                 self.runs[arm].append(measured)
+        for arm, measured in new.items() if base else ():
+            self.pairs[arm].append((geometric_mean(base), measured))
 
     def level(self) -> float:
         """Of one look."""
@@ -103,7 +112,7 @@ class Rounds:
     def look(self) -> None:
         """Decides what can be decided."""
         effects = {
-            arm: effect_of(self.base, runs)
+            arm: effect_of(self.base, runs, self.pairs[arm])
             for arm, runs in self.runs.items()
             if self.outcomes[arm] != BROKEN and min(len(runs), len(self.base)) >= self.stages[0]
         }
@@ -124,5 +133,6 @@ class Rounds:
         runs = self.runs[arm]
         if min(len(runs), len(self.base)) < 2:
             return Standing(self.outcomes[arm], None, tuple(runs), None)
-        smallest = smallest_seen(self.base, runs, self.level() / max(len(self.runs), 1))
-        return Standing(self.outcomes[arm], effect_of(self.base, runs), tuple(runs), smallest)
+        effect = effect_of(self.base, runs, self.pairs[arm])
+        smallest = smallest_seen(effect, self.base, runs, self.level() / max(len(self.runs), 1))
+        return Standing(self.outcomes[arm], effect, tuple(runs), smallest)
