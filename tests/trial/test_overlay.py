@@ -146,3 +146,63 @@ def test_a_profiler_that_the_program_starts_stays_off(place: Place) -> None:
 
     assert outcome(place, "train.py") == "better"
     assert not (place.folder / "logdir").exists()
+
+
+FITS = """
+    import keras
+    from invented import work
+
+    losses = iter(range(1, 10_000))
+
+
+    def step(count):
+        work(2 + 8 * count)
+        return 1.0 / next(losses)
+
+
+    keras.fit(step, 64, 20, evaluate=lambda: work(5000))
+"""
+
+
+def test_keras_tells_its_own_steps(place: Place) -> None:
+    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step."""
+    place.write("train.py", FITS)
+
+    result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
+
+    assert result["steps"]["told_by"] == "Keras' fit"
+    assert result["base_step_ms"] == pytest.approx([10.0] * len(result["base_step_ms"]))
+    assert result["arms"][0]["check"] == "same"
+
+
+def test_several_steps_of_keras_a_call_count_each(place: Place) -> None:
+    """16 steps in 130 ms are 8.125 ms each; their losses stand at other steps, so they cannot be compared."""
+    place.write("train.py", FITS)
+    place.patch("fix.diff", "work(5000))", "work(5000), steps_per_execution=16)")
+
+    (arm,) = place.tried("--patch", "fix.diff", "--", PYTHON, "train.py")["arms"]
+
+    assert arm["step_ms"] == pytest.approx([8.125] * len(arm["step_ms"]))
+    assert (arm["outcome"], arm["check"]) == ("better", "not checked")
+
+
+def test_several_processes_are_timed_by_the_slowest(place: Place) -> None:
+    """Two workers of 10 and 14 ms a step; the launcher only waits for them."""
+    place.write("worker.py", """
+        import sys
+        from invented import work
+
+        for number in range(5000):
+            work(int(sys.argv[1]))
+    """)  # fmt: skip
+    place.write("train.py", """
+        import subprocess, sys
+
+        workers = [subprocess.Popen([sys.executable, "worker.py", time]) for time in ("10", "14")]
+        sys.exit(max(one.wait() for one in workers))
+    """)  # fmt: skip
+
+    result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
+
+    assert result["steps"]["told_by"] == "worker.py:4"
+    assert result["base_step_ms"] == pytest.approx([14.0] * len(result["base_step_ms"]))

@@ -76,8 +76,8 @@ class Clock:
         """The loop has ended."""
         raise NotImplementedError
 
-    def look_at_logs(self, number: int, logs: Any) -> None:
-        """What Keras gave for the batch that ends now."""
+    def look_at_logs(self, number: int, logs: Any, steps: int) -> None:
+        """What Keras gave for the steps that end now."""
 
     def answer(self) -> dict[str, Any]:
         """What the parent reads."""
@@ -245,10 +245,10 @@ class Timing(Clock):
             self.frameworks.wait()
             self.left = time.perf_counter()
 
-    def look_at_logs(self, number: int, logs: Any) -> None:
+    def look_at_logs(self, number: int, logs: Any, steps: int) -> None:
         """As Clock."""
-        if self.done <= self.order["looks"]:
-            self.values.update(logs_of(logs, self.done))
+        if self.done + steps <= self.order["looks"]:
+            self.values.update(logs_of(logs, self.done + steps))
 
     def time(self) -> None:
         """The first time it begins, the last time it ends; both wait until the devices have done what they were told."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Do = Callable[[Any, tuple[Any, ...]], None]
 
 PLACES = ("keras.src.callbacks.callback_list", "keras.src.callbacks", "keras.callbacks")
 """Modules that define CallbackList, in Keras 3, 2.13 to 2.15, and before."""
@@ -35,8 +39,9 @@ def _tell(told: Any, clock: Any) -> None:
     def batch(_callbacks: Any, given: tuple[Any, ...]) -> None:
         """A call may make several steps: then its number is that of the last."""
         done = int(given[0]) + 1
-        clock.look_at_logs(number, given[1] if len(given) > 1 else None)
-        clock.finished(number, max(done - batches[0], 1))
+        steps = max(done - batches[0], 1)
+        clock.look_at_logs(number, given[1] if len(given) > 1 else None, steps)
+        clock.finished(number, steps)
         batches[0] = done
 
     def leave(callbacks: Any, _given: tuple[Any, ...]) -> None:
@@ -48,9 +53,6 @@ def _tell(told: Any, clock: Any) -> None:
     _around(told, "on_test_begin", before=leave)
     _around(told, "on_epoch_end", before=leave)
     _around(told, "on_train_batch_end", behind=batch)
-
-
-Do = Callable[[Any, "tuple[Any, ...]"], None]
 
 
 def _around(told: Any, name: str, before: Do | None = None, behind: Do | None = None) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Number = Callable[[ast.AST, str, list[str]], "int | None"]
+    """From a loop, its function's name and its targets: its number, None for one that is left as it is."""
 
 TICK = "__tfadvisor_tick__"
 ENTER = "__tfadvisor_enter__"
 LEAVE = "__tfadvisor_leave__"
-
-Number = Callable[[ast.AST, str, "list[str]"], "int | None"]
-"""From a loop, its function's name and its targets: its number, None for one that is left as it is."""
 
 
 def with_ticks(tree: ast.Module, number: Number) -> ast.Module:
