@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from pytest import approx
-from support.places import FIXTURES
+from support.places import FIXTURES, ROOT
 from support.tried_programs import Place
 
 import tfadvisor
@@ -174,6 +175,7 @@ def test_the_command_reads_it(place: Place) -> None:
     assert out.startswith("100% of 1 promise came true\n")
     assert "20 to 40%  38% (34 to 42)  better   same" in out
     assert json.loads(said)["promises"][0]["inside"] == 1.0
+    Draft202012Validator(json.loads((ROOT / "schemas" / "ledger-1.json").read_text())).validate(json.loads(said))
 
 
 def test_the_command_without_a_ledger(place: Place) -> None:
