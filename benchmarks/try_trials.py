@@ -38,6 +38,7 @@ PROGRAMS = HERE / "diagnosis" / "programs"
 SAMPLES = HERE / "try_samples.json"
 FAULT = '"--fault" in sys.argv'
 TIMED_SECONDS = 1.0
+FEWEST_ROUNDS = 6
 FACTORS = (0.95, 0.85, 0.7, 0.5)
 """Ratios of the simulated quicker forms."""
 
@@ -57,7 +58,8 @@ def main() -> None:
     if given.what == "record":
         record(given.names, given.python, given.seconds)
     elif given.what == "simulate":
-        print("\n".join(simulated(json.loads(SAMPLES.read_text()), given.trials)))
+        for line in simulated(json.loads(SAMPLES.read_text()), given.trials):
+            print(line, flush=True)
     else:
         for name in given.names:
             print(pair(name, given.python, given.budget), flush=True)
@@ -108,6 +110,8 @@ def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|--:|"
     totals = [0, 0, 0, 0, 0, 0]
     for name, runs in sorted(samples.items()):
+        if len(runs["faulty"]) < FEWEST_ROUNDS:
+            continue
         base, spread = runs["faulty"], spread_of(runs["faulty"])
         alike = neighbours(base)
         false = [trial(alike, 1.0, number) for number in range(trials)]

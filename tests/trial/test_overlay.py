@@ -148,6 +148,22 @@ def test_a_profiler_that_the_program_starts_stays_off(place: Place) -> None:
     assert not (place.folder / "logdir").exists()
 
 
+def test_a_generator_of_batches_is_no_training(place: Place) -> None:
+    place.write("train.py", """
+        from invented import work
+
+        def batches():
+            for number in range(5000):
+                work(12)
+                yield number
+
+        for batch in batches():
+            work(8)
+    """)  # fmt: skip
+
+    assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:8"
+
+
 FITS = """
     import keras
     from invented import work

@@ -9,7 +9,7 @@ from tfadvisor.trial.running.steps import StepPlan, choose_loop, plan_steps, ref
 
 
 def loop(line: int, done: int, seconds: float, **more: Any) -> SeenLoop:
-    given = {"entries": 1, "longest": 0.0, "compiled": 1, "after": False, **more}
+    given = {"entries": 1, "longest": 0.0, "compiled": 1, "after": False, "aside": False, **more}
     return SeenLoop(file="train.py", line=line, function="train", done=done, seconds=seconds, **given)
 
 
@@ -34,6 +34,12 @@ def test_data_that_is_made_before_is_no_training() -> None:
 def test_the_warm_up_loop_compiled_and_the_loop_after_it_trains() -> None:
     """Without its longest round the first took 0.3 s."""
     assert chosen(loop(2, 10, 5.0, longest=4.7), loop(9, 40, 2.0, compiled=0, after=True)) == 9
+
+
+def test_a_generator_that_makes_the_batches_is_not_the_training() -> None:
+    """It is entered before, and stands still in its loop while the step runs."""
+    assert chosen(loop(2, 99, 2.0, aside=True), loop(9, 100, 1.9)) == 9
+    assert chosen(loop(2, 99, 2.0, aside=True)) == 2
 
 
 def test_a_report_tells_epochs_from_steps() -> None:

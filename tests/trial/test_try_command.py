@@ -155,6 +155,15 @@ def test_a_program_that_fails_or_has_no_steps(place: Place, text: str, said: str
     assert said in err
 
 
+def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
+    place.write("train.py", "import time\ntime.sleep(100)\n")
+
+    code, _, err = place.run("try", "--env", "A=1", "--budget", "1s", "--", PYTHON, "train.py")
+
+    assert code == 3
+    assert "came to no steps within 1 s. Give it more time" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

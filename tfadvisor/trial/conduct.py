@@ -75,6 +75,12 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
 
 def _plan(watched: Run, wanted: Wanted) -> StepPlan:
     name = " ".join(wanted.command)
+    if watched.late:
+        raise TraceError(
+            name,
+            f"came to no steps within {watched.seconds:.0f} s.",
+            "Give it more time, as --budget 30m, or smaller data.",
+        )
     if not watched.answers or watched.code:
         ended = f"ended with exit code {watched.code}{last_line(watched.tail)}." if watched.code else "gave no step."
         remedy = (

@@ -65,6 +65,8 @@ class SeenLoop(msgspec.Struct, frozen=True):
     """Compilations inside of it."""
     after: bool
     """It began when something had compiled in a loop."""
+    aside: bool
+    """It is a generator's, or ran on another thread than the main one: it may make batches."""
 
 
 class Sample(msgspec.Struct, frozen=True):

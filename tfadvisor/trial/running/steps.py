@@ -15,6 +15,8 @@ _NEARLY_ALL = 0.8
 _FEWEST = 8
 _WITHOUT_COMPILING = 0.3
 """What the time in a loop counts where nothing compiled, in it or in a loop before: it may only prepare data."""
+_ASIDE = 0.5
+"""The same of a loop that may make the batches of another: generators stand still between their rounds, inside of the loop."""
 _WARM_STEPS = 3
 _WARM_SECONDS = 0.5
 _MOST_WARM = 100
@@ -80,4 +82,5 @@ def refined(plan: StepPlan, step_ms: float, seconds: float, made: int | None) ->
 
 def _weight(one: SeenLoop) -> float:
     """Without the longest round, in which it may have compiled."""
-    return (one.seconds - one.longest) * (1.0 if one.compiled or one.after else _WITHOUT_COMPILING)
+    trains = (1.0 if one.compiled or one.after else _WITHOUT_COMPILING) * (_ASIDE if one.aside else 1.0)
+    return (one.seconds - one.longest) * trains

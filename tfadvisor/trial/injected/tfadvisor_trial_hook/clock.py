@@ -52,11 +52,12 @@ class Clock:
         only = self.order["loops"]
         return only is None or [file, line] in only
 
-    def loop(self, file: str, line: int, function: str, targets: list[str]) -> int:
+    def loop(self, file: str, line: int, function: str, targets: list[str], yields: bool) -> int:
         """The number of a loop, which is new."""
         self.loops.append({
             "file": file, "line": line, "function": function, "targets": targets, "entries": 0, "done": 0, "open": False,
             "seconds": 0.0, "since": None, "compiled": 0, "after": False, "longest": 0.0, "last": 0.0, "thread": 0,
+            "aside": yields,
         })  # fmt: skip
         return len(self.loops) - 1
 
@@ -118,6 +119,7 @@ class Watching(Clock):
         loop["thread"] = loop["thread"] or threading.get_ident()
         if loop["thread"] == threading.get_ident():
             loop["entries"] += 1
+            loop["aside"] = loop["aside"] or threading.current_thread() is not threading.main_thread()
             loop["open"] = False
             loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
             loop["last"] = time.perf_counter()

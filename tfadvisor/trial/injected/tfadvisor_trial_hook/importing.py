@@ -80,9 +80,9 @@ class Importing:
             )  # what reads functions' source, as AutoGraph does, sees it too
         tree = ast.parse(raw, file)
 
-        def number(loop: Any, function: str, targets: list[str]) -> int | None:
+        def number(loop: Any, function: str, targets: list[str], yields: bool) -> int | None:
             if self.only is None or [real, loop.lineno] in self.only:
-                known: int = self.clock.loop(real, loop.lineno, function, targets)
+                known: int = self.clock.loop(real, loop.lineno, function, targets, yields)
                 return known
             return None
 

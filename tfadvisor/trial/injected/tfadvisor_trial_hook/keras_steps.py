@@ -27,7 +27,7 @@ def after_import(clock: Any) -> dict[str, Callable[[Any], None]]:
 
 
 def _tell(told: Any, clock: Any) -> None:
-    number = clock.loop(FILE, 0, "fit", [])
+    number = clock.loop(FILE, 0, "fit", [], False)
     batches = [0]
     fitting: list[Any] = [None]
 

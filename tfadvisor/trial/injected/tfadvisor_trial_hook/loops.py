@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Number = Callable[[ast.AST, str, list[str]], "int | None"]
-    """From a loop, its function's name and its targets: its number, None for one that is left as it is."""
+    Number = Callable[[ast.AST, str, list[str], bool], "int | None"]
+    """From a loop, its function's name, its targets and whether the function is a generator: the loop's number, None for one
+    that is left as it is."""
 
 TICK = "__tfadvisor_tick__"
 ENTER = "__tfadvisor_enter__"
@@ -27,13 +28,16 @@ class _Ticking(ast.NodeTransformer):
         self.number = number
         self.numba = numba
         self.names: list[str] = []
+        self.yields = [False]
 
     def visit_FunctionDef(self, node: Any) -> Any:
         """Numba compiles bytecode and knows nothing of our calls."""
         if self.numba and node.decorator_list:
             return node
         self.names.append(node.name)
+        self.yields.append(_yields(node))
         self.generic_visit(node)
+        self.yields.pop()
         self.names.pop()
         return node
 
@@ -43,7 +47,7 @@ class _Ticking(ast.NodeTransformer):
     def visit_For(self, node: Any) -> Any:
         """`for` and `while` alike."""
         targets = [one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)] if _has_target(node) else []
-        number = self.number(node, ".".join(self.names) or "<module>", targets)
+        number = self.number(node, ".".join(self.names) or "<module>", targets, self.yields[-1])
         self.generic_visit(node)
         if number is None:
             return node
@@ -51,6 +55,15 @@ class _Ticking(ast.NodeTransformer):
         return [_call(ENTER, number, node), node, _call(LEAVE, number, node)]
 
     visit_While = visit_For
+
+
+def _yields(function: ast.AST) -> bool:
+    """Whether it is a generator; functions inside of it do not count."""
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    return any(
+        isinstance(one, (ast.Yield, ast.YieldFrom)) or (not isinstance(one, inner) and _yields(one))
+        for one in ast.iter_child_nodes(function)
+    )
 
 
 def _has_target(node: ast.AST) -> bool:

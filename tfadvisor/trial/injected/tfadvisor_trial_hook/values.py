@@ -9,6 +9,7 @@ from typing import Any
 
 _MOST_VALUES = 64
 _MOST_ELEMENTS = 4_000_000
+_MOST_ELEMENTS_OF_A_LIST = 1000
 _DEPTH = 4
 _SMALL_FLOATS = ("bfloat16", "float8_e4m3fn")
 _PYTHON_NUMBERS = ("loss", "cost", "accuracy")
@@ -55,7 +56,9 @@ def _leaves(value: Any, depth: int) -> Iterator[Any]:
     """Arrays inside of containers, of pytrees, and of models with trainable variables."""
     if _is_array(value):
         yield value
-    elif depth and type(value) in (list, tuple, dict):
+    elif type(value) in (list, tuple, dict):
+        if depth == 0 or len(value) > _MOST_ELEMENTS_OF_A_LIST:
+            return
         for one in value.values() if type(value) is dict else value:
             yield from _leaves(one, depth - 1)
     elif type(value).__module__.partition(".")[0] in ("keras", "tensorflow") and hasattr(value, "trainable_variables"):
