@@ -5,7 +5,7 @@
     python benchmarks/try_trials.py pairs NAME ... --python PYTHON                    real trials: the healthy form as a patch
 
 NAME is a program of benchmarks/diagnosis/programs. `record` runs both forms in turns, as `try` does, and keeps a step time a run.
-`simulate` draws rounds from them with replacement: two runs of the faulty form that followed each other as identical arms, where
+`simulate` draws rounds from them: two runs of the faulty form that followed each other as identical arms, where
 no winner may be claimed; the same with one of them quicker by a known factor, which the interval must hold; and both forms of
 each program. PYTHON: an interpreter with the framework.
 """
@@ -26,7 +26,7 @@ from random import Random
 from statistics import median
 
 from tfadvisor.trial.candidates.candidate import Candidate
-from tfadvisor.trial.deciding.rounds import BASE, Rounds, Standing
+from tfadvisor.trial.deciding.rounds import BASE, STAGES, Rounds, Standing
 from tfadvisor.trial.result import BETTER
 from tfadvisor.trial.running.one_run import Asked
 from tfadvisor.trial.running.program import Program
@@ -38,7 +38,7 @@ PROGRAMS = HERE / "diagnosis" / "programs"
 SAMPLES = HERE / "try_samples.json"
 FAULT = '"--fault" in sys.argv'
 TIMED_SECONDS = 1.0
-FEWEST_ROUNDS = 6
+FEWEST_ROUNDS = STAGES[-1] + 1
 FACTORS = (0.95, 0.85, 0.7, 0.5)
 """Ratios of the simulated quicker forms."""
 
@@ -113,11 +113,13 @@ def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
         if len(runs["faulty"]) < FEWEST_ROUNDS:
             continue
         base, spread = runs["faulty"], spread_of(runs["faulty"])
-        alike = neighbours(base)
+        alike = list(pairwise(base))
         false = [trial(alike, 1.0, number) for number in range(trials)]
         known = [trial(alike, factor, number) for factor in FACTORS for number in range(trials // len(FACTORS))]
         ratios = [factor for factor in FACTORS for _ in range(trials // len(FACTORS))]
-        forms = [trial(list(zip(base, runs["healthy"], strict=True)), 1.0, number) for number in range(trials)]
+        forms = [
+            trial(list(zip(base, runs["healthy"], strict=True)), 1.0, number, alike=False) for number in range(trials)
+        ]
         wrong = sum(one.outcome == BETTER for one in false)
         found = sum(one.outcome == BETTER for one in forms)
         held = sum(holds(one, 1.0) for one in false) + sum(map(holds, known, ratios))
@@ -130,19 +132,20 @@ def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
     yield f"| all | | | {wrong / of_false:.2%} | {found / of_forms:.1%} | {held / of:.1%} |"
 
 
-def neighbours(runs: Sequence[float]) -> list[tuple[float, float]]:
-    """Runs that followed each other, in both orders."""
-    return [*pairwise(runs), *((after, before) for before, after in pairwise(runs))]
+def trial(rounds: Sequence[tuple[float, float]], factor: float, number: int, *, alike: bool = True) -> Standing:
+    """One comparison, with rounds drawn from those that were recorded, none twice. The new form's times are multiplied.
 
-
-def trial(rounds: Sequence[tuple[float, float]], factor: float, number: int) -> Standing:
-    """One comparison, with rounds drawn from those that were recorded. The new form's times are multiplied."""
+    alike: both are runs of one form, so that either may be the new one.
+    """
     random = Random(number)
+    left = random.sample(rounds, len(rounds))
     drawn: dict[str, float] = {}
 
     def measure(arm: str) -> float:
         if not drawn:
-            old, new = random.choice(rounds)
+            old, new = left.pop()
+            if alike and random.random() < 0.5:
+                old, new = new, old
             drawn.update({BASE: old, "new": new * factor})
         return drawn.pop(arm)
 

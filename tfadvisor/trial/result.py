@@ -53,7 +53,7 @@ class Arm(msgspec.Struct, frozen=True):
     category: str
     """Of that finding, "" for none."""
     change: str
-    """The codemod's name, or patch, env, pass, several."""
+    """The codemod's name, or patch, env, `pass NAME`, several."""
     identity: str
     """Changes that are alike have the same, whatever they are called."""
     outcome: str

@@ -30,7 +30,7 @@ class Candidate(msgspec.Struct, frozen=True):
     category: str = ""
     """Of that finding."""
     change: str = ""
-    """The codemod, or the kind of the change: patch, env, pass, several."""
+    """The codemod, or the kind of the change: patch, env, `pass NAME`, several."""
     promise: Promise | None = None
     check: str = "values"
     """What must stay as it is: batches, values or none."""

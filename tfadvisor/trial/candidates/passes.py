@@ -54,4 +54,4 @@ def passes_in(sizes: Mapping[str, int]) -> list[str]:
 
 
 def _without(name: str) -> Candidate:
-    return Candidate(name=f"without {name}", env={"XLA_FLAGS": f"{FLAG}{name}"}, change="pass")
+    return Candidate(name=f"without {name}", env={"XLA_FLAGS": f"{FLAG}{name}"}, change=f"pass {name}")

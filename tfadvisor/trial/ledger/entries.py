@@ -32,7 +32,7 @@ class Entry(msgspec.Struct, frozen=True):
     category: str
     """The finding's category, "" for none."""
     change: str
-    """The codemod's name, or patch, env, pass."""
+    """The codemod's name, or patch, env, `pass NAME`."""
     identity: str
     """Changes that are alike have the same."""
     versions: Mapping[str, str]
