@@ -7,6 +7,8 @@ import sys
 import pytest
 from support.tried_programs import Place
 
+pytestmark = pytest.mark.subprocess
+
 PYTHON = sys.executable
 LOOP = "for number in range(5000): work(10 - 5 * faster)\n"
 

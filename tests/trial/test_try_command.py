@@ -13,6 +13,8 @@ from jsonschema import Draft202012Validator
 from support.places import ROOT
 from support.tried_programs import Place
 
+pytestmark = pytest.mark.subprocess
+
 PYTHON = sys.executable
 
 
