@@ -186,8 +186,9 @@ def test_wrong_use(place: Place, arguments: list[str], said: str) -> None:
     assert "Traceback" not in err
 
 
-def test_an_interrupt_keeps_what_is_measured(place: Place) -> None:
-    """A program on the real clock, so that there is time to interrupt it; nothing of it is left running."""
+@pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 130, "ended early"), (signal.SIGTERM, 143, "")])
+def test_a_signal_leaves_nothing_running(place: Place, number: signal.Signals, code: int, said: str) -> None:
+    """A program on the real clock, so that there is time to interrupt it. What Ctrl-C has left measured is printed."""
     place.write("train.py", """
         import os, time
         open("pids", "a").write(f"{os.getpid()}\\n")
@@ -201,10 +202,10 @@ def test_an_interrupt_keeps_what_is_measured(place: Place) -> None:
         assert time.monotonic() < until
         time.sleep(0.05)
 
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     out, err = running.communicate(timeout=30)
 
-    assert running.returncode == 130
-    assert "ended early" in out
-    assert err.endswith("tfadvisor: interrupted\n")
+    assert running.returncode == code
+    assert said in out
+    assert err.endswith(("tfadvisor: interrupted\n", "tfadvisor: terminated\n"))
     assert not [one for one in pids.read_text().split() if Path(f"/proc/{one}/cmdline").exists()]

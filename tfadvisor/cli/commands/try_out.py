@@ -20,8 +20,10 @@ from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.terminal_text import screen_of
 
 if TYPE_CHECKING:
+    from tfadvisor.trial.arms import Tell
     from tfadvisor.trial.asked_for import AskedFor
     from tfadvisor.trial.result import TrialResult
+    from tfadvisor.trial.running.one_run import Asked
 
 _EXAMPLES = """\
 Examples:
@@ -151,7 +153,7 @@ def seconds_of(text: str) -> float:
 
 
 def _tried(
-    wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: object, tell: object
+    wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: Asked, tell: Tell
 ) -> TrialResult:
     from tfadvisor.trial.conduct import Wanted, try_out  # noqa: PLC0415
 
@@ -163,27 +165,35 @@ def _tried(
     if passes:
         from tfadvisor.trial.candidates.passes import pass_candidates  # noqa: PLC0415
 
-        candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))  # type: ignore[arg-type]
+        candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
     if not candidates:
         raise TraceError(str(wanted.origin), "its findings offer no change of this program.", "Give --patch or --env.")
-    return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)  # type: ignore[arg-type]
+    return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
 
 
 def _words(seconds: float) -> str:
     return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"
 
 
+def _say_nothing(_words: str) -> None:
+    """Nobody looks."""
+
+
 @contextmanager
-def _told() -> Iterator[object]:
+def _told() -> Iterator[Tell]:
     """Shows which arm runs, on a terminal."""
     if not sys.stderr.isatty():
-        yield lambda _words: None
+        yield _say_nothing
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.markup import escape  # noqa: PLC0415
 
     with Console(stderr=True).status("") as status:
-        yield lambda words: status.update(escape(words))
+
+        def tell(words: str) -> None:
+            status.update(escape(words))
+
+        yield tell
 
 
 def _write(result: TrialResult, form: str, output: Path | None) -> None:
