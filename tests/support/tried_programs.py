@@ -69,8 +69,15 @@ class Place:
         (self.folder / name).write_text(unified(file, text, text.replace(old, new)))
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-        return subprocess.Popen([str(COMMAND), *map(str, arguments)], cwd=self.folder, env=self.env, text=True, **pipes)
+        return subprocess.Popen(
+            [str(COMMAND), *map(str, arguments)],
+            cwd=self.folder,
+            env=self.env,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def run(self, *arguments: object) -> tuple[int, str, str]:
         """(exit code, stdout, stderr)."""

@@ -21,6 +21,8 @@ from tfadvisor.trial.running.steps import StepPlan, choose_loop, plan_steps
 from tfadvisor.trial.together import together
 from tfadvisor.trial.wording import summary_of
 
+_MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
+
 
 class Wanted(msgspec.Struct, frozen=True):
     """What is to be tried, and with how much patience."""
@@ -49,8 +51,10 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     processes = sum(any(_is_planned(plan, loop.file, loop.line) for loop in one.loops) for one in watched.answers)
     arms = Arms(program, plan, wanted.candidates, until, max(processes, 1), tell)
     timed = arms.smoke(wanted.timed_seconds)
+    if timed.step_ms is None and time.monotonic() >= until:
+        raise TraceError(" ".join(wanted.command), "two runs of it took longer than the budget.", _MORE_TIME)
     if timed.step_ms is None:
-        raise TraceError(" ".join(wanted.command), f"{timed.why}.", "It was not disturbed; run it once by itself.")
+        raise TraceError(" ".join(wanted.command), f"{timed.why}.", "It was not changed; run it once by itself.")
     tried = arms.refuse(first.versions)
     rounds = Rounds(tried, arms.measure, wanted.stages, RATE)
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
@@ -79,7 +83,7 @@ def _plan(watched: Run, wanted: Wanted) -> StepPlan:
         raise TraceError(
             name,
             f"came to no steps within {watched.seconds:.0f} s.",
-            "Give it more time, as --budget 30m, or smaller data.",
+            _MORE_TIME,
         )
     if not watched.answers or watched.code:
         ended = f"ended with exit code {watched.code}{last_line(watched.tail)}." if watched.code else "gave no step."
