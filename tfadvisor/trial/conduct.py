@@ -69,7 +69,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         versions=first.versions,
         device=timed.answers[0].device,
         steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count),
-        base_step_ms=standings.base,
+        base_step_ms=standings.base or (timed.step_ms,),
         arms=alone,
         together=best.result,
         complete=complete,

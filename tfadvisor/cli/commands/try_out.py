@@ -16,7 +16,7 @@ from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note, write_out, write_output
 from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders
 from tfadvisor.cli.typer_commands import Command
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.report.terminal_text import screen_of
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ What it does: runs the program as it is and with each change, in turns, without 
 ends the run. Changes lie in an overlay: no file of yours is written. What the program itself writes, it writes in each run;
 TFADVISOR_TRY=1 in its environment tells it. What was measured goes into the ledger.
 
-Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or never stepped, 4 cannot tell,
-130 interrupted (what was measured by then is printed), 143 terminated."""
+Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or never stepped, 4 cannot tell, or
+the report offers nothing to try, 130 interrupted (what was measured by then is printed), 143 terminated."""
 TRYING = "What to try"
 _BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h)?$")
 _SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -158,6 +158,10 @@ def _tried(
     from tfadvisor.trial.conduct import Wanted, try_out  # noqa: PLC0415
 
     candidates = wanted.candidates
+    if not candidates and not passes:
+        raise NothingToCompare(
+            str(wanted.origin), "its findings offer no change of this program.", "Give --patch or --env."
+        )
     note(
         f"runs {' '.join(command)} again and again for up to {_words(seconds)}, and ends each run when its steps are timed:"
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
@@ -166,8 +170,6 @@ def _tried(
         from tfadvisor.trial.candidates.passes import pass_candidates  # noqa: PLC0415
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
-    if not candidates:
-        raise TraceError(str(wanted.origin), "its findings offer no change of this program.", "Give --patch or --env.")
     return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
 
 
