@@ -30,7 +30,7 @@ Examples:
   tfadvisor try --from logdir/ -- python train.py                every fix that the report of a trace offers
   tfadvisor try --from logdir/ --patch input-not-prefetched -- python train.py   those of one rule
   tfadvisor try --patch fix.diff -- python train.py --config big.yaml            your own change
-  tfadvisor try --patch prefetch --env XLA_FLAGS=--xla_cpu_use_onednn=false -- python train.py
+  tfadvisor try --patch prefetch --env XLA_FLAGS=--xla_cpu_multi_thread_eigen=false -- python train.py
   tfadvisor try --passes --budget 30m -- python train.py         which of XLA's passes hurt this program
 
 What it does: runs the program as it is and with each change, in turns, without the profiler, until its steps are timed; then

@@ -19,13 +19,14 @@ def install() -> None:
     from tfadvisor_hook.letters import read_letter
 
     from . import keras_steps, own_profilers
-    from .clock import clock_for
     from .importing import Importing
+    from .timing import Timing
+    from .watching import Watching
 
     order = read_letter(os.path.join(folder, "order.json"))
     if order is None:
         return
-    clock = clock_for(folder, order)
+    clock = Watching(folder, order) if order["loops"] is None else Timing(folder, order)
     clock.start()
     after = dict(own_profilers.after_import())
     after.update(keras_steps.after_import(clock))
