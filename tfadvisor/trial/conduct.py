@@ -13,7 +13,7 @@ from tfadvisor.trial.arms import Arms, Tell
 from tfadvisor.trial.candidates.candidate import Candidate
 from tfadvisor.trial.candidates.identity import identity_of
 from tfadvisor.trial.deciding.rounds import RATE, STAGES, Rounds, Standing, Standings
-from tfadvisor.trial.result import BETTER, BROKEN, NOT_CHECKED, Arm, Ratio, Share, TrialResult, TriedSteps
+from tfadvisor.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, Share, TrialResult, TriedSteps
 from tfadvisor.trial.running.messages import KERAS, Answer
 from tfadvisor.trial.running.one_run import Asked, Run
 from tfadvisor.trial.running.program import Program, last_line
@@ -121,6 +121,9 @@ def _told_by(plan: StepPlan) -> str:
 
 def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
     broken = arms.broken.get(candidate.name, "")
+    check = arms.check(candidate.name)
+    if check == DIFFERS and not broken:  # which only the last runs of the program itself have shown
+        broken = f"results differ: {arms.differing[candidate.name]}"
     effect = standing.effect if standing else None
     outcome = BROKEN if broken or standing is None else standing.outcome
     return Arm(
@@ -134,9 +137,7 @@ def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
         ratio=Ratio(effect.ratio, effect.low, effect.high) if effect else None,
         p=effect.p if effect else None,
         predicted=Share(candidate.promise.low, candidate.promise.high) if candidate.promise else None,
-        check=arms.check(candidate.name)
-        if standing and not broken
-        else ("differs" if "differ" in broken else NOT_CHECKED),
+        check=check,
         effect=candidate.effect,
         step_ms=standing.runs if standing else (),
         smallest_change=standing.smallest if standing and outcome != BETTER else None,
