@@ -11,7 +11,7 @@ from enum import Enum
 
 import msgspec
 
-from tfadvisor.report.model import SCHEMA_VERSION, Fix, Op, Report, StepsInfo
+from tfadvisor.report.model import SCHEMA_VERSION, Finding, Fix, Op, Report, StepsInfo
 from tfadvisor.report.page.encode import FORMAT
 from tfadvisor.report.page.model import (
     CallRow,
@@ -31,6 +31,7 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
     Report: {"schema_version": typing.Literal[SCHEMA_VERSION], "ops": None},
     StepsInfo: {"each": StepColumns},
     Fix: {"patch": None},
+    Finding: {"tried": None},
     PageData: {"ops": [Op], "collectives": [CollectiveRow], "calls": [CallRow], "more": str, "parts": [PartRow]},
     DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},
 }

@@ -28,21 +28,28 @@ Examples:
   tfadvisor run -- python train.py        records a program as it is, and prints its report
   tfadvisor compare before/ after/
   tfadvisor fix logdir/ --source train.py   a patch to your program, as a diff
+  tfadvisor try --from logdir/ -- python train.py   measures what the fixes are worth
   tfadvisor COMMAND --help                options, examples and exit codes of a command
 
 Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
 not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
 
+_FILES = {"try": "try_out"}
+"""Commands whose names are words of Python."""
+
+
 class _Commands(LazyCommands):
     modules: ClassVar = {
-        name: f"tfadvisor.cli.commands.{name}"
+        name: f"tfadvisor.cli.commands.{_FILES.get(name, name)}"
         for name in (
             "analyze",
             "run",
             "capture",
             "compare",
             "fix",
+            "try",
+            "ledger",
             "gate",
             "baseline",
             "history",
