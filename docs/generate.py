@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import config_schema
 import typer.main
 from draw_packages import picture
 from json_schemas import schemas
@@ -52,6 +53,7 @@ def main(check: bool) -> int:
         "../../web/src/data/generated.css": page_colours(),
         "../../web/test/generated_words.ts": page_words(),
         **{f"../../schemas/{name}": text for name, text in schemas().items()},
+        f"../../schemas/{config_schema.NAME}": config_schema.config_schema(),
     }
     stale = [page for page in (PAGES / "rules").glob("*.md") if f"rules/{page.name}" not in written]
     for name, text in written.items():

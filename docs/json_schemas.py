@@ -14,6 +14,8 @@ import msgspec
 from tfadvisor.comparison import result as comparison
 from tfadvisor.gate.judging import result as verdict
 from tfadvisor.report import model as report
+from tfadvisor.trial import result as trial
+from tfadvisor.trial.ledger import promises as ledger
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _VERSION = "Version of this form. Under the same version fields are added, never renamed or removed."
@@ -25,11 +27,13 @@ _BESIDE_COMPARISON = {
 
 
 def schemas() -> dict[str, str]:
-    """File name to text, for the JSON of `analyze`, `compare` and `gate`."""
+    """File name to text, for the JSON of `analyze`, `compare`, `gate`, `try` and `ledger`."""
     return {
         f"report-{report.SCHEMA_VERSION}.json": _schema(report.Report, report.SCHEMA_VERSION),
         f"comparison-{comparison.SCHEMA_VERSION}.json": _schema(comparison.Comparison, comparison.SCHEMA_VERSION),
         f"gate-{verdict.SCHEMA_VERSION}.json": _schema(verdict.GateResult, verdict.SCHEMA_VERSION),
+        f"trial-{trial.SCHEMA_VERSION}.json": _schema(trial.TrialResult, trial.SCHEMA_VERSION),
+        f"ledger-{ledger.SCHEMA_VERSION}.json": _schema(ledger.Accounts, ledger.SCHEMA_VERSION),
     }
 
 

@@ -11,9 +11,18 @@ from enum import Enum
 
 import msgspec
 
-from tfadvisor.report.model import SCHEMA_VERSION, Fix, Op, Report, StepsInfo
+from tfadvisor.report.model import SCHEMA_VERSION, Finding, Fix, Op, Report, StepsInfo
 from tfadvisor.report.page.encode import FORMAT
-from tfadvisor.report.page.model import CallRow, CollectiveRow, Column, ComparedRuns, DrawnStep, PageData, StepColumns
+from tfadvisor.report.page.model import (
+    CallRow,
+    CollectiveRow,
+    Column,
+    ComparedRuns,
+    DrawnStep,
+    PageData,
+    PartRow,
+    StepColumns,
+)
 from tfadvisor.units import Unit, in_words
 from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass
 
@@ -22,7 +31,8 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
     Report: {"schema_version": typing.Literal[SCHEMA_VERSION], "ops": None},
     StepsInfo: {"each": StepColumns},
     Fix: {"patch": None},
-    PageData: {"ops": [Op], "collectives": [CollectiveRow], "calls": [CallRow]},
+    Finding: {"tried": None},
+    PageData: {"ops": [Op], "collectives": [CollectiveRow], "calls": [CallRow], "more": str, "parts": [PartRow]},
     DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},
 }
 """Fields that report/page/encode.py writes in another shape than the record's: None for none, a list for columns."""

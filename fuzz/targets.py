@@ -166,7 +166,8 @@ def gate_config(data: bytes) -> bool:
 
 def baseline(data: bytes) -> bool:
     """A snapshot of a baseline."""
-    from tfadvisor.gate.baseline.snapshot_json import SnapshotError, as_text, from_text
+    from tfadvisor.gate.baseline.checked_json import SnapshotError
+    from tfadvisor.gate.baseline.snapshot_json import as_text, from_text
 
     try:
         snapshot = from_text(data.decode("utf-8", "replace"))

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from support.made_runs import op, side, snapshot
 from support.places import FIXTURES
 from support.trace_builder import trace
@@ -102,7 +104,7 @@ def test_names_from_traces_are_escaped() -> None:
     for text in (as_text(comparison), as_markdown(comparison), as_json(comparison)):
         assert "\x1b" not in text
         assert "\u202e" not in text
-    assert "<script>" not in as_markdown(comparison)
+    assert "<script>" not in MarkdownIt("gfm-like", {"linkify": False}).render(as_markdown(comparison))
 
 
 def test_the_text_names_the_new_op_with_its_line() -> None:
@@ -113,4 +115,20 @@ def test_the_text_names_the_new_op_with_its_line() -> None:
 
     assert "The step takes 50 ms (+50%) more: compute +50 ms." in text
     assert "+50 ms      compute    dot.9: new, 50 ms per step, 2 times, train.py:31" in text
-    assert "+50 ms      total, mean step time" in text
+    assert "+50 ms      total, median step time" in text
+
+
+def test_the_change_is_that_of_the_median_and_long_steps_have_a_row_of_their_own() -> None:
+    """The mean rises by 30 ms, the median by 10: 20 ms are of steps that are far longer than the middle one."""
+    base = side(100.0, ops=[op("a", 100.0)])
+    new = replace(side(130.0, ops=[op("a", 100.0)], classes={"compile": 30.0}), median_ms=110.0)
+
+    comparison = compare_sides(base, new)
+    text = as_text(comparison)
+
+    assert "The step takes 10 ms (+10%) more: compile +30 ms." in text
+    assert "  +30 ms      compile    0 ms → 30 ms per step in which no device works" in text
+    assert "  −20 ms      steps that are far longer or shorter than the middle one" in text
+    assert "  +10 ms      total, median step time" in text
+    assert "| **+10 ms** | | **total, median step time** |" in as_markdown(comparison)
+    assert comparison.change_ms == pytest.approx(30.0)

@@ -166,7 +166,8 @@ def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
 
 
 def _stored(path: Path) -> Snapshot:
-    from tfadvisor.gate.baseline.snapshot_json import LARGEST, SnapshotError, from_text  # noqa: PLC0415
+    from tfadvisor.gate.baseline.checked_json import SnapshotError  # noqa: PLC0415
+    from tfadvisor.gate.baseline.snapshot_json import LARGEST, from_text  # noqa: PLC0415
 
     try:
         return from_text(read_small_text(path, LARGEST))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class AdvisorError(Exception):
     """Base of every error that a user can act on. The command prints it without a traceback."""
@@ -33,6 +35,15 @@ class UsageError(AdvisorError):
     """The call's options are wrong: an unknown run, an unknown rule, a step range outside the trace."""
 
     exit_code = 2
+
+
+class SeveralMistakes(UsageError):
+    """More than one thing is wrong with what somebody wrote. Each is told in a line of its own."""
+
+    def __init__(self, each: Sequence[UsageError]) -> None:
+        """each: at least two, in the order in which they are told."""
+        super().__init__("\n".join(map(str, each)))
+        self.each = tuple(each)
 
 
 class RuleError(AdvisorError):

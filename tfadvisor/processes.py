@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 _START = (
@@ -43,12 +45,29 @@ def follow_parent(parent: int) -> None:
     """
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415  (10 ms)
-        import signal  # noqa: PLC0415
 
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_KILL_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
     if os.name == "posix" and os.getppid() != parent:
         os._exit(1)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """What must be done whole: signals that would end this process come when it is. Other threads never get any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM") if hasattr(signal, name)]
+    before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 class Worker:

@@ -220,5 +220,5 @@ class Scatter(Enum):
 
 LaneRole = Literal["classes", "stream", "driver", "thread"]
 """What a lane of a drawn step shows: where the time goes, a device's stream, the host thread that drives the steps, another."""
-WhichStep = Literal["median", "worst"]
+WhichStep = Literal["median", "worst", "other"]
 """Which of the counted steps is drawn."""

@@ -3,16 +3,17 @@
     python benchmarks/gate_study/study.py            write the page
     python benchmarks/gate_study/study.py --check    exit 1 when the page differs
 
-The runs lie in benchmarks/gate_study/data; record.py records them anew. Half a minute on one core.
+The runs lie in benchmarks/gate_study/data; record.py records them anew. A minute on one core.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import judged as judged_later
 from pairs import (
     KEPT,
     STEP,
@@ -63,11 +64,12 @@ CAUSES = {
 
 def main(check: bool) -> int:
     """0 when the page is written, or with --check already is what it should be."""
-    about, runs = load(HERE / "data" / "runs.jsonl.gz")
+    about, runs = load(HERE / "data" / "tuned.jsonl.gz")
+    later = load(HERE / "data" / "judged.jsonl.gz")
     lines = {name: curve(runs, pairs) for name, pairs in SERIES.items()}
     for limit in (0.05, 0.10):
         lines[f"plain {limit:.0%}, one run, after ten"] = plain_curve(runs, limit)
-    texts = {PAGE: page(about, runs, lines), PICTURE: curves(SHARES, lines)}
+    texts = {PAGE: page(about, runs, lines, later), PICTURE: curves(SHARES, lines)}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if check:
@@ -77,7 +79,9 @@ def main(check: bool) -> int:
     return 1 if check and stale else 0
 
 
-def page(about: dict, runs: Sequence[Run], lines: dict[str, list[float]]) -> str:
+def page(
+    about: dict, runs: Sequence[Run], lines: dict[str, list[float]], later: tuple[Mapping[str, object], list[Run]]
+) -> str:
     """The whole page."""
     text = (HERE / "page.md").read_text(encoding="utf-8")
     tables: dict[str, Callable[[], str]] = {
@@ -88,18 +92,25 @@ def page(about: dict, runs: Sequence[Run], lines: dict[str, list[float]]) -> str
         "POWER": lambda: power(runs),
         "CURVES": lambda: curve_table(lines),
         "CAUSES": lambda: causes(runs),
+        "RECORDING_2": lambda: recording(*later),
+        "STREAM": lambda: judged_later.alarms(later[1], SETTINGS),
+        "FIRST_DAYS": lambda: judged_later.first_days(later[1], SETTINGS),
+        "SENSITIVITY": lambda: judged_later.sensitivity(later[1], SETTINGS),
+        "MADE": lambda: judged_later.made((0.005, 0.01, 0.02, 0.03, 0.05)),
+        "SECOND_RUN": lambda: judged_later.counts(later[1], SETTINGS),
     }
     for name, table in tables.items():
         text = text.replace(f"{{{{{name}}}}}", table())
     return text
 
 
-def recording(about: dict, runs: Sequence[Run]) -> str:
+def recording(about: Mapping[str, object], runs: Sequence[Run]) -> str:
     loads = sorted(run.load for run in runs)
     number = len(runs)
     same = sum(run.kind == "none" for run in runs)
+    minutes = int(str(about["seconds"])) / 60
     return (
-        f"{number} runs in {about['seconds'] / 60:.0f} minutes on {about['machine']}, {same} of them unchanged. The load "
+        f"{number} runs in {minutes:.0f} minutes on {about['machine']}, {same} of them unchanged. The load "
         f"before a run was {loads[0]:g} to {loads[-1]:g}, in the middle {loads[number // 2]:g}: other work kept the cores busy."
     )
 

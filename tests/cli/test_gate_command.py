@@ -20,7 +20,7 @@ from support.trace_builder import TraceBuilder, trace
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 LOADER = FIXTURES / "jax-loader"
 HEALTHY = FIXTURES / "jax-healthy"
-CI = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR")
+CI = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "GITHUB_REF_NAME", "GITHUB_HEAD_REF", "NO_COLOR")
 
 
 def tfadvisor(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -87,7 +87,7 @@ def test_0_an_unchanged_run_passes(store: Path) -> None:
     done = tfadvisor("gate", run, "--baseline", store, cwd=store.parent)
 
     assert done.returncode == 0, done.stdout
-    assert done.stdout.startswith("  detects          step_time_ms +")
+    assert "\n  detects          step_time_ms +" in done.stdout
 
 
 def test_1_a_slower_run_fails_and_says_why(store: Path) -> None:
@@ -231,7 +231,7 @@ def test_4_too_little_is_known_to_judge_a_small_change(tmp_path: Path) -> None:
 
     done = tfadvisor("gate", run, "--baseline", "store", "--on-cannot-tell", "fail", cwd=tmp_path)
     assert done.returncode == 4
-    assert "1 baseline run cannot show how much runs differ" in flat(done.stdout)
+    assert "1 baseline run cannot show yet how much runs differ; after 4 more runs like it" in flat(done.stdout)
 
     assert tfadvisor("gate", run, "--baseline", "store", "--on-inconclusive", "fail", cwd=tmp_path).returncode == 4
     (tmp_path / "tfadvisor.toml").write_text('on_cannot_tell = "fail"\n')
@@ -340,11 +340,15 @@ def test_a_passing_run_can_be_added(store: Path) -> None:
     assert len(list((store / "default").glob("*.json"))) == 7
 
 
-def test_baseline_list_is_one_line_a_run(store: Path) -> None:
-    lines = tfadvisor("baseline", "list", "--store", store, cwd=store.parent).stdout.splitlines()
+def test_baseline_list_is_a_table_with_a_head(store: Path) -> None:
+    head, *lines = tfadvisor("baseline", "list", "--store", store, cwd=store.parent).stdout.splitlines()
 
+    assert head.split() == ["RUN", "MODEL", "MACHINE", "DEVICES", "FRAMEWORK", "STEP", "STEPS", "LEVEL"]
     assert len(lines) == 6
-    assert lines[0].startswith("default  ")
+    assert all(line[head.index("MODEL") :].startswith("default ") for line in lines)
+    shortest = [line.split()[0] for line in lines]
+    assert len(set(shortest)) == 6
+    assert all(name.startswith(one) for name, one in zip(names_in(store), sorted(shortest), strict=True))
     assert tfadvisor("baseline", "list", "--store", "none", cwd=store.parent).returncode == 0
 
 
@@ -372,10 +376,37 @@ def test_on_github_there_are_annotations_and_a_summary(store: Path) -> None:
     )  # fmt: skip
 
     assert json.loads(done.stdout)["exit_code"] == done.returncode == 1
-    assert (
-        "::error file=tfadvisor.toml,line=1,title=tfadvisor%3A step_time_ms::step_time_ms rose by 30%25" in done.stderr
-    )
+    assert "::error title=tfadvisor%3A step_time_ms::step_time_ms rose by 30%25" in done.stderr
     assert summary.read_text().startswith("before\n## ❌ FAIL")
+
+
+def test_pages_and_a_comment(store: Path) -> None:
+    run = built(busy=90, period=130).write(store.parent / "new")
+
+    done = tfadvisor("gate", run, "--baseline", store, "--pages", "pages", "--comment", "comment.md", cwd=store.parent)
+
+    comment = (store.parent / "comment.md").read_text(encoding="utf-8").splitlines()
+    verdict = (store.parent / "pages" / "verdict.html").read_text(encoding="utf-8")
+    assert done.returncode == 1
+    assert "\n  pages            pages\n" in done.stdout
+    assert comment[0] == "<!-- tfadvisor gate default -->"
+    assert comment[1].startswith("## ❌ FAIL: step\\_time\\_ms rose by 30%")
+    assert "<h1>FAIL: step_time_ms rose by 30%" in verdict
+    assert (store.parent / "pages" / "report.html").exists()
+    assert not (store.parent / "pages" / "comparison.html").exists()  # a store keeps no traces
+    assert '<a href="report.html">' in verdict
+
+
+@pytest.mark.parametrize(("option", "why"), [("new/pages", "lies in new"), ("file/pages", "cannot be written")])
+def test_2_pages_where_none_can_be(store: Path, option: str, why: str) -> None:
+    built().write(store.parent / "new")
+    (store.parent / "file").touch()
+
+    done = tfadvisor("gate", "new", "--baseline", store, "--pages", option, cwd=store.parent)
+
+    assert done.returncode == 2
+    assert f"--pages {option}" in done.stderr
+    assert why in done.stderr
 
 
 def test_an_annotation_points_to_the_line_that_asks(tmp_path: Path) -> None:
@@ -414,7 +445,7 @@ def test_check_config_reads_no_trace(tmp_path: Path) -> None:
 def test_compare_in_its_forms(tmp_path: Path) -> None:
     text = tfadvisor("compare", HEALTHY, LOADER, cwd=tmp_path)
     assert text.returncode == 0
-    assert "The step takes 37.0 ms (−93%) less" in text.stdout
+    assert "The step takes 36.0 ms (−93%) less" in text.stdout
 
     plain = json.loads(tfadvisor("compare", HEALTHY, LOADER, "--format", "json", cwd=tmp_path).stdout)
     assert sum(cause["change_ms"] for cause in plain["causes"]) == pytest.approx(plain["change_ms"])
@@ -456,42 +487,6 @@ def test_starting_analyze_loads_none_of_it() -> None:
     assert done.stderr.strip() == "[]"
 
 
-def action_script() -> str:
-    """The shell of the composite action's last step."""
-    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
-    return next(step["run"] for step in steps if step.get("id") == "gate")
-
-
-def test_the_actions_shell_runs_and_passes_its_exit_code_on(store: Path) -> None:
-    run = built(busy=90, period=130).write(store.parent / "new with blank")
-    outputs = store.parent / "outputs"
-    environment = {
-        "PATH": f"{COMMAND.parent}:{os.environ['PATH']}",
-        "GITHUB_OUTPUT": str(outputs),
-        "INPUT_PATH": str(run),
-        "INPUT_BASELINE": str(store),
-        "INPUT_CANDIDATES": "",
-        "INPUT_CONFIG": "",
-        "INPUT_MODEL": "",
-        "INPUT_ARGUMENTS": "--label batch=8",
-        "INPUT_SARIF": "gate.sarif",
-        "INPUT_JUNIT": "",
-    }
-
-    done = subprocess.run(
-        ["bash", "-c", action_script()],
-        cwd=store.parent,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 4, done.stderr  # the label is not the baseline's
-    assert outputs.read_text() == "exit-code=4\n"
-    assert (store.parent / "gate.sarif").exists()
-
-
 def test_the_pre_commit_hooks_call_what_exists() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
@@ -519,6 +514,37 @@ def test_a_run_is_shown_removed_and_the_oldest_are_pruned(store: Path) -> None:
     pruned = tfadvisor("baseline", "prune", "--keep", "2", "--store", store, cwd=store.parent)
     assert pruned.stdout.count("removed default") == 3
     assert len(names_in(store)) == 2
+
+
+def test_a_run_is_known_by_its_commit_and_branch(tmp_path: Path) -> None:
+    """Two of main, one of another branch, which is measured against main's."""
+    commits = [letter * 40 for letter in "abc"]
+    for number, (commit, branch) in enumerate(zip(commits, ("main", "main", "faster"), strict=True)):
+        run = built(busy=60 + number, step=number / 10).write(tmp_path / f"run{number}")
+        env = {"GITHUB_SHA": commit, "GITHUB_REF_NAME": branch}
+        done = tfadvisor("gate", run, "--baseline", "store", "--add", cwd=tmp_path, env=env)
+        assert done.returncode == 0, done.stdout
+    assert "Measured against the runs of branch main." in flat(done.stdout)
+
+    head, *lines = tfadvisor("baseline", "list", "--store", "store", cwd=tmp_path).stdout.splitlines()
+    assert [line[head.index("COMMIT") :].split()[:2] for line in lines] == [
+        ["aaaaaaaaaa", "main"],
+        ["bbbbbbbbbb", "main"],
+        ["cccccccccc", "faster"],
+    ]
+    of_main = tfadvisor("baseline", "list", "--store", "store", "--branch", "main", "-f", "json", cwd=tmp_path)
+    assert [one["commit"] for one in json.loads(of_main.stdout)] == commits[:2]
+
+    changed = tfadvisor("baseline", "diff", "bbbb", "--store", "store", cwd=tmp_path)
+    between = tfadvisor("baseline", "diff", "aaaa", "bbbb", "--store", "store", cwd=tmp_path)
+    assert (changed.returncode, changed.stdout) == (0, between.stdout)
+    assert "kernel_0: 60" in flat(changed.stdout)
+    first = tfadvisor("baseline", "diff", "aaaa", "--store", "store", cwd=tmp_path)
+    assert (first.returncode, "is the first run of its baseline" in first.stderr) == (2, True)
+
+    tfadvisor("baseline", "prune", "--keep", "1", "--branch", "main", "--store", "store", cwd=tmp_path)
+    left = json.loads(tfadvisor("baseline", "list", "--store", "store", "-f", "json", cwd=tmp_path).stdout)
+    assert [one["commit"][0] for one in left] == ["b", "c"]
 
 
 @pytest.mark.parametrize(("name", "why"), [("undated", "fits 6 runs"), ("nothing-such", "is no run of it")])

@@ -17,10 +17,12 @@ from tfadvisor.comparison.compare_sides import compare_sides
 from tfadvisor.gate.judging.result import Check, Gated, GateResult, Outcome
 from tfadvisor.gate.outputs.codequality import as_codequality
 from tfadvisor.gate.outputs.github import workflow_commands
+from tfadvisor.gate.outputs.html import as_html
 from tfadvisor.gate.outputs.junit import as_junit
-from tfadvisor.gate.outputs.markdown import LARGEST, as_markdown
+from tfadvisor.gate.outputs.markdown import LARGEST, as_comment, as_markdown
 from tfadvisor.gate.outputs.sarif import as_sarif
 from tfadvisor.gate.outputs.text import as_text, print_verdict
+from tfadvisor.gate.outputs.wording import headline
 from tfadvisor.report.model import Fix
 from tfadvisor.report.outputs.json_text import as_json
 
@@ -203,7 +205,7 @@ def test_junit_counts_what_it_holds() -> None:
     failure = suite.find("testcase[@name='step_time_ms']/failure")
     assert failure is not None
     assert failure.text is not None
-    assert "total, mean step time" in failure.text
+    assert "total, median step time" in failure.text
 
 
 def test_junit_calls_it_an_error_when_not_being_able_to_tell_stops_the_pipeline() -> None:
@@ -217,7 +219,7 @@ def test_annotations_are_one_line_each_and_escaped() -> None:
     verdict = judged(check(Outcome.FAIL, "a:b,c", message="100% of\nit, really: yes", line=0), explained=False)
 
     assert workflow_commands(verdict) == [
-        "::error file=tfadvisor.toml,line=1,title=tfadvisor%3A a%3Ab%2Cc::100%25 of it, really: yes"
+        "::error title=tfadvisor%3A a%3Ab%2Cc::100%25 of it, really: yes"  # a preset asks for it: no line does
     ]
 
 
@@ -260,17 +262,19 @@ def test_the_summary_stays_below_60_kib() -> None:
 def test_a_summary_that_fits_is_whole() -> None:
     text = as_markdown(FULL)
 
-    assert "| step\\_time\\_ms | 100 ms | 140 ms | 105 ms | 97 ms … 103 ms | 1e-09 | fail |" in text
+    assert "| `step_time_ms` | 100 ms | 140 ms | 105 ms | 97 ms … 103 ms | 1e-09 | fail |" in text
     assert "Detects: step\\_time\\_ms \\+3.0%" in text
     assert "baseline accept" in text
     assert "cut:" not in text
 
 
-def test_the_text_says_first_what_could_have_been_seen() -> None:
+def test_the_text_says_first_what_failed_and_why_then_what_could_have_been_seen() -> None:
+    """The step is 40 ms longer: compute by 20 ms, host by 20 ms; the first of equals is named."""
     lines = as_text(FULL).splitlines()
 
-    assert lines[0].startswith("  detects          step_time_ms +3.0%, kernels_per_step +0.4%")
-    assert lines[2].startswith(" FAIL   default · JAX · 1 gpu NVIDIA H100 · run · 1 run against 10")
+    assert lines[0] == " FAIL  step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms"
+    assert lines[2].startswith("  default · JAX · 1 gpu NVIDIA H100 · run · 1 run against 10")
+    assert lines[3].startswith("  detects          step_time_ms +3.0%, kernels_per_step +0.4%")
     assert any(line.startswith("  fail             step_time_ms rose by 40%") for line in lines)
     assert any("new_one: new, 20 ms per step, 1 time" in line for line in lines)
     assert any("1: kernels_per_step" in line for line in lines)
@@ -304,3 +308,73 @@ def test_json_has_everything() -> None:
     assert plain["checks"][0]["p"] == 1e-9
     assert plain["comparison"]["change_ms"] == pytest.approx(40.0)
     assert plain["comparison"]["causes"][0]["class"] in ("compute", "host")
+
+
+def moved(outcome: Outcome, name: str = "step_time_ms") -> Check:
+    return check(outcome, name, message=f"{name} rose by 40% (100 ms → 140 ms); the limit is 5.0%. More words.")
+
+
+FOUND = check(Outcome.WARN, "input-loader-in-step", "rule", message="Loads its own batch. Much more.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line"),
+    [
+        (judged(moved(Outcome.FAIL)), "step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms"),
+        (judged(moved(Outcome.FAIL), explained=False), "step_time_ms rose by 40% (100 ms → 140 ms)"),
+        (
+            judged(moved(Outcome.FAIL, "kernels_per_step"), moved(Outcome.FAIL)),
+            "step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms, and 1 more",
+        ),
+        (
+            judged(moved(Outcome.FAIL, "kernels_per_step")),
+            "kernels_per_step rose by 40% (100 ms → 140 ms), with the new op new_one",
+        ),
+        (judged(FOUND, moved(Outcome.PASS), outcome=Outcome.WARN, code=0), "Loads its own batch"),
+        (
+            judged(moved(Outcome.CANNOT_TELL), outcome=Outcome.PASS, code=0, explained=False),
+            "cannot tell: step_time_ms rose by 40% (100 ms → 140 ms)",
+        ),
+        (judged(moved(Outcome.PASS), outcome=Outcome.PASS, code=0), "nothing changed in 1 check"),
+        (judged(outcome=Outcome.PASS, code=0), "nothing to judge"),
+    ],
+)
+def test_the_first_line_is_the_verdict_and_its_cause(verdict: GateResult, line: str) -> None:
+    assert headline(verdict) == line
+    assert as_text(verdict).splitlines()[0].endswith(f"  {line}")
+
+
+def test_the_summary_links_to_the_pages() -> None:
+    linked = replace(FULL, link="https://ci.test/runs/7?a=(b) c")
+
+    assert as_markdown(linked).splitlines()[0].endswith(" · [pages](https://ci.test/runs/7?a=%28b%29%20c)")
+    assert "  pages            https://ci.test/runs/7?a=(b) c" in as_text(linked)
+    assert "[pages]" not in as_markdown(replace(FULL, link="tfadvisor-pages"))  # a folder is no address
+    assert "[pages]" not in as_markdown(replace(FULL, link="javascript:alert(1)"))
+
+
+def test_a_comment_begins_with_the_mark_of_its_model() -> None:
+    nasty = judged(check(Outcome.FAIL), model="a --> b\n<script> é")
+
+    first, second = as_comment(nasty).splitlines()[:2]
+    assert first == "<!-- tfadvisor gate a.....b..script..é -->"
+    assert second.startswith("## ❌ FAIL")
+
+
+@ALL
+def test_the_page_runs_nothing_and_loads_nothing(verdict: GateResult) -> None:
+    page = as_html(verdict, (("report.html", "The report"),))
+
+    assert "<script" not in page
+    assert "<x>" not in page
+    assert "\x1b" not in page
+    assert "default-src 'none'" in page
+    assert '<a href="report.html">The report</a>' in page
+
+
+def test_the_page_shows_what_failed_first_and_the_causes() -> None:
+    page = as_html(FULL)
+
+    assert page.index("<td >fail</td>") < page.index("<td >pass</td>")
+    assert "new_one: new, 20 ms per step, 1 time" in page
+    assert "total, median step time" in page

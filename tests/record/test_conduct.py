@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.record.conduct import Wanted, record_fully, window_seconds
+from tfadvisor.record.conduct import Wanted, record_fully, record_plainly, window_seconds
 from tfadvisor.record.pace import Pace, tracer_cost
 from tfadvisor.record.window import Refused, Window
 
@@ -88,3 +88,29 @@ def test_a_quicker_window_with_the_tracer_costs_nothing() -> None:
 
     assert tracer_cost([slow], [quick]) == 0.0
     assert tracer_cost([quick, slow], [slow]) == pytest.approx(1 / 9)
+
+
+def plainly(windows: Windows, look: Window) -> tuple[float, int]:
+    """(when the chosen window was opened, how many steps it holds)."""
+    found = record_plainly(windows, look, Wanted(None, 20, python_tracer=False))
+    assert found.chosen.pace is not None
+    assert (found.with_lines, found.cost, found.before) == (None, None, found.chosen)
+    return found.chosen.opened, found.chosen.pace.count
+
+
+def test_a_look_with_all_steps_is_the_recording() -> None:
+    windows = Windows([], [])
+
+    assert plainly(windows, window(10.0, count=20)) == (0.0, 20)
+    assert windows.asked == ""
+
+
+def test_a_short_look_is_followed_by_a_window_without_the_tracer() -> None:
+    windows = Windows([], [window(10.0, count=21, opened=5.0)])
+
+    assert plainly(windows, window(10.0, count=4)) == (5.0, 21)
+    assert windows.asked == "-"
+
+
+def test_a_window_that_fails_leaves_the_look() -> None:
+    assert plainly(Windows([], [Refused("busy")]), window(10.0, count=4)) == (0.0, 4)

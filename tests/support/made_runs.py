@@ -18,6 +18,7 @@ QUIET = Config(
     on_cannot_tell="fail",
     on_not_comparable="fail",
     on_slower_machine="inconclusive",
+    new_findings="high",
     budgets=(),
     relative=(),
     severity={},
@@ -29,6 +30,7 @@ QUIET = Config(
 UNITS = {
     "step_time_ms": "ms",
     "kernels_per_step": "count",
+    "collectives_per_step": "count",
     "retraces_in_steady_state": "count",
     "input_bound_fraction": "fraction",
     "fp16_kernel_share": "fraction",
@@ -41,6 +43,7 @@ _LESS, _MORE = Better.LESS, Better.MORE
 TRAITS = {
     "step_time_ms": Traits(_LESS, Scatter.FACTOR),
     "kernels_per_step": Traits(_LESS, Scatter.EXACT),
+    "collectives_per_step": Traits(_LESS, Scatter.EXACT),
     "retraces_in_steady_state": Traits(_LESS, Scatter.EXACT),
     "input_bound_fraction": Traits(_LESS, Scatter.SHARE),
     "fp16_kernel_share": Traits(_MORE, Scatter.EXACT),

@@ -119,7 +119,9 @@ class Tab:
 
     def choose(self, label: str, run: str) -> None:
         options = self.frame.get_by_label(label, exact=True).locator("option").all_inner_texts()
-        (place,) = [index for index, text in enumerate(options) if text == run or text.startswith(f"{run} (")]
+        (place,) = [
+            index for index, text in enumerate(options) if text == run or text.startswith((f"{run} (", f"{run}: "))
+        ]
         self.frame.get_by_label(label, exact=True).select_option(index=place)
 
 
@@ -199,6 +201,38 @@ def test_two_runs_are_compared(opened: Any) -> None:
     assert of(BALANCED, compare=LATE) in tab.page.url
     tab.choose("Compare with", "nothing")
     sync_api.expect(tab.frame.locator("#compare")).to_have_count(0)
+    assert tab.errors == []
+
+
+def test_the_picker_tells_verdict_and_step_and_offers_the_run_before(opened: Any) -> None:
+    """The balanced run before it has steps of 730 ms, and is known once it was analysed."""
+    opened(of(BALANCED))
+    tab = opened(of(LATE))
+    run = tab.frame.get_by_label("Run", exact=True)
+    sync_api.expect(run.locator("option:checked")).to_contain_text("▼ −92%", timeout=20_000)
+    words = run.locator("option:checked").inner_text()
+    assert words.startswith(f"{LATE} (3 hosts): Unbalanced, 58.4 ms, ▼ −92%")
+
+    tab.frame.get_by_role("button", name="Compare with the run before").click()
+
+    tab.frame.locator("#compare").wait_for()
+    chosen = tab.frame.get_by_label("Compare with", exact=True).locator("option:checked").inner_text()
+    assert chosen.startswith(BALANCED)
+    assert chosen.endswith("(the run before)")
+    assert tab.errors == []
+
+
+def test_any_step_is_drawn_with_every_thread_by_the_server(opened: Any) -> None:
+    tab = opened(of(LOGGING))
+    timeline = tab.frame.locator("#timeline")
+
+    timeline.get_by_role("button", name="With every thread").click()
+    sync_api.expect(timeline.locator(".timeline-frame")).not_to_have_attribute("aria-busy", "true", timeout=20_000)
+
+    assert timeline.locator("[role=status]").is_hidden()
+    timeline.locator(".timeline").focus()
+    tab.page.keyboard.press("ArrowDown")
+    assert "of the step" in timeline.locator(".event-panel").inner_text()
     assert tab.errors == []
 
 

@@ -26,6 +26,8 @@ with warnings.catch_warnings():
 
     from tfadvisor.tensorboard_tab.loader import AdvisorLoader
 
+from tfadvisor.report.page.encode import FORMAT
+
 ROUTES = "/some/where/data/plugin/tfadvisor"
 
 
@@ -99,7 +101,7 @@ def test_a_folder_whose_name_is_no_text_is_a_run_like_others(tmp_path: Path) -> 
 
     assert run["name"] == "caf\ufffd"
     assert report.json["verdict"]["bottleneck"] == "host"
-    assert client.get(f"{ROUTES}/page", query_string={"run": run["name"]}).json["format"] == 1
+    assert client.get(f"{ROUTES}/page", query_string={"run": run["name"]}).json["format"] == FORMAT
 
 
 def test_a_broken_run_is_an_answer_not_a_crash(logdir: Path) -> None:
@@ -120,7 +122,52 @@ def test_a_page_says_how_far_it_is_until_it_is_there(logdir: Path) -> None:
     then = client.get(f"{ROUTES}/page", headers={"Accept-Encoding": "gzip"})
 
     assert first.json["state"] in ("waiting", "reading")
-    assert json.loads(gzip.decompress(then.data))["format"] == 1
+    assert json.loads(gzip.decompress(then.data))["format"] == FORMAT
+
+
+def test_the_list_tells_verdict_and_step_of_a_run_once_it_was_read(logdir: Path) -> None:
+    client = started(logdir)
+    before = client.get(f"{ROUTES}/runs").json["runs"]
+    report = client.get(f"{ROUTES}/report").json
+
+    after = client.get(f"{ROUTES}/runs").json["runs"]
+
+    assert [one["told"] for one in before] == [None, None]
+    assert after[0]["told"] == {"verdict": "host", "step_ms": report["steps"]["time_ms"]["median"]}
+    assert after[1]["told"] is None
+
+
+def answered(client: Client, **asked: str) -> Any:
+    """A step, once it is drawn; or why it is not."""
+    for _ in range(300):
+        answer = client.get(f"{ROUTES}/step", query_string=asked)
+        if "lanes" in answer.json or answer.json.get("error"):
+            break
+        time.sleep(0.1)
+    return answer
+
+
+def test_any_step_of_a_host_is_drawn_when_it_is_asked_for(logdir: Path) -> None:
+    client = started(logdir)
+    host = client.get(f"{ROUTES}/report").json["run"]["hosts"][0]
+
+    drawn = answered(client, host=host, index="2").json
+
+    assert (drawn["host"], drawn["index"], drawn["which"]) == (host, 2, "other")
+    assert {"classes", "driver"} <= {lane["role"] for lane in drawn["lanes"]}
+
+
+@pytest.mark.parametrize("index", ["", "-1", "x", "9999999999"])
+def test_a_step_that_is_no_number_is_not_asked_for(logdir: Path, index: str) -> None:
+    assert answered(started(logdir), host="vm", index=index).status_code == 404
+
+
+def test_a_step_that_the_run_does_not_have_is_explained(logdir: Path) -> None:
+    client = started(logdir)
+    host = client.get(f"{ROUTES}/report").json["run"]["hosts"][0]
+
+    assert "holds no step 5000" in answered(client, host=host, index="5000").json["error"]["cause"]
+    assert "holds no host nobody" in answered(client, host="nobody", index="1").json["error"]["cause"]
 
 
 def test_two_runs_are_compared_once_both_are_read(logdir: Path) -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tfadvisor.assembly.ops import run_ops
+from tfadvisor.assembly.page_drawn import drawn_steps
+from tfadvisor.assembly.page_programs import (
+    excerpt_rows,
+    memory_infos,
+    part_rows,
+    peaks_info,
+    program_memories,
+)
 from tfadvisor.metrics.collectives.by_name import collectives_by_name
+from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.metrics.time.by_device import devices_by_name
 from tfadvisor.report.model import Report
 from tfadvisor.report.page.model import (
     CallRow,
-    DrawnStep,
-    LaneInfo,
     PageData,
     PipelineInfo,
     StageRow,
 )
-from tfadvisor.timeline.names.devices import instruction_name
-from tfadvisor.timeline.picture.step_picture import StepPicture
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
@@ -27,14 +30,12 @@ _MOST_OPS = 20_000
 _MOST_COLLECTIVES = 2_000
 _MOST_CELLS = 20_000
 """Of devices times steps; more are thinned out to every n-th step."""
-_MOST_DRAWN_EVENTS = 24_000
-_PS_PER_NS = 1_000
 _SETTING_TYPES = (str, int, float, bool)
 
 
 def gather_page(report: Report, run: RunTimeline) -> PageData:
     """The run must have been read in detail, else no step is drawn."""
-    drawn, left_out = _drawn(run)
+    drawn, more, left_out = drawn_steps(run)
     return PageData(
         report=report,
         ops=run_ops(run, _MOST_OPS),
@@ -44,43 +45,27 @@ def gather_page(report: Report, run: RunTimeline) -> PageData:
         calls=tuple(row for host in counted_hosts(run) for row in _calls(host)),
         drawn=drawn,
         hosts_left_out=left_out,
+        more=more,
+        parts=part_rows(run),
+        peaks=peaks_info(run),
+        excerpts=excerpt_rows(run),
+        memory=memory_infos(run),
+        programs=program_memories(run),
+        metric_groups=_metric_groups(report),
+        facts=_facts(report),
     )
 
 
-def _drawn(run: RunTimeline) -> tuple[tuple[DrawnStep, ...], int]:
-    """(steps host by host as long as the page stays light, how many hosts are left out)."""
-    found: list[DrawnStep] = []
-    left, left_out = _MOST_DRAWN_EVENTS, 0
-    for host in run.hosts:
-        size = sum(len(picture.rows) for picture in host.evidence.pictures)
-        if size > left:
-            left_out += 1
-            continue
-        left -= size
-        found += [_drawn_step(host.host, picture) for picture in host.evidence.pictures]
-    return tuple(found), left_out
+def _metric_groups(report: Report) -> dict[str, str]:
+    """The folder that each metric's function lies in."""
+    known = registered_metrics()
+    module = {name: known[name].compute.__module__ for name in report.metrics if name in known}
+    return {name: one.removeprefix("tfadvisor.metrics.").partition(".")[0] for name, one in module.items()}
 
 
-def _drawn_step(host: str, picture: StepPicture) -> DrawnStep:
-    rows = picture.rows
-    start, end = rows.start // _PS_PER_NS, (rows.start + rows.length) // _PS_PER_NS
-    return DrawnStep(
-        host=host,
-        which=picture.which,
-        index=picture.index,
-        span_ns=picture.span_ps // _PS_PER_NS,
-        lanes=tuple(LaneInfo(one.role, one.device, one.name, one.around, one.deeper) for one in picture.lanes),
-        lane=rows.lane.astype(np.int64),
-        depth=rows.depth.astype(np.int64),
-        start=start,
-        length=end - start,
-        kind=rows.kind.astype(np.int64),
-        name=rows.name.astype(np.int64),
-        events=rows.events,
-        busy=rows.busy // _PS_PER_NS,
-        names=tuple(instruction_name(one) if one.startswith("%") else one for one in rows.names),
-        threads_left_out=picture.threads_left_out,
-    )
+def _facts(report: Report) -> dict[str, str]:
+    named = {one.text.replace(" ", "_") for finding in report.findings for one in finding.evidence if not one.metric}
+    return {name: fact.about for name, fact in registered_facts().items() if name in named}
 
 
 def _pipeline(host: HostSummary) -> PipelineInfo:

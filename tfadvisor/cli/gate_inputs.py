@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -11,6 +13,7 @@ from tfadvisor.api import Options, analyze_run, as_snapshot
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
+from tfadvisor.gate.baseline.origin import branches_to_ask, commit_and_branch
 from tfadvisor.gate.baseline.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
 from tfadvisor.gate.baseline.store import read_store
 from tfadvisor.gate.config.file import ConfigFile, find_config, read_config
@@ -88,11 +91,25 @@ def keep_of(written: Written) -> int:
 
 
 def judged_snapshot(report: Report, model: str | None, labels: Mapping[str, str]) -> Snapshot:
-    """A report's snapshot. Without any step the trace can be read, but there is too little to judge: exit code 4."""
+    """A report's snapshot, of the commit and branch that CI or git names here. Without any step the trace can be read, but
+    there is too little to judge: exit code 4.
+    """
     try:
-        return snapshot_of(report, model or DEFAULT_MODEL, labels)
+        snapshot = snapshot_of(report, model or DEFAULT_MODEL, labels)
     except TraceError as error:
         raise NothingToCompare(error.place, error.cause, error.remedy) from error
+    commit, branch = _here()
+    return replace(snapshot, origin=replace(snapshot.origin, commit=commit, branch=branch))
+
+
+def branches(given: str | None, snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
+    """Whose runs snapshots are measured against, best first."""
+    return (given,) if given else branches_to_ask(os.environ, snapshots[0].origin.branch if snapshots else "")
+
+
+@lru_cache(maxsize=1)
+def _here() -> tuple[str, str]:
+    return commit_and_branch(os.environ, Path.cwd())
 
 
 def stored_runs(store: Path, options: Options, model: str | None, labels: Mapping[str, str]) -> list[Snapshot]:

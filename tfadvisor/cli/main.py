@@ -14,7 +14,7 @@ from tfadvisor.cli.streams import unwritten
 from tfadvisor.cli.typer_commands import LazyCommands
 from tfadvisor.cli.wrong_use import WrongUse, words_of
 from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError, TraceError, UsageError
+from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError
 from tfadvisor.report.printable import in_one_message
 from tfadvisor.version import VERSION
 
@@ -28,23 +28,31 @@ Examples:
   tfadvisor run -- python train.py        records a program as it is, and prints its report
   tfadvisor compare before/ after/
   tfadvisor fix logdir/ --source train.py   a patch to your program, as a diff
+  tfadvisor try --from logdir/ -- python train.py   measures what the fixes are worth
   tfadvisor COMMAND --help                options, examples and exit codes of a command
 
 Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
 not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
 
+_FILES = {"try": "try_out"}
+"""Commands whose names are words of Python."""
+
+
 class _Commands(LazyCommands):
     modules: ClassVar = {
-        name: f"tfadvisor.cli.commands.{name}"
+        name: f"tfadvisor.cli.commands.{_FILES.get(name, name)}"
         for name in (
             "analyze",
             "run",
             "capture",
             "compare",
             "fix",
+            "try",
+            "ledger",
             "gate",
             "baseline",
+            "history",
             "export",
             "rules",
             "flags",
@@ -120,7 +128,8 @@ def _told(error: Exception) -> int:
         _say(words_of(error))
         return 2
     if isinstance(error, AdvisorError):
-        _say(str(error))
+        for one in error.each if isinstance(error, SeveralMistakes) else (error,):
+            _say(str(one))
         return error.exit_code
     fault = fault_of_environment(error)
     if fault is not None:

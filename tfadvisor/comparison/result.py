@@ -146,6 +146,21 @@ class Comparison(msgspec.Struct, frozen=True):
         return self.change_ms / self.base.mean_ms
 
     @property
+    def median_change_ms(self) -> float:
+        """By how much the median step takes longer: the step time that reports, metrics and the gate speak of."""
+        return self.new.median_ms - self.base.median_ms
+
+    @property
+    def median_change_fraction(self) -> float:
+        """Of the base's median step time."""
+        return self.median_change_ms / self.base.median_ms
+
+    @property
+    def uneven_ms(self) -> float:
+        """By how much the change of the mean, which the causes add up to, is more than that of the median."""
+        return self.change_ms - self.median_change_ms
+
+    @property
     def residual_ms(self) -> float:
         """What the causes leave unexplained: rounding."""
         return self.change_ms - sum(cause.change_ms for cause in self.causes)

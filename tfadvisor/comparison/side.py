@@ -21,12 +21,17 @@ class Traits(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A finding of the report, for one line of text. place: `file:line in op`, "" when unknown."""
+    """A finding of the report, for one line of text."""
 
     rule_id: str
     category: str
     title: str
     place: str
+    """`file:line in op`, "" when unknown."""
+    severity: str = ""
+    """"" in baselines of versions that did not keep it."""
+    since: str = ""
+    """The day it came into the baseline, ISO; "" outside of one."""
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -139,4 +144,4 @@ def _found(finding: Finding) -> Found:
         first = finding.locations[0]
         place = f"{first.file}:{first.line}" if first.line is not None else first.file
         place += f" in {first.op}" if first.op else ""
-    return Found(finding.rule_id, finding.category, finding.title, place)
+    return Found(finding.rule_id, finding.category, finding.title, place, finding.severity.value)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit, counted, duration, in_words, percent
 
+UNEVEN = "steps that are far longer or shorter than the middle one: the causes above count them, the median does not"
+TOTAL = "total, median step time"
 _SHOWN = 12
 _WORTH_A_LINE = 0.005
 _OVERLAP = {
@@ -27,38 +29,42 @@ def signed_share(fraction: float) -> str:
 
 
 def head_words(head: Head) -> str:
-    """`40 steps, mean 2.25 ms, median 2.02 ms ± 24 µs`."""
+    """`40 steps, median 2.02 ms ± 24 µs`."""
     error = f" ± {duration(head.error_ms)}" if head.error_ms is not None else ""
     steps = f"{head.steps} steps" if head.steps != 1 else "1 step"
-    return f"{steps}, mean {duration(head.mean_ms)}, median {duration(head.median_ms)}{error}"
+    return f"{steps}, median {duration(head.median_ms)}{error}"
 
 
 def verdict_words(comparison: Comparison) -> str:
     """`The step takes 410 µs (+18%) more: compute +401 µs, launch +10 µs.`"""
-    change = comparison.change_ms
+    change = comparison.median_change_ms
     if comparison.same:
         return "Both are the same trace."
-    if abs(comparison.change_fraction) < 0.0005:
-        return f"The step takes as long as before: {duration(comparison.new.mean_ms)}."
+    if abs(comparison.median_change_fraction) < 0.0005:
+        return f"The step takes as long as before: {duration(comparison.new.median_ms)}."
     parts = [
         f"{one.name} {signed(one.change_ms)}"
         for one in sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
         if abs(one.change_ms) >= 0.05 * abs(change)
     ]
-    more = "more" if change > 0 else "less"
-    return f"The step takes {duration(abs(change))} ({signed_share(comparison.change_fraction)}) {more}: {', '.join(parts[:4])}."
+    share, more = signed_share(comparison.median_change_fraction), "more" if change > 0 else "less"
+    return f"The step takes {duration(abs(change))} ({share}) {more}: {', '.join(parts[:4])}."
 
 
-def shown_causes(comparison: Comparison) -> tuple[list[Cause], float]:
-    """The causes worth a line, and what the others add up to."""
+def shown_causes(comparison: Comparison) -> tuple[list[Cause], list[tuple[float, str]]]:
+    """The causes worth a line, and what is left of the change of the median step, in words."""
     enough = _WORTH_A_LINE * comparison.base.mean_ms
     shown = [cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough]
     shown = shown or list(comparison.causes[:1])
-    return shown, comparison.change_ms - sum(cause.change_ms for cause in shown)
+    others, uneven = comparison.change_ms - sum(cause.change_ms for cause in shown), -comparison.uneven_ms
+    if abs(uneven) < enough:
+        others, uneven = others + uneven, 0.0
+    left = [(others, "everything else"), (uneven, UNEVEN)]
+    return shown, [(ms, words) for ms, words in left if abs(ms) > 1e-3 * abs(comparison.change_ms)]
 
 
-def cause_words(cause: Cause) -> str:
-    """What a cause is, without its class and number."""
+def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
+    """What a cause is, without its class and number. name_in: how a name from a trace is written."""
     if cause.kind == "class":
         return f"{_span(cause.base_ms, cause.new_ms)} per step in which no device works"
     if cause.kind == "late host":
@@ -70,18 +76,18 @@ def cause_words(cause: Cause) -> str:
     op = cause.op
     if op is None:
         return "all other ops together"
-    name = one_line(op.name)
+    name = name_in(op.name)
     what = f"{op.number} ops like {name}" if op.number > 1 else name
     if op.status != "changed":
         times = duration(op.new_op_ms if op.status == "new" else op.base_op_ms)
         count = op.new_count if op.status == "new" else op.base_count
         words = f"{what}: {op.status}, {times} per step, {_times(count)}"
     else:
-        renamed = f" (was {one_line(op.before)}, matched by {op.by})" if op.before else ""
+        renamed = f" (was {name_in(op.before)}, matched by {op.by})" if op.before else ""
         words = f"{what}{renamed}: {_span(op.base_op_ms, op.new_op_ms)} per step"
         if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
             words += f", {_times(op.base_count)} → {_times(op.new_count)}"
-    place = f"{one_line(op.file)}:{op.line}" if op.file and op.line else one_line(op.file or "")
+    place = name_in(f"{op.file}:{op.line}" if op.line else op.file) if op.file else ""
     return f"{words}, {place}" if place else words
 
 

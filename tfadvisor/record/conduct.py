@@ -47,6 +47,10 @@ class Wanted(msgspec.Struct, frozen=True):
     """Since the program began; None: when it has settled."""
     steps: int
     """How many at least, where the program goes on for as long."""
+    python_tracer: bool = True
+    """Whether calls of Python functions are recorded where that costs little."""
+    first_look_seconds: float = _FIRST_LOOK_SECONDS
+    """Where the step's length is known, a look can be so long that it holds the wanted steps."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -76,7 +80,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     best: Window | None = None
     longest = _LONGEST_LOOK_SECONDS
     while (training := _wait_until_settled(board, program, wanted, began, attempt)) and attempt < _LOOKS:
-        seconds = min(_FIRST_LOOK_SECONDS * 2**attempt, longest)
+        seconds = min(wanted.first_look_seconds * 2**attempt, longest)
         record = _recorder(board, program, training, options)
         look = record(seconds, python_tracer=False)
         attempt += 1
@@ -88,6 +92,8 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
             best is None or best.pace is None or best.pace.compiles or not look.pace.compiles
         ):
             best = look
+        if look.pace is not None and look.pace.steady and not wanted.python_tracer:
+            return record_plainly(record, look, wanted)
         if look.pace is not None and look.pace.steady:
             return record_fully(record, look, wanted, ended=lambda: program.ended() is not None)
     if best is not None:
@@ -126,6 +132,14 @@ def _wait_until_settled(board: Board, program: Program, wanted: Wanted, began: f
             return found
         time.sleep(_POLL_SECONDS)
     return []
+
+
+def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
+    """Without the Python tracer; the look itself where it holds the wanted steps."""
+    enough = look.pace is not None and look.pace.count >= wanted.steps
+    longer = [] if enough else _with_steps(record(window_seconds(look, wanted), python_tracer=False))
+    chosen = longer[0] if longer else look
+    return Recorded(chosen, chosen, None, None)
 
 
 def record_fully(record: Recorder, look: Window, wanted: Wanted, ended: Callable[[], bool]) -> Recorded:

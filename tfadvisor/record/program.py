@@ -6,27 +6,54 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import FrameType
+from typing import IO
+
+import msgspec
 
 from tfadvisor.errors import UsageError
 
 _GRACE_SECONDS = 15.0
 
 
+class Place(msgspec.Struct, frozen=True):
+    """Where a program runs. What is None is this process's own."""
+
+    folder: Path | None = None
+    environment: Mapping[str, str] | None = None
+    log: IO[bytes] | None = None
+    """What the program prints; it reads nothing then."""
+    seconds: float | None = None
+    """How long it may run before it is ended."""
+
+
+HERE = Place()
+
+
 class Program:
     """A running program. It reads and writes what this process reads and writes; interrupts are passed on to it."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], place: Place = HERE) -> None:
         """Starts it. Raises UsageError when there is no such program."""
         self.command = command
         self.interrupted = False
+        self.overdue = False
         self._before = signal.signal(signal.SIGINT, self._pass_on)
+        reads = None if place.log is None else subprocess.DEVNULL
         try:
-            self._process = subprocess.Popen(list(command), env=dict(environment))
+            self._process = subprocess.Popen(
+                list(command), env=dict(environment), cwd=place.folder, stdin=reads, stdout=place.log, stderr=place.log
+            )
         except OSError as error:
             signal.signal(signal.SIGINT, self._before)
             raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error
+        self._timer = threading.Timer(place.seconds, self._end_late) if place.seconds is not None else None
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
 
     def ended(self) -> int | None:
         """Its exit code, None while it runs; as a shell counts, 128 and the signal's number when one has ended it."""
@@ -51,7 +78,13 @@ class Program:
 
     def forget(self) -> None:
         """Interrupts are this process's own again."""
+        if self._timer is not None:
+            self._timer.cancel()
         signal.signal(signal.SIGINT, self._before)
+
+    def _end_late(self) -> None:
+        self.overdue = True
+        self._process.terminate()
 
     def _pass_on(self, number: int, _frame: FrameType | None) -> None:
         self.interrupted = True

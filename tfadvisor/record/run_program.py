@@ -11,16 +11,19 @@ from pathlib import Path
 
 from tfadvisor.api import Options
 from tfadvisor.errors import TraceError
+from tfadvisor.processes import undisturbed
 from tfadvisor.record.board import Board
 from tfadvisor.record.conduct import Nothing, Recorded, Wanted, conduct
 from tfadvisor.record.environment import with_hook
-from tfadvisor.record.program import Program
+from tfadvisor.record.program import HERE, Place, Program
 
 _LEAVING_SECONDS = 2.0
 
 
 @contextmanager
-def recorded_program(command: Sequence[str], wanted: Wanted, options: Options) -> Iterator[tuple[Running, Recorded]]:
+def recorded_program(
+    command: Sequence[str], wanted: Wanted, options: Options, place: Place = HERE
+) -> Iterator[tuple[Running, Recorded]]:
     """The program, which still runs if it can, and its recording. A program that is left running is waited for by nobody.
 
     Raises UsageError when it cannot be started, TraceError when there is nothing to record; then it has ended.
@@ -28,7 +31,7 @@ def recorded_program(command: Sequence[str], wanted: Wanted, options: Options) -
     with tempfile.TemporaryDirectory(prefix="tfadvisor-") as folder:
         board = Board(Path(folder))
         began = time.monotonic()
-        program = Program(command, with_hook(os.environ, board.folder))
+        program = Program(command, with_hook(place.environment or os.environ, board.folder), place)
         try:
             found = conduct(board, program, wanted, options)
             if isinstance(found, Nothing):
@@ -37,6 +40,10 @@ def recorded_program(command: Sequence[str], wanted: Wanted, options: Options) -
         except Exception:
             board.order_end(stop=False)  # what goes wrong here is no reason to end what may have trained for days
             program.wait()
+            raise
+        except BaseException:
+            with undisturbed():  # asked to end: what the program started ends too, and then this
+                Running(program, board).stop()
             raise
         finally:
             program.stop()
@@ -73,6 +80,9 @@ def why_nothing(command: Sequence[str], found: Nothing, program: Program, second
     code = ended or 0
     end = "runs on" if ended is None else f"ended with exit code {code}" if code else "ended"
     head = f"{end} after {seconds:.1f} s"
+    if program.overdue:
+        remedy = "Let it come to its steps sooner, or give it longer."
+        return TraceError(name, f"had no steps that could be recorded within {seconds:.0f} s, and was ended.", remedy)
     errors = [one.error for one in found.processes if one.error]
     if not found.processes:
         remedy = "Python started with -I, -E or -S keeps the recorder out, and so does a container."

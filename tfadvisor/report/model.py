@@ -245,6 +245,29 @@ class SourceRef(msgspec.Struct, frozen=True):
     """Where it lies."""
 
 
+class Tried(msgspec.Struct, frozen=True):
+    """What came of a fix of this finding when it was tried on this program, as shares of step time."""
+
+    measured: float
+    """The saving; below 0 it is slower."""
+    low: float
+    """From here."""
+    high: float
+    """To here, with 95% confidence."""
+    predicted_low: float
+    """What the finding promised then, from here."""
+    predicted_high: float
+    """To here."""
+    outcome: str
+    """better, not better or cannot tell."""
+    change: str
+    """The codemod, or env."""
+    at: str
+    """When, ISO time in UTC."""
+    device: str
+    """The kind of device that it was tried on."""
+
+
 class Finding(msgspec.Struct, frozen=True):
     """One thing to change."""
 
@@ -273,6 +296,8 @@ class Finding(msgspec.Struct, frozen=True):
     claims: tuple[str, ...] = ()
     """The classes of step time that its saving comes out of, in the order in which it draws on them; where it saves
     nothing by itself, those that it is about. Outputs mark it in this time."""
+    tried: Tried | msgspec.UnsetType = msgspec.UNSET
+    """Absent unless `tfadvisor try` has measured a fix of it."""
 
 
 class Op(msgspec.Struct, frozen=True):

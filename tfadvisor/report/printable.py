@@ -9,6 +9,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u2
 _LONGEST_WORD, _LONGEST, _LONGEST_LOOKED_AT = 300, 4_000, 20_000
 """Characters of a name, of a line, and of what is made into a line."""
 _BREAK = re.compile("[\n\x0b\x0c\x85\u2028\u2029]")
+_BAR = "\N{DIVIDES}"
 _COMMAND = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)", re.M)
 
 
@@ -40,6 +41,17 @@ def one_line(text: str) -> str:
 def cut(text: str, most: int) -> str:
     """At most so many characters, the last one an ellipsis where some are missing."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def in_code(text: str, *, in_table: bool = False) -> str:
+    """On one line, as a code span of Markdown: no character in it means anything.
+
+    in_table: inside a table's cell, which ends at every bar that no rule of escaping makes safe everywhere.
+    """
+    words = one_line(text) or " "
+    fence = "`" * (max((len(run) for run in re.findall("`+", words)), default=0) + 1)
+    space = " " if words.startswith("`") or words.endswith("`") else ""
+    return f"{fence}{space}{words.replace('|', _BAR) if in_table else words}{space}{fence}"
 
 
 def in_markdown(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tfadvisor.report.model import Evidence, Finding, Location, Report, Saving
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit, duration, in_words, percent
@@ -49,6 +51,15 @@ def steps_line(report: Report) -> str:
     number = f"{steps.count} steps" if steps.count != 1 else "1 step"
     number += f" on each of {len(report.run.hosts)} hosts" if len(report.run.hosts) > 1 else ""
     return f"{number} of {duration(steps.time_ms.median)} ({one_line(steps.about)}{sure}){aside}"
+
+
+def tried_words(finding: Finding) -> str:
+    """`38% measured (34 to 42), predicted 20 to 40`; empty when no fix of it was tried."""
+    one = finding.tried
+    if isinstance(one, msgspec.UnsetType):
+        return ""
+    predicted = f", predicted {one.predicted_low * 100:.0f} to {one.predicted_high * 100:.0f}"
+    return f"{percent(one.measured)} measured ({one.low * 100:.0f} to {one.high * 100:.0f}){predicted}"
 
 
 def saving_words(saving: Saving) -> str:

@@ -19,10 +19,13 @@ from tfadvisor.tensorboard_tab.cache import (
     PAGE,
     REPORT,
     SNAPSHOT,
+    STEP,
+    SUMMARY,
     Cache,
     installation_stamp,
     key_of,
     key_of_pair,
+    key_of_step,
 )
 from tfadvisor.tensorboard_tab.listing import ListedRun
 
@@ -93,6 +96,24 @@ class Analyses:
     def report(self, listed: ListedRun) -> bytes | Analysis:
         """The JSON report, or the analysis that is to make it."""
         return self._of_run(listed, REPORT, again=False)
+
+    def told(self, listed: ListedRun) -> dict[str, Any] | None:
+        """Verdict and step time of a run that was analysed, None before."""
+        content = self._cache.read(key_of(listed, self._installation), SUMMARY)
+        found: dict[str, Any] | None = json.loads(content) if content is not None else None
+        return found
+
+    def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
+        """One step with all of its threads, packed, or the analysis that is to draw it."""
+        key = key_of_step(key_of(listed, self._installation), host, index)
+        task = {
+            "kind": "draw",
+            "path": str(listed.run.path),
+            "files": [str(file) for file in listed.run.files],
+            "host": host,
+            "index": index,
+        }
+        return self._found(key, STEP, task, again=False)
 
     def comparison(self, new: ListedRun, base: ListedRun) -> bytes | Analysis | None:
         """The causes of the change from base to new, or the analysis that is to find them; None before both are analysed."""

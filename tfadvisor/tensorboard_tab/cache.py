@@ -15,15 +15,17 @@ from pathlib import Path
 from tfadvisor.tensorboard_tab.listing import ListedRun
 from tfadvisor.version import VERSION
 
-REPORT, PAGE, SNAPSHOT = "report.json", "page.json.gz", "snapshot.json"
+REPORT, PAGE, SNAPSHOT, SUMMARY = "report.json", "page.json.gz", "snapshot.json", "summary.json"
 """Of a run."""
+STEP = "step.json.gz"
+"""Of one step of a run."""
 COMPARISON = "comparison.json"
 """Of two."""
 
 _MOST_BYTES = 512 << 20
 _LEFT_BEHIND_S = 24 * 3600
 _MAKING = ".making-"
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 class Cache:
@@ -129,6 +131,11 @@ def key_of(listed: ListedRun, rules_stamp: str) -> str:
 def key_of_pair(base: str, new: str) -> str:
     """Of the comparison of two analyses."""
     return sha256(f"{base} {new}".encode()).hexdigest()
+
+
+def key_of_step(run: str, host: str, index: int) -> str:
+    """Of one drawn step of an analysis."""
+    return sha256(f"{run} {index} {host}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def installation_stamp() -> str:

@@ -19,6 +19,7 @@ from tfadvisor.version import VERSION
 
 _JSON = "application/json"
 _LONGEST_WAIT_S = 600
+_DIGITS = 9
 _LASTING_S = 24 * 3600
 _TRACE_VIEWER = "../../../?tool=trace_viewer&run={run}&host={host}#profile"
 """From the folder of the plugin's routes to XProf's tab."""
@@ -43,6 +44,7 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         apps = {route: _file_app(route) for route in files()}
         apps["/tab.html"] = self._beginning(apps["/tab.html"])
         apps |= {"/runs": self._runs, "/report": self._report, "/page": self._page, "/comparison": self._comparison}
+        apps["/step"] = self._step
         return {route: wrappers.Request.application(_only_reading(app)) for route, app in apps.items()}
 
     def is_active(self) -> bool:
@@ -77,6 +79,7 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
                 "trace_viewer": _TRACE_VIEWER.replace("{run}", quote(name, safe=""))
                 if xprof and one.for_xprof
                 else None,
+                "told": self._analyses.told(one),
             }
             for name, one in self._listing.current().items()
         ]
@@ -88,6 +91,16 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         if listed is None:
             return _unknown(request)
         found = self._analyses.page(listed, again="again" in request.args)
+        if isinstance(found, Analysis):
+            return _json(request, found.told())
+        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
+
+    def _step(self, request: wrappers.Request) -> wrappers.Response:
+        """One step of a host with all of its threads, or how far it is; only steps that the run has."""
+        listed, index = self._asked_for(request), request.args.get("index", "")
+        if listed is None or not index.isdecimal() or len(index) > _DIGITS:
+            return _unknown(request)
+        found = self._analyses.step(listed, request.args.get("host", ""), int(index))
         if isinstance(found, Analysis):
             return _json(request, found.told())
         return http_util.Respond(request, found, _JSON, content_encoding="gzip")

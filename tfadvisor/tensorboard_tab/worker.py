@@ -20,12 +20,17 @@ from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import as_text
 from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.json_text import as_json
-from tfadvisor.report.page.encode import encode, encode_comparison
-from tfadvisor.tensorboard_tab.cache import COMPARISON, PAGE, REPORT, SNAPSHOT
+from tfadvisor.report.page.encode import encode, encode_comparison, encode_step
+from tfadvisor.tensorboard_tab.cache import COMPARISON, PAGE, REPORT, SNAPSHOT, STEP, SUMMARY
+from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.run.read_hosts import progress_over
+from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run
 
 _SAY_EVERY_S = 0.1
+_STEP_EVENTS = 30_000
+"""Of a step that is asked for by itself; smaller ones are merged."""
 
 
 def main() -> None:
@@ -38,7 +43,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _limit_memory(task["memory"])
     try:
-        (_compare if task["kind"] == "compare" else _analyse)(task)
+        {"compare": _compare, "draw": _draw}.get(task["kind"], _analyse)(task)
         _say({"done": True})
     except TraceError as error:
         _say({"error": {"place": error.place, "cause": error.cause, "remedy": error.remedy}})
@@ -70,10 +75,34 @@ def _analyse(task: dict[str, Any]) -> None:
     page = draw_run(run, Options(processes=task["processes"]), progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
+    (folder / SUMMARY).write_text(json.dumps(_summary(page.report)), encoding="utf-8")
     snapshot = _snapshot(page.report)
     if snapshot is not None:
         (folder / SNAPSHOT).write_text(snapshot, encoding="utf-8")
     (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
+
+
+def _summary(report: Report) -> dict[str, Any]:
+    """What the list of runs says of one."""
+    healthy = report.verdict.healthy and report.verdict.bottleneck in ("compute", "none")
+    times = report.steps.time_ms if report.steps.source != "whole-trace" else None
+    verdict = "none" if healthy else report.verdict.bottleneck
+    return {"verdict": verdict, "step_ms": times.median if times is not None else None}
+
+
+def _draw(task: dict[str, Any]) -> None:
+    """One step of one host, with every thread."""
+    from tfadvisor.assembly.page_drawn import drawn_step  # noqa: PLC0415
+
+    for file in (Path(one) for one in task["files"]):
+        trace = decode_file(file, SELECTION, None)
+        timeline = build_host(trace, None, Drawing(_STEP_EVENTS, step=task["index"]))
+        if timeline.host == task["host"]:
+            (picture,) = timeline.evidence.pictures
+            packed = gzip.compress(encode_step(drawn_step(timeline.host, picture, None)).encode(), 4, mtime=0)
+            (Path(task["folder"]) / STEP).write_bytes(packed)
+            return
+    raise TraceError(task["path"], f"holds no host {task['host']}.", "Choose another host.")
 
 
 def _compare(task: dict[str, Any]) -> None:

@@ -42,6 +42,8 @@ from tfadvisor.xplane.columns import NO_EVENTS, HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
+    from tfadvisor.timeline.picture.drawing import Drawing
+    from tfadvisor.timeline.picture.memory_curve import MemoryCurve
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
 _NOT_SCHEDULING = NameFilter(SCHEDULING, invert=True)
@@ -82,14 +84,22 @@ SELECTION = Selection(
 )
 """The stats that a timeline is built from."""
 
+PICTURED = Selection(
+    {
+        **(SELECTION.stats or {}),
+        stats.BLOCK_ADDRESS: _ALLOCATIONS,
+        stats.BLOCK_SHAPE: _ALLOCATIONS,
+        stats.REGION_TYPE: _ALLOCATIONS,
+    }
+)
+"""Likewise, with what only a page draws."""
 
-def build_host(
-    trace: HostTrace, chosen: tuple[int, int] | None = None, pictured_events: int | None = None
-) -> HostTimeline:
+
+def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing: Drawing | None = None) -> HostTimeline:
     """One host's devices, steps, breakdown, and what explains it.
 
-    chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. pictured_events:
-    how many events the picture of a step may hold; None for no pictures.
+    chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. drawing:
+    what a page draws; None for no pictures.
     """
     trace = on_own_clocks(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
@@ -110,10 +120,13 @@ def build_host(
     costs = host_costs(threads, steps, activity, classes, active, pipeline)
     names = cache(lambda: names_of(threads))
     pictures: tuple[StepPicture, ...] = ()
-    if pictured_events is not None:
+    curves: tuple[MemoryCurve, ...] = ()
+    if drawing is not None:
+        from tfadvisor.timeline.picture.memory_curve import memory_curves  # noqa: PLC0415  (likewise)
         from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
 
-        pictures = step_pictures(threads, pipeline, active, classes, steps, pictured_events)
+        pictures = step_pictures(threads, pipeline, active, classes, steps, drawing)
+        curves = memory_curves(trace, threads)
     return HostTimeline(
         host=host,
         capture=capture_of(trace, threads, window, empty, unrecorded, capture_work_ps(threads, steps)),
@@ -142,6 +155,7 @@ def build_host(
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),
             pictures=pictures,
+            memory_curves=curves,
         ),
         devices=devices,
         programs=programs,

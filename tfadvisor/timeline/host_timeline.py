@@ -28,6 +28,7 @@ from tfadvisor.vocabulary import TimeClass
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfadvisor.timeline.picture.memory_curve import MemoryCurve
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
 
@@ -58,6 +59,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """Which libraries the program is written with, as far as names prove it."""
     pictures: tuple[StepPicture, ...]
     """The steps that a page draws; empty unless they were asked for."""
+    memory_curves: tuple[MemoryCurve, ...] = ()
+    """What each allocator has given out over time; likewise."""
 
 
 class HostTimeline(msgspec.Struct, frozen=True):

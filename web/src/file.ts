@@ -18,6 +18,7 @@ export function showFile(page: HTMLElement, data: Data): void {
       run: data.runs[chosen]!,
       other: data.runs[other] ?? null,
       toFinding: (id) => ({ href: `#finding=${encodeURIComponent(id)}` }),
+      loadStep: null,
       picker: picker(),
       notice: null,
       aside: "This page holds all of its data and needs no network.",

@@ -3,6 +3,7 @@ import "./data/generated.css";
 import "./style.css";
 import { readData } from "./data/read.js";
 import { append, h } from "./dom.js";
+import { startPrinting } from "./parts/print.js";
 import { startTheme } from "./parts/theme.js";
 import { showFile } from "./file.js";
 import { startTab } from "./tab/tab.js";
@@ -10,6 +11,7 @@ import { trustOnlyText } from "./trust.js";
 
 function start(): void {
   trustOnlyText();
+  startPrinting();
   const page = document.getElementById("page");
   if (page === null) return;
   if (document.documentElement.dataset["served"] !== undefined) {

@@ -10,6 +10,8 @@ import { devices } from "./sections/devices.js";
 import { findings } from "./sections/findings.js";
 import { input } from "./sections/input.js";
 import { ops } from "./sections/ops.js";
+import { computeParts } from "./sections/compute_parts.js";
+import { memory } from "./sections/memory.js";
 import { steps } from "./sections/steps.js";
 import { timeline } from "./sections/timeline.js";
 import { verdict, verdictName } from "./sections/verdict.js";
@@ -20,6 +22,7 @@ export interface Wanted {
   run: PageData;
   other: PageData | null;
   toFinding: View["links"]["toFinding"];
+  loadStep: View["links"]["loadStep"];
   picker: HTMLElement | null;
   notice: HTMLElement | null;
   aside: string;
@@ -44,12 +47,12 @@ export function topLine(picker: HTMLElement | null): HTMLElement {
   return h("div", { class: "top-line" }, h("p", { class: "product" }, "tfadvisor"), picker, themeButton());
 }
 
-function sections({ data, run, other, signal, toFinding }: Wanted): { list: Section[]; open: (finding: string) => void } {
-  const view: View = { data, run, other, signal, links: { toFinding, showTimeline: (host, index, kinds) => drawn.show(host, index, kinds) } };
+function sections({ data, run, other, signal, toFinding, loadStep }: Wanted): { list: Section[]; open: (finding: string) => void } {
+  const view: View = { data, run, other, signal, links: { toFinding, loadStep, openFinding: (id) => { advice.open(id); }, showTimeline: (host, index, kinds) => drawn.show(host, index, kinds) } };
   const advice = findings(view);
   const drawn = timeline(view);
   const each = steps(view);
-  const list = [verdict(view), compare(view), advice, each, drawn, ops(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
+  const list = [verdict(view), compare(view), advice, each, drawn, computeParts(view), ops(view), memory(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
   return { list: list.filter((one) => one !== null), open: (finding) => { advice.open(finding); } };
 }
 

@@ -9,6 +9,7 @@ const STEP: DrawnStep = {
   host: "a",
   which: "median",
   index: 1,
+  at_ns: null,
   span_ns: 1000,
   lanes: [lane("stream", "7"), lane("driver", "python")],
   lane: [0, 0, 0, 1, 1],

@@ -1,9 +1,10 @@
 """What a study program can have planted in it: real work in its loop, none of it in numbers afterwards.
 
-    program.py LOGDIR [KIND]
+    program.py LOGDIR [KIND] [STEPS]
 
 `slower-N`: every step is followed by Python work of N % of what the step just took. `recompile`: one function more is
-compiled in every step. `copy`: the step copies its input once more. `op`: one matrix product more in the step. `launches`:
+compiled in every step. `copy`: the step copies its input once more. `dispatch`: one program more is dispatched in every step.
+`collective`: the devices add up one number more. `op`: one matrix product more in the step. `launches`:
 40 tiny ops dispatched one by one. `input`, `host`: Python work of half a step before the step, in a function that loads, or
 after it, in one that logs.
 """
@@ -15,6 +16,7 @@ import time
 
 KIND = sys.argv[2] if len(sys.argv) > 2 else "none"
 LOGDIR = sys.argv[1]
+STEPS = int(sys.argv[3]) if len(sys.argv) > 3 else 40
 _share = float(KIND.removeprefix("slower-")) / 100 if KIND.startswith("slower-") else 0.0
 
 

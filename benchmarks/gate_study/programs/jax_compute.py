@@ -5,8 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-STEPS = 40
-
 
 def loss_fn(params, x, y):
     for w in params[:-1]:
@@ -28,6 +26,8 @@ params = [jnp.ones((384, 384)) * 0.01, *[jnp.ones((384, 384)) * 0.01 for _ in ra
 x = jnp.asarray(np.random.rand(512, 384), jnp.float32)
 y = jnp.asarray(np.random.rand(512, 8), jnp.float32)
 tiny = jnp.ones(4)
+one_more = jax.jit(lambda value: value + 1)
+one_more(tiny).block_until_ready()
 
 
 def train(params, steps):
@@ -37,6 +37,8 @@ def train(params, steps):
             inject.load_data(pace.took)
             with pace:
                 params, loss = train_step(params, x, y)
+                if inject.KIND == "dispatch":
+                    one_more(tiny).block_until_ready()
                 if inject.KIND == "recompile":
                     jax.jit(lambda a, n=number: a + n)(tiny)
                 if inject.KIND == "launches":
@@ -51,4 +53,4 @@ def train(params, steps):
 
 params = train(params, 5)
 with jax.profiler.trace(inject.LOGDIR):
-    train(params, STEPS)
+    train(params, inject.STEPS)

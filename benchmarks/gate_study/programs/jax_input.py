@@ -5,8 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-STEPS = 40
-
 
 def loss_fn(params, x, y):
     return jnp.mean((jax.nn.relu(x @ params[0]) @ params[1] - y) ** 2)
@@ -24,6 +22,8 @@ def train_step(params, x, y):
 
 params = [jnp.ones((256, 256)) * 0.01, jnp.ones((256, 8)) * 0.01]
 tiny = jnp.ones(4)
+one_more = jax.jit(lambda value: value + 1)
+one_more(tiny).block_until_ready()
 
 
 def load_batch(number, pace):
@@ -39,6 +39,8 @@ def train(params, steps):
             with pace:
                 x, y = load_batch(number, pace)
                 params, loss = train_step(params, x, y)
+                if inject.KIND == "dispatch":
+                    one_more(tiny).block_until_ready()
                 if inject.KIND == "recompile":
                     jax.jit(lambda a, n=number: a + n)(tiny)
                 if inject.KIND == "launches":
@@ -53,4 +55,4 @@ def train(params, steps):
 
 params = train(params, 5)
 with jax.profiler.trace(inject.LOGDIR):
-    train(params, STEPS)
+    train(params, inject.STEPS)

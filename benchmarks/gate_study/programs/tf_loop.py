@@ -4,7 +4,6 @@ import inject
 import numpy as np
 import tensorflow as tf
 
-STEPS = 40
 weights = [tf.Variable(tf.ones((384, 384)) * 0.01), tf.Variable(tf.ones((384, 8)) * 0.01)]
 tiny = tf.ones(4)
 
@@ -22,6 +21,12 @@ def train_step(x, y):
     return loss
 
 
+@tf.function
+def one_more(value):
+    return value + 1
+
+
+one_more(tiny).numpy()
 features = np.random.rand(4096, 384).astype("float32")
 labels = np.random.rand(4096, 8).astype("float32")
 dataset = tf.data.Dataset.from_tensor_slices((features, labels)).batch(1024).cache().repeat().prefetch(4)
@@ -35,6 +40,8 @@ def train(steps):
             inject.load_data(pace.took)
             with pace:
                 loss = train_step(*next(batches))
+                if inject.KIND == "dispatch":
+                    one_more(tiny).numpy()
                 if inject.KIND == "recompile":
                     tf.function(lambda a, n=number: a + n)(tiny)
                 if inject.KIND == "launches":
@@ -47,5 +54,5 @@ def train(steps):
 
 train(6)
 tf.profiler.experimental.start(inject.LOGDIR)
-train(STEPS)
+train(inject.STEPS)
 tf.profiler.experimental.stop()

@@ -103,6 +103,19 @@ def test_without_a_word_about_the_rule_its_severity_decides() -> None:
     assert gate(config, replace(report(), findings=(finding(severity=Severity.INFO),))).outcome is Outcome.PASS
 
 
+def test_a_severe_finding_that_the_baseline_has_not_fails_the_gate() -> None:
+    config = replace(QUIET, severity={"high": "warn"})
+    slow = replace(finding(), evidence=())
+    without, found = report(), replace(report(busy=61.0), findings=(slow,))
+    debt = replace(report(busy=62.0), findings=(slow,))
+
+    new = gate(config, found, choose([snapshot_of(without)], [snapshot_of(found)], 10))
+    known = gate(config, debt, choose([snapshot_of(found)], [snapshot_of(debt)], 10))
+
+    assert (new.exit_code, new.checks[0].message) == (1, "New: Something is slow. It takes long. Make it fast.")
+    assert (known.exit_code, known.outcome, known.checks[0].news) == (0, Outcome.WARN, "known")
+
+
 def not_comparable() -> Baseline:
     stored = replace(snapshot_of(report()), key=replace(snapshot_of(report()).key, hosts=9), fingerprint="other")
     return choose([stored], [snapshot_of(report())], 10)

@@ -22,10 +22,10 @@ def evidence(
 
 
 def test_one_run_is_judged_by_its_distance_from_the_middle() -> None:
-    one = evidence((1.0, 2.0, 30.0, 4.0, 5.0), 7.0)
+    one = evidence((2.0, 3.0, 4.0, 5.0, 6.0), 7.0)
 
-    assert (one.by_ranks, one.centre, one.distance) == (False, 4.0, 3.0)
-    assert evidence((1.0, 2.0, 30.0, 4.0, 5.0), 1.0).distance == -3.0
+    assert (one.by_ranks, one.centre, one.distance) == (False, pytest.approx(4.0), pytest.approx(3.0))
+    assert evidence((2.0, 3.0, 4.0, 5.0, 6.0), 1.0).distance == pytest.approx(-3.0)
 
 
 def test_several_runs_are_judged_by_ranks_where_those_can_reach_the_level() -> None:
@@ -75,11 +75,18 @@ def test_either_way_counts_double() -> None:
     assert evidence(TEN, 4.5, both=True).p() == 1.0
 
 
-def test_a_spread_is_assumed_while_few_runs_are_known() -> None:
+def test_runs_are_few_until_the_configuration_has_enough() -> None:
     """Five are enough. Ranks need no spread."""
-    assert evidence(TEN[:4], 20.0).assumed
-    assert not evidence(TEN[:5], 20.0).assumed
-    assert not evidence(TEN[:4], 20.0, 21.0, 22.0, 23.0, level=0.05).assumed
+    assert evidence(TEN[:4], 20.0).few
+    assert not evidence(TEN[:5], 20.0).few
+    assert not evidence(TEN[:4], 20.0, 21.0, 22.0, 23.0, level=0.05).few
+
+
+def test_more_runs_like_these_would_show_more() -> None:
+    one = evidence(TEN[:4], 20.0)
+
+    assert one.reach_after(0.01, 6) < one.reach(0.01)
+    assert evidence(TEN[:4], 20.0, both=True).reach_after(0.02, 6) == pytest.approx(one.reach_after(0.01, 6))
 
 
 def test_the_measurements_own_error_widens_what_is_expected() -> None:
@@ -111,6 +118,8 @@ def test_factors_are_on_a_logarithmic_scale_and_nothing_at_its_far_end() -> None
         (None, 50.0, 50.0, "down", True, -log(1e-9)),
         (0.1, None, 50.0, "up", False, 5.0),
         (0.1, None, -50.0, "down", False, 5.0),
+        (0.1, 2.0, 50.0, "up", False, 2.0),
+        (0.1, 7.0, 50.0, "up", False, 5.0),
         (None, 5.0, 50.0, "up", False, 5.0),
         (None, 5.0, 50.0, "down", False, 5.0),
     ],

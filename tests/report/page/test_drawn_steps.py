@@ -120,3 +120,13 @@ def test_deep_stacks_are_cut_and_counted() -> None:
     assert worst.depth.max() == 15
     assert driver.deeper > 0
     assert driver.deeper + sum("deep.py" in name for name, *_ in lane(worst, "driver")) == 30
+
+
+def test_all_other_steps_are_there_when_they_are_asked_for() -> None:
+    page = page_of(three_steps())
+
+    (other,) = page.more
+
+    assert {one.index for one in (*page.drawn, other)} == {0, 1, 2}
+    assert other.which == "other"
+    assert ("matmul", 50, 50, "compute") in lane(other, "stream")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.browser import chromium, open_all, violations  # noqa: F401  (chromium: a fixture)
+from support.opened_pages import Opened
 from support.pages import enlarged, page_of, page_of_folder
 from support.places import FIXTURES
 from support.trace_builder import trace
@@ -24,26 +25,6 @@ HOSTILE = '</script><img src=x onerror="window.broken=1"><b>{{x}}</b> \u202e&lt;
 DESKTOP, TABLET, PHONE = ({"width": width, "height": 900} for width in (1440, 800, 360))
 
 OVERFLOWS = "one => one.scrollWidth > one.clientWidth"
-
-
-class Opened:
-    """A page with what it said on the console and what it asked the network for."""
-
-    def __init__(self, browser: Any, file: Path, hash_: str = "", **context: Any) -> None:
-        self.context = browser.new_context(**{"viewport": DESKTOP, "offline": True, **context})
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        self.context.on("request", lambda request: self.requests.append(request.url))
-        self.page = self.context.new_page()
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda message: self.errors.append(message.text) if message.type != "log" else None)
-        self.page.goto(file.as_uri() + hash_)
-
-    def see_everything(self) -> None:
-        """Scrolls through, so that charts that wait to be seen are drawn."""
-        for section in self.page.locator("section").all():
-            section.scroll_into_view_if_needed()
-            self.page.wait_for_timeout(50)
 
 
 @pytest.fixture
@@ -167,7 +148,7 @@ def test_the_worst_step_leads_to_its_timeline(opened: Any, reports: Path) -> Non
     page.get_by_role("button", name="Worst step").click()
     page.get_by_role("button", name="Show its timeline").click()
 
-    assert page.locator("#timeline select option:checked").inner_text().startswith("Worst")
+    assert page.locator("#timeline select option:checked").last.inner_text().startswith("Worst")
     assert page.evaluate("document.activeElement.className") == "timeline"
 
 
@@ -207,7 +188,7 @@ def test_findings_are_marked_in_the_timeline(opened: Any, reports: Path) -> None
 def test_time_that_a_finding_is_about_leads_to_the_finding(opened: Any, reports: Path) -> None:
     page = opened(reports / "map.html").page
     page.locator(".card details").first.evaluate("one => { one.open = false }")
-    page.locator("#timeline summary").click()
+    page.locator("#timeline summary", has_text="Events as a table").click()
     page.locator("#timeline .vt-row", has_text="where its time goes").filter(has_text="input").first.click()
 
     page.locator("#timeline .event-panel a").first.click()

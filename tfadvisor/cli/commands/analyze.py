@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,6 +25,7 @@ from tfadvisor.cli.reading_options import (
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
+from tfadvisor.errors import TraceError
 from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.vocabulary import Severity
@@ -60,6 +62,8 @@ Format = Annotated[
 Details = Annotated[
     bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)
 ]
+
+LEDGER = Path(".tfadvisor") / "ledger.jsonl"
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -107,8 +111,22 @@ def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
         if form.drawn:
             page = draw_run(run, options, progress)
             return page.report, [page]
-        report = analyze_run(run, options, progress)
+        report = _with_tried(analyze_run(run, options, progress))
         return report, report
+
+
+def _with_tried(report: Report) -> Report:
+    """With what the ledger of this folder says of the same program."""
+    if not LEDGER.exists():
+        return report
+    from tfadvisor.trial.ledger.file import read  # noqa: PLC0415  (few have one)
+    from tfadvisor.trial.ledger.tried import with_tried  # noqa: PLC0415
+
+    try:
+        return with_tried(report, read(LEDGER).entries)
+    except TraceError as error:
+        note(str(error))
+        return report
 
 
 def exit_code(report: Report, fail_on: Severity | None) -> int:

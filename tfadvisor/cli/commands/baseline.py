@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -26,14 +26,12 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.errors import UsageError
 
-if TYPE_CHECKING:
-    from tfadvisor.gate.baseline.store import Kept
-
 _EXAMPLES = """\
 Examples:
   tfadvisor baseline add logdir/ --store baselines --model resnet50
   tfadvisor baseline list --store baselines
   tfadvisor baseline show 20260131T120000 --store baselines
+  tfadvisor baseline diff 20260131T120000 20260201T093000 --store baselines      what changed between two runs
   tfadvisor baseline remove 20260131T120000 --store baselines
   tfadvisor baseline prune --keep 20 --store baselines
   tfadvisor baseline accept --store baselines --reason "larger batch"      what the gate judged last is the new level
@@ -66,14 +64,33 @@ Store = Annotated[
 ]
 Keep = Annotated[
     int | None,
-    typer.Option("--keep", metavar="N", help="how many runs a baseline keeps (10)", rich_help_panel=BASELINE),
+    typer.Option("--keep", metavar="N", help="how many runs a baseline keeps (30)", rich_help_panel=BASELINE),
 ]
 Format = Annotated[
     str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
 
-_RUN = "a run: the beginning of its file's name or of its fingerprint, as `baseline list` shows them"
+Branch = Annotated[
+    str | None, typer.Option("--branch", metavar="NAME", help="only runs of this branch", rich_help_panel=BASELINE)
+]
+JudgedBranch = Annotated[
+    str | None,
+    typer.Option(
+        "--branch",
+        metavar="NAME",
+        help="the baseline's branch (the one that is merged into, else this one, else main)",
+        show_default=False,
+        rich_help_panel=BASELINE,
+    ),
+]
+DiffFormat = Annotated[
+    str | None,
+    choice("--format", "-f", names=("text", "json", "markdown"), help="format of the comparison (text)", panel=OUTPUT),
+]
+
+_RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
 Named = Annotated[str, typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
+OtherNamed = Annotated[str | None, typer.Argument(metavar="RUN", help="the run to explain", show_default=False)]
 SeveralNamed = Annotated[list[str], typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
 
 app = typer.Typer(
@@ -103,6 +120,7 @@ def add_runs(
 ) -> int:
     """Add a run's numbers to its baseline. The oldest beyond --keep are dropped."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import add  # noqa: PLC0415
 
     options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
@@ -112,7 +130,7 @@ def add_runs(
     snapshots = [gate_inputs.judged_snapshot(report, model or written.layer.model, labels) for report in reports]
     added, known = add(gate_inputs.store_of(store, written), snapshots, _kept(keep, gate_inputs.keep_of(written)))
     for one in added:
-        write_out(f"added {_line(one)}\n")
+        write_out(f"added {line(one)}\n")
     for one in known:
         note(f"{one.file}: this trace is in the baseline already.")
     return 0
@@ -123,22 +141,28 @@ def list_runs(
     format: Format = None,
     store: Store = None,
     model: Model = None,
+    branch: Branch = None,
     label: Labels = None,
     config: Config = None,
 ) -> int:
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import entry, table  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import read_store  # noqa: PLC0415
 
     folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
     contents = read_store(folder)
-    runs = [kept for kept in contents.runs if model in (None, kept.snapshot.key.model)]
+    runs = [
+        kept
+        for kept in contents.runs
+        if model in (None, kept.snapshot.key.model) and branch in (None, kept.snapshot.origin.branch)
+    ]
     if format == "json":
         import json  # noqa: PLC0415
 
-        write_out(json.dumps([_entry(kept) for kept in runs], indent=2) + "\n", json=True)
+        write_out(json.dumps([entry(kept) for kept in runs], indent=2) + "\n", json=True)
     else:
-        write_out("".join(f"{_line(kept)}\n" for kept in runs))
+        write_out(table(runs))
     for file, why in contents.unusable:
         note(f"{file}: left out: {why}.")
     if not runs:
@@ -160,10 +184,14 @@ def accept_run(
     rules: RuleFolders = None,
     model: Model = None,
     label: Labels = None,
+    branch: JudgedBranch = None,
     config: Config = None,
 ) -> int:
-    """Take a run as the new level: earlier runs still show how much runs differ, but no longer their level."""
+    """Take a run as the new level, on the branch that it is measured against: earlier runs still show how much runs differ,
+    but no longer their level.
+    """
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
 
     options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
@@ -178,32 +206,62 @@ def accept_run(
         labels = gate_inputs.labels_of(label or (), written.layer.labels)
         report = gate_inputs.report_of([path], options)
         snapshots = [gate_inputs.judged_snapshot(report, chosen_model, labels)]
-    added, _ = accept(folder, snapshots, _kept(keep, gate_inputs.keep_of(written)), reason)
+    branches = gate_inputs.branches(branch, snapshots)
+    added, _ = accept(folder, snapshots, _kept(keep, gate_inputs.keep_of(written)), reason, branches)
     for kept in added:
-        write_out(f"accepted {_line(kept)}\n")
+        write_out(f"accepted {line(kept)}\n")
     return 0
 
 
 @app.command("show", cls=Command, short_help="the numbers of a run")
 def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
-    """Print a run's key, its step time, and every metric that it holds."""
+    """Print where a run comes from, its step time, its findings with the day they came, and every metric that it holds."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import named  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import entry  # noqa: PLC0415
+    from tfadvisor.gate.baseline.care import named  # noqa: PLC0415
 
     (kept,) = named(gate_inputs.store_of(store, gate_inputs.written_config(config)), [name])
     side = kept.snapshot.side
     if format == "json":
         import json  # noqa: PLC0415
 
-        whole = {**_entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
+        whole = {**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
         write_out(json.dumps(whole, indent=2) + "\n", json=True)
         return 0
-    from tfadvisor.units import Unit, in_words  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import page  # noqa: PLC0415
 
-    write_out(f"{_line(kept)}\n")
-    longest = max((len(one) for one in side.metrics), default=0)
-    for metric, value in side.metrics.items():
-        write_out(f"  {metric.ljust(longest)}  {in_words(value, Unit(side.units[metric]))}\n")
+    write_out(page(kept))
+    return 0
+
+
+@app.command("diff", cls=Command, short_help="what changed between two runs")
+def diff_runs(
+    base: Named, new: OtherNamed = None, format: DiffFormat = None, store: Store = None, config: Config = None
+) -> int:
+    """Say where the step time of two stored runs differs; with one RUN, from the run before it in its baseline."""
+    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli.outputs import write_form  # noqa: PLC0415
+    from tfadvisor.comparison.compare_sides import compare_sides  # noqa: PLC0415
+    from tfadvisor.comparison.outputs.forms import COMPARISON_FORMS  # noqa: PLC0415
+    from tfadvisor.gate.baseline.care import before, named  # noqa: PLC0415
+    from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike  # noqa: PLC0415
+    from tfadvisor.report.outputs.forms import form_of  # noqa: PLC0415
+
+    folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
+    first = named(folder, [base])[0]
+    if new is not None:
+        one, other = first, named(folder, [new])[0]
+    else:
+        earlier = before(folder, first)
+        if earlier is None:
+            raise UsageError(f"{folder}: {base} is the first run of its baseline. Give a second RUN.")
+        one, other = earlier, first
+    differ = (
+        *must_be_alike(one.snapshot.key, other.snapshot.key),
+        *may_differ(one.snapshot, other.snapshot),
+    )
+    comparison = compare_sides(one.snapshot.side, other.snapshot.side, differences=differ)
+    write_form(form_of(COMPARISON_FORMS, format, None), comparison, None)
     return 0
 
 
@@ -211,23 +269,27 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
 def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None) -> int:
     """Take runs out of their baselines, such as one that was recorded on a busy machine."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import remove  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
+    from tfadvisor.gate.baseline.care import remove  # noqa: PLC0415
 
     for kept in remove(gate_inputs.store_of(store, gate_inputs.written_config(config)), names):
-        write_out(f"removed {_line(kept)}\n")
+        write_out(f"removed {line(kept)}\n")
     return 0
 
 
 @app.command("prune", cls=Command, short_help="drop the oldest runs")
-def prune_runs(keep: Keep = None, store: Store = None, model: Model = None, config: Config = None) -> int:
+def prune_runs(
+    keep: Keep = None, store: Store = None, model: Model = None, branch: Branch = None, config: Config = None
+) -> int:
     """Drop the oldest runs of each baseline beyond --keep."""
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import prune  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
+    from tfadvisor.gate.baseline.care import prune  # noqa: PLC0415
 
     written = gate_inputs.written_config(config)
-    gone = prune(gate_inputs.store_of(store, written), _kept(keep, gate_inputs.keep_of(written)), model)
+    gone = prune(gate_inputs.store_of(store, written), _kept(keep, gate_inputs.keep_of(written)), model, branch)
     for kept in gone:
-        write_out(f"removed {_line(kept)}\n")
+        write_out(f"removed {line(kept)}\n")
     return 0
 
 
@@ -235,44 +297,3 @@ def _kept(keep: int | None, configured: int) -> int:
     if keep is not None and not 1 <= keep <= 1000:
         raise UsageError(f"--keep {keep}: give a number from 1 to 1,000.")
     return keep or configured
-
-
-def _line(kept: Kept) -> str:
-    """`resnet50  jax  1 gpu NVIDIA H100  1 host  2026-01-31T12:00:00  38.9 ms  40 steps  level 0  baselines/…json`."""
-    from tfadvisor.report.printable import one_line  # noqa: PLC0415
-    from tfadvisor.units import duration  # noqa: PLC0415
-
-    key, side = kept.snapshot.key, kept.snapshot.side
-    parts = [
-        key.model,
-        key.framework,
-        key.devices,
-        f"{key.hosts} host{'s' if key.hosts != 1 else ''}",
-        *(f"{name}={value}" for name, value in sorted(key.labels.items())),
-        kept.snapshot.recorded_at[:19] or "undated",
-        duration(side.median_ms),
-        f"{side.steps} steps",
-        f"level {kept.snapshot.level}",
-        *([kept.snapshot.note] if kept.snapshot.note else []),
-        str(kept.file),
-    ]
-    return "  ".join(one_line(part) for part in parts)
-
-
-def _entry(kept: Kept) -> dict[str, object]:
-    key, side = kept.snapshot.key, kept.snapshot.side
-    return {
-        "file": str(kept.file),
-        "model": key.model,
-        "framework": key.framework,
-        "devices": key.devices,
-        "hosts": key.hosts,
-        "labels": dict(key.labels),
-        "recorded_at": kept.snapshot.recorded_at,
-        "added_at": kept.snapshot.added_at,
-        "level": kept.snapshot.level,
-        "note": kept.snapshot.note,
-        "step_time_ms": side.median_ms,
-        "steps": side.steps,
-        "fingerprint": kept.snapshot.fingerprint,
-    }

@@ -6,16 +6,32 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from tfadvisor.cli.option_values import choice
-from tfadvisor.cli.outputs import check_outside, note, write_form, write_output
+from tfadvisor.cli.gating.against import COMMAND
+from tfadvisor.cli.gating.options import (
+    Add,
+    Against,
+    Branch,
+    Budget,
+    Candidates,
+    CheckConfig,
+    CodeQuality,
+    Comment,
+    Format,
+    JUnit,
+    Links,
+    OnCannotTell,
+    Pages,
+    Preset,
+    Sarif,
+    Store,
+)
+from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form, write_output
 from tfadvisor.cli.reading_options import (
-    BASELINE,
-    OUTPUT,
     Bandwidth,
     Config,
     HostName,
@@ -32,10 +48,11 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
 from tfadvisor.gate.outputs.forms import FILES, VERDICT_FORMS
-from tfadvisor.report.outputs.forms import Form, form_of, names_of
+from tfadvisor.report.outputs.forms import Form, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.api import Options
+    from tfadvisor.cli.gating.against import Turns
     from tfadvisor.gate.baseline.snapshot import Snapshot
     from tfadvisor.gate.config.resolved import Config as Judging
     from tfadvisor.gate.config.resolved import Written
@@ -49,6 +66,7 @@ Examples:
   tfadvisor gate logdir/ --baseline baselines                 on a branch
   tfadvisor gate run1/ --candidates run2/ run3/ --baseline baselines      several runs see smaller changes
   tfadvisor gate logdir/ --baseline baselines --junit gate.xml --sarif gate.sarif --codequality gate.json
+  tfadvisor gate --against origin/main -- python train.py     records both, in turns, for ten minutes at most
   tfadvisor gate --check-config                               only check tfadvisor.toml
 
 tfadvisor.toml:
@@ -58,88 +76,20 @@ tfadvisor.toml:
   [relative]
   step_time_ms = "3%"
 
-Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read, 4 not comparable or
-not enough data to judge, 5 a rule or metric broke."""
-
-
-_JUDGING = "How to judge"
-Candidates = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--candidates",
-        metavar="PATH",
-        help="more runs of the same program as PATH: one or several paths",
-        readable=False,
-    ),
-]
-Store = Annotated[
-    Path | None,
-    typer.Option(
-        "--baseline",
-        metavar="DIR",
-        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
-        rich_help_panel=BASELINE,
-        readable=False,
-    ),
-]
-Preset = Annotated[
-    str | None,
-    choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
-]
-OnCannotTell = Annotated[
-    str | None,
-    choice(
-        "--on-cannot-tell",
-        "--on-inconclusive",
-        names=("pass", "warn", "fail"),
-        help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
-        panel=_JUDGING,
-    ),
-]
-Add = Annotated[
-    bool,
-    typer.Option("--add", help="add the runs to the baseline unless the gate fails", rich_help_panel=_JUDGING),
-]
-CheckConfig = Annotated[
-    bool,
-    typer.Option("--check-config", help="check the configuration and do nothing else", rich_help_panel=_JUDGING),
-]
-Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
-]
-JUnit = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-Sarif = Annotated[
-    Path | None,
-    typer.Option(
-        "--sarif", metavar="FILE", help="SARIF 2.1.0, for code scanning", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-CodeQuality = Annotated[
-    Path | None,
-    typer.Option(
-        "--codequality",
-        metavar="FILE",
-        help="Code Climate JSON, as GitLab reads it",
-        rich_help_panel=OUTPUT,
-        readable=False,
-    ),
-]
+Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read or a program failed,
+4 not comparable or not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
 
 class Asked(msgspec.Struct, frozen=True):
     """What the command line asks for, with the configuration. files: for each option that writes a file beside."""
 
     paths: Sequence[Path]
+    against: Turns | None
     candidates: Sequence[Path]
     options: Options
     written: Written
     baseline: Path | None
+    branch: str | None
     model: str | None
     labels: Sequence[str]
     on_cannot_tell: str | None
@@ -147,13 +97,17 @@ class Asked(msgspec.Struct, frozen=True):
     form: Form
     output: Path | None
     files: Mapping[str, Path | None]
+    pages: Path | None
 
 
 class _TakesSeveral(Command):
-    """`--candidates a b c` is `--candidates a --candidates b --candidates c`."""
+    """`--candidates a b c` is `--candidates a --candidates b --candidates c`; after `--` comes the command to record."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Every path up to the next option is a candidate."""
+        """Every path up to the next option is a candidate. The command stays as it is written."""
+        if "--" in args and any(one.split("=")[0] == "--against" for one in args[: args.index("--")]):
+            at = args.index("--")
+            args, ctx.meta[COMMAND] = args[:at], args[at + 1 :]
         given: list[str] = []
         several = False
         for one in args:
@@ -171,9 +125,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 @app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
 def gate(
+    context: typer.Context,
     paths: PathsOrNone = None,
     candidates: Candidates = None,
     baseline: Store = None,
+    branch: Branch = None,
     model: Model = None,
     label: Labels = None,
     config: Config = None,
@@ -192,35 +148,45 @@ def gate(
     junit: JUnit = None,
     sarif: Sarif = None,
     codequality: CodeQuality = None,
+    comment: Comment = None,
+    pages: Pages = None,
+    against: Against = None,
+    budget: Budget = None,
+    link: Links = None,
 ) -> int:
-    """Judge a run against budgets and against earlier runs.
+    """Judge a run against budgets and against earlier runs, or what is checked out against another commit.
 
     Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
     from tfadvisor.cli import gate_inputs  # noqa: PLC0415
+    from tfadvisor.cli.gating.against import asked_for  # noqa: PLC0415
     from tfadvisor.gate.config.read import read  # noqa: PLC0415
 
     written = read(gate_inputs.config_file(config), gate_inputs.known_names(rules or ()), preset)
     if check_config:
         note(f"{written.file}: fine.")
         return 0
-    if not paths:
+    turns = asked_for(context, against, budget, link)
+    if not paths and turns is None:
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
     return _gated(
         Asked(
-            paths=paths,
+            paths=paths or (),
+            against=turns,
             candidates=candidates or (),
             options=reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules),
             written=written,
             baseline=baseline,
+            branch=branch,
             model=model,
             labels=label or (),
             on_cannot_tell=on_cannot_tell,
             add=add,
             form=form_of(VERDICT_FORMS, format, output),
             output=output,
-            files={"junit": junit, "sarif": sarif, "codequality": codequality},
+            files={"junit": junit, "sarif": sarif, "codequality": codequality, "comment": comment},
+            pages=pages,
         )
     )
 
@@ -228,11 +194,49 @@ def gate(
 def _gated(asked: Asked) -> int:
     """Judges, writes, tells and keeps; the exit code."""
     _check_outputs(asked)
+    if asked.against is not None:
+        return _gated_against(asked, asked.against)
     verdict, candidates, store = _judged(asked)
+    verdict = _placed(verdict, asked)
+    if asked.pages is not None:
+        from tfadvisor.cli.gating.pages import drawing_of, write_pages  # noqa: PLC0415
+
+        write_pages(asked.pages, verdict, [drawing_of(asked.paths, asked.options)])
     _write(verdict, asked)
     _tell_github(verdict)
     _keep(verdict, candidates, store, asked)
     return verdict.exit_code
+
+
+def _gated_against(asked: Asked, turns: Turns) -> int:
+    """The same of a commit and what is checked out, recorded in turns."""
+    from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of  # noqa: PLC0415
+    from tfadvisor.cli.gating.against import judged_in_turns  # noqa: PLC0415
+    from tfadvisor.cli.gating.pages import write_pages  # noqa: PLC0415
+
+    model = asked.model or asked.written.layer.model
+    labels = labels_of(asked.labels, asked.written.layer.labels)
+
+    def config_for(report: Report) -> Judging:
+        return _config(asked.written, report, judged_snapshot(report, model, labels), asked.on_cannot_tell)
+
+    with judged_in_turns(turns, asked.options, model, labels, config_for) as judged:
+        verdict = _placed(judged.verdict, asked)
+        if asked.pages is not None:
+            write_pages(asked.pages, verdict, judged.drawings(asked.options))
+    _write(verdict, asked)
+    _tell_github(verdict)
+    return verdict.exit_code
+
+
+def _placed(verdict: GateResult, asked: Asked) -> GateResult:
+    """With files that are there, and where the pages will be."""
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    from tfadvisor.cli.gating.pages import link_of  # noqa: PLC0415
+    from tfadvisor.gate.outputs.places import with_places  # noqa: PLC0415
+
+    return replace(with_places(verdict, Path.cwd()), link=link_of(asked.pages, os.environ))
 
 
 def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
@@ -253,7 +257,8 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     store = gate_inputs.store_of(asked.baseline, written)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
-    return judge(config, reports, candidates, choose(stored, candidates, config.keep), today), candidates, store
+    runs = choose(stored, candidates, config.keep, gate_inputs.branches(asked.branch, candidates))
+    return judge(config, reports, candidates, runs, today), candidates, store
 
 
 def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:
@@ -283,7 +288,8 @@ def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tel
 
 
 def _check_outputs(asked: Asked) -> None:
-    for option, target in {"output": asked.output, **asked.files}.items():
+    check_page_has_a_file(asked.form, asked.output, "gate")
+    for option, target in {"output": asked.output, "pages": asked.pages, **asked.files}.items():
         if target is not None:
             check_outside(target, [*asked.paths, *asked.candidates], f"--{option}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.comparison.result import Comparison
 from tfadvisor.comparison.wording import (
+    TOTAL,
     beside_words,
     cause_words,
     head_words,
@@ -11,7 +12,7 @@ from tfadvisor.comparison.wording import (
     signed,
     verdict_words,
 )
-from tfadvisor.report.printable import in_markdown
+from tfadvisor.report.printable import in_code, in_markdown
 
 
 def as_markdown(comparison: Comparison) -> str:
@@ -19,8 +20,8 @@ def as_markdown(comparison: Comparison) -> str:
     lines = [
         f"## {in_markdown(verdict_words(comparison))}",
         "",
-        f"- base {in_markdown(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
-        f"- new {in_markdown(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
+        f"- base {in_code(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
+        f"- new {in_code(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
         "",
         *causes_table(comparison),
     ]
@@ -30,16 +31,17 @@ def as_markdown(comparison: Comparison) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _in_cell(name: str) -> str:
+    return in_code(name, in_table=True)
+
+
 def causes_table(comparison: Comparison) -> list[str]:
     """The causes, which add up to the last row, and what speaks for them."""
-    shown, others = shown_causes(comparison)
+    shown, left = shown_causes(comparison)
     lines = ["| change | class | cause |", "|---:|---|---|"]
-    lines += [
-        f"| {signed(cause.change_ms)} | {cause.class_name} | {in_markdown(cause_words(cause))} |" for cause in shown
-    ]
-    if abs(others) > 1e-3 * abs(comparison.change_ms):
-        lines.append(f"| {signed(others)} | | everything else |")
-    lines += [f"| **{signed(comparison.change_ms)}** | | **total, mean step time** |", ""]
+    lines += [f"| {signed(cause.change_ms)} | {cause.class_name} | {cause_words(cause, _in_cell)} |" for cause in shown]
+    lines += [f"| {signed(milliseconds)} | | {words} |" for milliseconds, words in left]
+    lines += [f"| **{signed(comparison.median_change_ms)}** | | **{TOTAL}** |", ""]
     beside = beside_words(comparison, shown)
     lines += [f"- {in_markdown(one)}" for one in beside]
     return [*lines, ""] if beside else lines

@@ -12,15 +12,14 @@ from tfadvisor.report.printable import one_line
 
 def on_page(comparison: Comparison, new: int, base: int) -> ComparedRuns:
     """new, base: places of the runs in the page."""
-    shown, others = shown_causes(comparison)
+    shown, left = shown_causes(comparison)
     causes = [CauseRow(one.change_ms, one.class_name, cause_words(one)) for one in shown]
-    if abs(others) > 1e-3 * abs(comparison.change_ms):
-        causes.append(CauseRow(others, "", "everything else"))
+    causes += [CauseRow(milliseconds, "", words) for milliseconds, words in left]
     return ComparedRuns(
         new=new,
         base=base,
         summary=verdict_words(comparison),
-        change_ms=comparison.change_ms,
+        change_ms=comparison.median_change_ms,
         causes=tuple(causes),
         beside=tuple(beside_words(replace(comparison, findings=()), shown)),  # the page lists findings by itself
         differences=tuple(one_line(one) for one in comparison.differences),

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from tfadvisor.comparison.result import Comparison
 from tfadvisor.comparison.wording import (
+    TOTAL,
     cause_words,
     finding_words,
     head_words,
@@ -48,15 +49,15 @@ def _beside(page: TextPage, label: Piece, text: str) -> None:
 
 def causes(page: TextPage, comparison: Comparison) -> None:
     """The causes with what speaks for them; they add up to the change."""
-    shown, others = shown_causes(comparison)
+    shown, left = shown_causes(comparison)
     if not comparison.change_ms and not any(cause.change_ms for cause in comparison.causes):
         return
     for cause in shown:
         style = "bold red" if cause.change_ms > 0 else "green"
         _beside(page, (signed(cause.change_ms), style), f"{cause.class_name:<11}{cause_words(cause)}")
-    if abs(others) > 1e-3 * abs(comparison.change_ms):
-        _beside(page, (signed(others), DIM), "everything else")
-    _beside(page, (signed(comparison.change_ms), TITLE), "total, mean step time")
+    for milliseconds, words in left:
+        _beside(page, (signed(milliseconds), DIM), words)
+    _beside(page, (signed(comparison.median_change_ms), TITLE), TOTAL)
     page.line()
     named = {cause.class_name for cause in shown}
     for metric in dict.fromkeys(metric_words(one) for one in comparison.metrics if one.class_name in named):

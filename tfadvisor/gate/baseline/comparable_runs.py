@@ -18,6 +18,8 @@ class Baseline(msgspec.Struct, frozen=True):
     refused: tuple[str, ...]
     notices: tuple[str, ...]
     differences: tuple[str, ...]
+    in_turns: bool = False
+    """Whether each run was recorded next to the candidate of its number, so that both saw the same machine."""
 
     def levels(self, runs: Sequence[Snapshot] | None = None) -> list[list[Snapshot]]:
         """The runs by level, the present one last."""
@@ -36,8 +38,13 @@ class Baseline(msgspec.Struct, frozen=True):
 NOTHING = Baseline((), (), (), ())
 
 
-def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int) -> Baseline:
-    """The latest `keep` runs that are comparable with the candidates, without the candidates themselves."""
+def choose(
+    stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int, branches: Sequence[str] = ()
+) -> Baseline:
+    """The latest `keep` runs that are comparable with the candidates, without the candidates themselves.
+
+    branches: whose runs count, best first; the first that has any. Runs of no known branch always count.
+    """
     first = candidates[0]
     mixed = [one for other in candidates[1:] for one in must_be_alike(first.key, other.key)]
     if mixed:
@@ -52,13 +59,21 @@ def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int
     others = [run for run in alike if run.fingerprint not in known]
     if not others:
         return Baseline((), ("the baseline holds only this trace: there is nothing to compare",), (), ())
-    notices = (
-        ("The baseline also holds this trace; the gate does not compare it with itself.",)
-        if len(others) < len(alike)
-        else ()
-    )
+    branch = branch_of(others, branches)
+    others = [run for run in others if branch is None or run.origin.branch in (branch, "")]
+    notices = []
+    if known.intersection(run.fingerprint for run in alike):
+        notices.append("The baseline also holds this trace; the gate does not compare it with itself.")
+    if branch not in (None, first.origin.branch):
+        notices.append(f"Measured against the runs of branch {branch}.")
     runs = tuple(others[-keep:])
-    return Baseline(runs, (), notices, may_differ(runs[-1], first))
+    return Baseline(runs, (), tuple(notices), may_differ(runs[-1], first))
+
+
+def branch_of(runs: Sequence[Snapshot], branches: Sequence[str]) -> str | None:
+    """The first of some branches that has runs; None when none has, and all runs count."""
+    known = {run.origin.branch for run in runs}
+    return next((one for one in branches if one in known), None)
 
 
 def _first_run(stored: Sequence[Snapshot], first: Snapshot) -> str:

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from tfadvisor.comparison.side import Side, hottest, side_of
 from tfadvisor.errors import TraceError
+from tfadvisor.gate.baseline.origin import Origin
 from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import TimeClass
 
-_MOST_OPS = 80
+_MOST_OPS, _MOST_HOSTS, _LONGEST = 80, 8, 200
 _CLASSES_HASHED = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
 """The classes of time as fingerprints have them: in the order of the first version, so that stored ones stay what they are."""
 _PRECISIONS = ("fp8", "fp16", "bf16", "tf32", "fp32", "fp64")
@@ -49,6 +50,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     note: str
     side: Side
     errors: Mapping[str, float]
+    origin: Origin = Origin()
 
 
 def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None) -> Snapshot:
@@ -71,6 +73,7 @@ def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str,
         note="",
         side=replace(side, ops=ops, rest_ms=rest),
         errors=_errors(side),
+        origin=Origin(machine=", ".join(report.run.hosts[:_MOST_HOSTS])[:_LONGEST]),
     )
 
 

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import asdict
 
 from tfadvisor.comparison.side import Found, Side, Traits
-from tfadvisor.errors import AdvisorError
+from tfadvisor.gate.baseline.checked_json import Reader, SnapshotError, number, word
+from tfadvisor.gate.baseline.origin import Origin
 from tfadvisor.gate.baseline.snapshot import Key, Snapshot
 from tfadvisor.report.model import Op
 from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 
 FORMAT = 1
 LARGEST = 1 << 20
-_MOST_ROWS = 2000
-_LONGEST = 4000
 _OP_COLUMNS = 10
-_HUGE = 1e30
-T = TypeVar("T")
-
-
-class SnapshotError(AdvisorError):
-    """A snapshot that cannot be used: what is wrong with it, in one sentence."""
+_FINDING_COLUMNS = 6
 
 
 def as_text(snapshot: Snapshot) -> str:
@@ -39,6 +33,7 @@ def as_text(snapshot: Snapshot) -> str:
         "added_at": snapshot.added_at,
         "level": snapshot.level,
         "note": snapshot.note,
+        "origin": asdict(snapshot.origin),
         "errors": _numbers(snapshot.errors),
         "name": side.name,
         "steps": side.steps,
@@ -46,7 +41,9 @@ def as_text(snapshot: Snapshot) -> str:
         "class_ms": _numbers(side.class_ms),
         "class_error_ms": _numbers(side.class_error_ms),
         "metrics": {name: _metric_row(side, name) for name in side.metrics},
-        "findings": [[one.rule_id, one.category, one.title, one.place] for one in side.findings],
+        "findings": [
+            [one.rule_id, one.category, one.title, one.place, one.severity, one.since] for one in side.findings
+        ],
         "rest_ms": _numbers(side.rest_ms),
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in parts.items()]
@@ -69,8 +66,8 @@ def from_text(text: str) -> Snapshot:
         raise SnapshotError(
             f"it is of format {found['tfadvisor_snapshot']!r:.40}, and this version of tfadvisor reads format {FORMAT}"
         )
-    read = _Reader(found)
-    key = _Reader(read.value("key", dict))
+    read = Reader(found)
+    key = Reader(read.value("key", dict))
     times = read.numbers("step_ms")
     if min(times.get("mean", 0), times.get("median", 0)) <= 0:
         raise SnapshotError("`step_ms` needs a mean and a median above 0")
@@ -84,6 +81,7 @@ def from_text(text: str) -> Snapshot:
         level=read.count("level"),
         note=read.text("note"),
         errors=read.numbers("errors"),
+        origin=_origin(found),
         side=Side(
             name=read.text("name"),
             steps=read.count("steps"),
@@ -94,52 +92,12 @@ def from_text(text: str) -> Snapshot:
             class_error_ms=read.numbers("class_error_ms"),
             ops=_ops(read.rows("ops"), read.numbers("rest_ms")),
             rest_ms=read.numbers("rest_ms"),
-            metrics={name: _number(row, "metrics", 0) for name, row in metrics.items()},
-            units={name: _word(row, "metrics", 1) for name, row in metrics.items()},
+            metrics={name: number(row, "metrics", 0) for name, row in metrics.items()},
+            units={name: word(row, "metrics", 1) for name, row in metrics.items()},
             traits={name: _traits(row) for name, row in metrics.items() if _has_traits(row)},
-            findings=tuple(Found(*(_word(row, "findings", at) for at in range(4))) for row in read.rows("findings")),
+            findings=tuple(_found(row) for row in read.rows("findings")),
         ),
     )
-
-
-class _Reader:
-    """Fields of a JSON object, by the type that they must have."""
-
-    def __init__(self, found: Mapping[str, Any]) -> None:
-        self._found = found
-
-    def value(self, name: str, kind: type[T]) -> T:
-        if name not in self._found:
-            raise SnapshotError(f"`{name}` is missing")
-        value = self._found[name]
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise SnapshotError(f"`{name}` is no {kind.__name__}")
-        return value
-
-    def text(self, name: str) -> str:
-        return _short(self.value(name, str), name)
-
-    def count(self, name: str) -> int:
-        number = self.value(name, int)
-        if not 0 <= number < 1 << 53:
-            raise SnapshotError(f"`{name}` is not a count")
-        return number
-
-    def texts(self, name: str) -> dict[str, str]:
-        found = self.value(name, dict)
-        if not all(isinstance(value, str) for value in found.values()):
-            raise SnapshotError(f"`{name}` holds something that is not text")
-        return {_short(key, name): _short(value, name) for key, value in found.items()}
-
-    def numbers(self, name: str) -> dict[str, float]:
-        found = self.value(name, dict)
-        return {key: _finite(value, name) for key, value in found.items() if value is not None}
-
-    def rows(self, name: str) -> list[list[Any]]:
-        rows = self.value(name, list)
-        if len(rows) > _MOST_ROWS or not all(isinstance(row, list) for row in rows):
-            raise SnapshotError(f"`{name}` is not a list of at most {_MOST_ROWS:,} rows")
-        return rows
 
 
 def _metric_row(side: Side, name: str) -> list[Any]:
@@ -149,6 +107,19 @@ def _metric_row(side: Side, name: str) -> list[Any]:
     return row if traits is None else [*row, traits.better.value, traits.scatter.value]
 
 
+def _origin(found: Mapping[str, Any]) -> Origin:
+    """Versions before this was kept wrote none."""
+    if "origin" not in found:
+        return Origin()
+    read = Reader(Reader(found).value("origin", dict))
+    return Origin(read.text("commit"), read.text("branch"), read.text("machine"))
+
+
+def _found(row: list[Any]) -> Found:
+    """Rule, category, title, place, then severity and the day it came, where known."""
+    return Found(*(word(row, "findings", at) for at in range(min(max(len(row), 4), _FINDING_COLUMNS))))
+
+
 def _has_traits(row: list[Any]) -> bool:
     """Versions before these were kept wrote value and unit alone."""
     return len(row) > 2
@@ -156,7 +127,7 @@ def _has_traits(row: list[Any]) -> bool:
 
 def _traits(row: list[Any]) -> Traits:
     try:
-        return Traits(Better(_word(row, "metrics", 2)), Scatter(_word(row, "metrics", 3)))
+        return Traits(Better(word(row, "metrics", 2)), Scatter(word(row, "metrics", 3)))
     except ValueError as error:
         raise SnapshotError(f"`metrics` holds {error}") from error
 
@@ -165,18 +136,18 @@ def _ops(rows: list[list[Any]], rest_ms: Mapping[str, float]) -> tuple[Op, ...]:
     """Each has name, kind, ms, count, then module, opcode, flops, bytes, file and line where known."""
     if any(len(row) != _OP_COLUMNS for row in rows):
         raise SnapshotError("`ops` has a row of another length")
-    total = sum(_number(row, "ops", 2) for row in rows) + sum(rest_ms.values())
-    return tuple(_op(row, _number(row, "ops", 2) / total if total > 0 else 0.0) for row in rows)
+    total = sum(number(row, "ops", 2) for row in rows) + sum(rest_ms.values())
+    return tuple(_op(row, number(row, "ops", 2) / total if total > 0 else 0.0) for row in rows)
 
 
 def _op(row: list[Any], share: float) -> Op:
     return Op(
         op=None,
-        kernel=_word(row, "ops", 0),
-        kind=_word(row, "ops", 1),
+        kernel=word(row, "ops", 0),
+        kind=word(row, "ops", 1),
         share=share,
-        ms_per_step=_number(row, "ops", 2),
-        count_per_step=_number(row, "ops", 3),
+        ms_per_step=number(row, "ops", 2),
+        count_per_step=number(row, "ops", 3),
         precision=None,
         module=_known_word(row, 4),
         opcode=_known_word(row, 5),
@@ -188,40 +159,16 @@ def _op(row: list[Any], share: float) -> Op:
 
 
 def _known_word(row: list[Any], at: int) -> str | None:
-    return None if row[at] is None else _word(row, "ops", at)
+    return None if row[at] is None else word(row, "ops", at)
 
 
 def _known_whole(row: list[Any], at: int) -> int | None:
-    return None if row[at] is None else int(_number(row, "ops", at))
+    return None if row[at] is None else int(number(row, "ops", at))
 
 
 def _row(op: Op) -> list[Any]:
     time = _rounded(op.ms_per_step), _rounded(op.count_per_step)
     return [op.name, op.kind, *time, op.module, op.opcode, op.flops, op.bytes, op.file, op.line]
-
-
-def _number(row: Any, name: str, at: int) -> float:
-    if not isinstance(row, list) or len(row) <= at:
-        raise SnapshotError(f"`{name}` has a row that is too short")
-    return _finite(row[at], name)
-
-
-def _word(row: Any, name: str, at: int) -> str:
-    if not isinstance(row, list) or len(row) <= at or not isinstance(row[at], str):
-        raise SnapshotError(f"`{name}` has a row without the text that belongs there")
-    return _short(row[at], name)
-
-
-def _finite(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
-        raise SnapshotError(f"`{name}` holds something that is not a number")
-    return float(value)
-
-
-def _short(text: str, name: str) -> str:
-    if len(text) > _LONGEST:
-        raise SnapshotError(f"`{name}` holds a text of {len(text):,} characters")
-    return text
 
 
 def _refuse_constant(name: str) -> float:

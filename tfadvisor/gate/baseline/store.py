@@ -16,13 +16,15 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import read_small_text, replace_file
+from tfadvisor.gate.baseline.checked_json import SnapshotError
 from tfadvisor.gate.baseline.comparability import must_be_alike
+from tfadvisor.gate.baseline.comparable_runs import branch_of
+from tfadvisor.gate.baseline.debt import with_days
 from tfadvisor.gate.baseline.lock import only_writer
 from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
+from tfadvisor.gate.baseline.snapshot_json import LARGEST, as_text, from_text
 
 _PENDING = ".pending"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -61,59 +63,18 @@ def add(folder: Path, snapshots: Sequence[Snapshot], keep: int) -> tuple[list[Ke
     return _write(folder, snapshots, keep, next_level=False)
 
 
-def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> tuple[list[Kept], list[Kept]]:
-    """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie."""
-    added, known = _write(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
+def accept(
+    folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str, branches: Sequence[str] = ()
+) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie.
+
+    branches: whose runs they are measured against, best first; there the level begins, whatever branch the runs are of.
+    """
+    noted = [_on_branch(folder, replace(one, note=note), branches) for one in snapshots]
+    added, known = _write(folder, noted, keep, next_level=True)
     for one in snapshots:
         _pending_file(folder, one).unlink(missing_ok=True)
     return added, known
-
-
-def named(folder: Path, names: Sequence[str]) -> list[Kept]:
-    """The runs that the names mean: the beginning of a file's name or of a fingerprint. Raises UsageError for a name that
-    fits none or several.
-    """
-    found: dict[Path, Kept] = {}
-    runs = read_store(folder).runs
-    for name in names:
-        fitting = [
-            kept
-            for kept in runs
-            if name
-            and (
-                kept.file.name.startswith(name) or kept.snapshot.fingerprint.startswith(name) or str(kept.file) == name
-            )
-        ]
-        if len(fitting) != 1:
-            known = [kept.file.stem for kept in runs]
-            what = f"fits {len(fitting)} runs" if fitting else f"is no run of it{did_you_mean(name, known)}"
-            raise UsageError(f"{folder}: {name} {what}. `tfadvisor baseline list` names them.")
-        found[fitting[0].file] = fitting[0]
-    return list(found.values())
-
-
-def remove(folder: Path, names: Sequence[str]) -> list[Kept]:
-    """Takes runs out of a store. Returns those that it took; raises UsageError before any is gone if a name is wrong."""
-    with _writing(folder):
-        gone = named(folder, names)
-        for kept in gone:
-            kept.file.unlink(missing_ok=True)
-    return gone
-
-
-def prune(folder: Path, keep: int, model: str | None) -> list[Kept]:
-    """Takes the oldest runs of each baseline beyond `keep` out of a store; of one model, or of all. Returns those."""
-    gone: list[Kept] = []
-    with _writing(folder):
-        runs = [kept for kept in read_store(folder).runs if model in (None, kept.snapshot.key.model)]
-        baselines: dict[tuple[str, str], list[Kept]] = {}
-        for kept in runs:
-            baselines.setdefault((kept.snapshot.key.model, _digest(kept.snapshot)), []).append(kept)
-        for alike in baselines.values():
-            gone += alike[: max(len(alike) - keep, 0)]
-        for kept in gone:
-            kept.file.unlink(missing_ok=True)
-    return gone
 
 
 def leave_pending(folder: Path, snapshot: Snapshot) -> None:
@@ -141,31 +102,51 @@ def pending(folder: Path, model: str | None) -> list[Snapshot]:
     return found
 
 
+def baseline_of(snapshot: Snapshot) -> tuple[str, ...]:
+    """What runs of one baseline share: the key and the branch."""
+    return snapshot.key.model, _digest(snapshot), snapshot.origin.branch
+
+
 def _write(
     folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool
 ) -> tuple[list[Kept], list[Kept]]:
     added, known = [], []
-    with _writing(folder):
+    with writing(folder):
         for snapshot in snapshots:
-            there = [kept for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
-            same = [kept for kept in there if kept.snapshot.fingerprint == snapshot.fingerprint]
+            alike = [kept for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
+            same = [kept for kept in alike if kept.snapshot.fingerprint == snapshot.fingerprint]
             if same and not next_level:
                 known += same
                 continue
+            there = [kept for kept in alike if _one_branch(kept.snapshot, snapshot)]
             level = max((kept.snapshot.level for kept in there), default=0) + (1 if next_level and there else 0)
             now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-            kept = Kept(_file_of(folder, snapshot), replace(snapshot, level=level, added_at=now))
+            dated = with_days(snapshot, [kept.snapshot for kept in alike], now[:10])
+            kept = Kept(_file_of(folder, snapshot), replace(dated, level=level, added_at=now))
             kept.file.parent.mkdir(parents=True, exist_ok=True)
             replace_file(kept.file, as_text(kept.snapshot))
             added.append(kept)
-            others = [one for one in there if one.file != kept.file]
+            own = (kept.snapshot.origin.branch, "")
+            others = [one for one in there if one.file != kept.file and one.snapshot.origin.branch in own]
             for old in others[: max(len(others) + 1 - keep, 0)]:
                 old.file.unlink(missing_ok=True)
     return added, known
 
 
+def _on_branch(folder: Path, snapshot: Snapshot, branches: Sequence[str]) -> Snapshot:
+    alike = [kept.snapshot for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
+    branch = branch_of(alike, branches)
+    return snapshot if branch is None else replace(snapshot, origin=replace(snapshot.origin, branch=branch))
+
+
+def _one_branch(one: Snapshot, other: Snapshot) -> bool:
+    """Runs whose branch nobody knows are of every branch."""
+    return one.origin.branch == other.origin.branch or "" in (one.origin.branch, other.origin.branch)
+
+
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path) -> Iterator[None]:
+    """As the only writer of a store, which is made where there is none. Raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ignored = folder / ".gitignore"

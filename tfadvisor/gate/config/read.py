@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tfadvisor.errors import SeveralMistakes
 from tfadvisor.gate.config.file import NAME, ConfigFile
 from tfadvisor.gate.config.presets import PRESETS
 from tfadvisor.gate.config.resolved import (
@@ -32,6 +33,7 @@ _ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell", "on-inconclusive")
 _OF_LAYER = (
     *_ON_CANNOT_TELL,
     "on-slower-machine",
+    "new-findings",
     "false-alarm-rate",
     "min-runs",
     "keep",
@@ -52,16 +54,22 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def read(file: ConfigFile, known: Known, preset: str | None = None) -> Written:
-    """Raises ConfigError. A preset given here wins over the file's."""
+    """Raises ConfigError, or SeveralMistakes with all of them. A preset given here wins over the file's."""
     reader = _LayerReader(file, known)
     values = reader.table(file.values, (), _OF_FILE)
     chosen = preset or reader.choice(values, ("preset",), tuple(PRESETS)) or "recommended"
+    layer = reader.layer(values, ())
+    overrides = [reader.override(one, ("override", at)) for at, one in reader.tables(values, "override")]
+    ignores = [reader.ignore(one, ("ignore", at)) for at, one in reader.tables(values, "ignore")]
+    mistakes = sorted(reader.mistakes, key=lambda one: one.line)
+    if mistakes:
+        raise SeveralMistakes(mistakes) if len(mistakes) > 1 else mistakes[0]
     return Written(
         file=file.path,
         preset=_preset(chosen, known),
-        layer=reader.layer(values, ()),
-        overrides=tuple(reader.override(one, ("override", at)) for at, one in reader.tables(values, "override")),
-        ignores=tuple(reader.ignore(one, ("ignore", at)) for at, one in reader.tables(values, "ignore")),
+        layer=layer,
+        overrides=tuple(one for one in overrides if one is not None),
+        ignores=tuple(one for one in ignores if one is not None),
     )
 
 
@@ -91,21 +99,27 @@ class _LayerReader(Values):
             false_alarm_rate=self.rate(values, (*at, "false-alarm-rate")),
             on_cannot_tell=self.first_choice(values, at, _ON_CANNOT_TELL, POLICIES),
             on_slower_machine=self.choice(values, (*at, "on-slower-machine"), _SLOWER),
+            new_findings=self.choice(values, (*at, "new-findings"), (*_SEVERITIES, "off")),
             budgets={
-                name: self.budget(name, one, where) for name, one, where in self.metrics(values, (*at, "budgets"))
+                name: found
+                for name, one, where in self.metrics(values, (*at, "budgets"))
+                if (found := self.budget(name, one, where)) is not None
             },
             relative={
-                name: self.relative(name, one, where) for name, one, where in self.metrics(values, (*at, "relative"))
+                name: limit
+                for name, one, where in self.metrics(values, (*at, "relative"))
+                if (limit := self.relative(name, one, where)) is not None
             },
             severity=self.severity(values, (*at, "severity")),
             rules=self.rules(values, (*at, "rules")),
         )
 
-    def override(self, value: Any, at: Path) -> Override:
+    def override(self, value: Any, at: Path) -> Override | None:
+        before = len(self.mistakes)
         values = self.table(value, at, _OF_OVERRIDE)
         patterns = {name: self.texts(values, (*at, name)) for name in ("models", "runs", "hosts", "devices")}
-        if not any(patterns.values()):
-            raise self._file.error(at, "must name the models, runs, hosts or devices that it applies to.")
+        if not any(patterns.values()) and len(self.mistakes) == before:
+            self.note(at, "must name the models, runs, hosts or devices that it applies to.")
         return Override(
             models=patterns["models"],
             runs=patterns["runs"],
@@ -114,85 +128,81 @@ class _LayerReader(Values):
             layer=self.layer(values, at),
         )
 
-    def ignore(self, value: Any, at: Path) -> Ignore:
+    def ignore(self, value: Any, at: Path) -> Ignore | None:
         values = self.table(value, at, ("check", "reason", "expires", "models"))
         check, reason = self.text(values, (*at, "check")), self.text(values, (*at, "reason"))
-        if not check:
-            raise self._file.error((*at, "check"), "is missing: the metric or rule to ignore.")
-        if not reason:
-            raise self._file.error((*at, "reason"), "is missing: why the gate may ignore this.")
+        expires, models = self.day(values, (*at, "expires")), self.texts(values, (*at, "models"))
+        if "check" not in values:
+            self.note((*at, "check"), "is missing: the metric or rule to ignore.")
+        if "reason" not in values:
+            self.note((*at, "reason"), "is missing: why the gate may ignore this.")
         names = (*self._known.metrics, *self._known.rules)
-        if not any(fnmatchcase(name, check) for name in names):
-            raise self._file.error((*at, "check"), f"no metric or rule is called {check}{meant(check, names)}.")
-        return Ignore(
-            check=check,
-            models=self.texts(values, (*at, "models")),
-            reason=reason,
-            expires=self.day(values, (*at, "expires")),
-            line=self._file.line(at),
-        )
+        if check and not any(fnmatchcase(name, check) for name in names):
+            self.note((*at, "check"), f"no metric or rule is called {check}{meant(check, names)}")
+        if not check or not reason or expires is None:
+            return None
+        return Ignore(check=check, models=models, reason=reason, expires=expires, line=self._file.line(at))
 
-    def budget(self, metric: str, value: Any, at: Path) -> Budget:
+    def budget(self, metric: str, value: Any, at: Path) -> Budget | None:
+        before = len(self.mistakes)
         values = value if isinstance(value, dict) else {"max": value}
         self.table(values, at, ("max", "min", "level"))
         unit = self._known.metrics[metric]
         most, least = self.amount(values, (*at, "max"), unit), self.amount(values, (*at, "min"), unit)
         level = self.choice(values, (*at, "level"), LEVELS) or "error"
+        if len(self.mistakes) > before:
+            return None
         if most is None and least is None and level != "off":
-            raise self._file.error(at, "needs a max or a min.")
+            self.note(at, "needs a max or a min.")
         if most is not None and least is not None and least > most:
-            raise self._file.error(at, "its min is above its max.")
+            self.note(at, "its min is above its max.")
         return Budget(metric, most, least, level, self.written_at(at))
 
-    def relative(self, metric: str, value: Any, at: Path) -> Relative:
+    def relative(self, metric: str, value: Any, at: Path) -> Relative | None:
+        before = len(self.mistakes)
         values = value if isinstance(value, dict) else {"limit": value}
         self.table(values, at, ("limit", "change", "worse", "floor", "level"))
-        limit, change = (
-            self.share(values, (*at, "limit")),
-            self.amount(values, (*at, "change"), self._known.metrics[metric]),
-        )
+        limit = self.share(values, (*at, "limit"))
+        change = self.amount(values, (*at, "change"), self._known.metrics[metric])
         level = self.choice(values, (*at, "level"), LEVELS) or "error"
-        if (limit is None) == (change is None) and level != "off":
-            raise self._file.error(at, 'needs either a limit ("5%" of the baseline) or a change (in its own unit).')
-        if (change or 0) < 0:
-            raise self._file.error((*at, "change"), "is below 0; `worse` says which way is meant.")
+        worse = self.choice(values, (*at, "worse"), _DIRECTIONS)
         floor = self.share(values, (*at, "floor"))
-        if floor is not None and floor == 0:
-            raise self._file.error((*at, "floor"), "must be above 0.")
-        return Relative(
-            metric=metric,
-            limit=limit,
-            change=change,
-            worse=self.choice(values, (*at, "worse"), _DIRECTIONS),
-            floor=floor,
-            level=level,
-            line=self.written_at(at),
-        )
+        if len(self.mistakes) > before:
+            return None
+        if limit is None and change is None and level != "off":
+            self.note(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
+        if (change or 0) < 0:
+            self.note((*at, "change"), "is below 0; `worse` says which way is meant.")
+        if floor == 0:
+            self.note((*at, "floor"), "must be above 0.")
+        return Relative(metric, limit, change, worse, floor, level, self.written_at(at))
 
     def metrics(self, values: Mapping[str, Any], at: Path) -> Iterable[tuple[str, Any, Path]]:
         for name, value in self.table(values.get(str(at[-1]), {}), at, None).items():
-            if name not in self._known.metrics:
-                raise self._file.error((*at, name), f"no metric has this name{meant(name, self._known.metrics)}.")
-            yield name, value, (*at, name)
+            if name in self._known.metrics:
+                yield name, value, (*at, name)
+            else:
+                self.note((*at, name), f"no metric has this name{meant(name, self._known.metrics)}")
 
     def rules(self, values: Mapping[str, Any], at: Path) -> tuple[RuleLevel, ...]:
         found = []
         for pattern, level in self.table(values.get("rules", {}), at, None).items():
             if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
-                raise self._file.error((*at, pattern), f"no rule has this name{meant(pattern, self._known.rules)}.")
-            found.append(
-                RuleLevel(pattern, self.one_of(level, (*at, pattern), LEVELS), self.written_at((*at, pattern)))
-            )
+                self.note((*at, pattern), f"no rule has this name{meant(pattern, self._known.rules)}")
+            if (known := self.one_of(level, (*at, pattern), LEVELS)) is not None:
+                found.append(RuleLevel(pattern, known, self.written_at((*at, pattern))))
         return tuple(found)
 
     def severity(self, values: Mapping[str, Any], at: Path) -> dict[str, str]:
         levels = self.table(values.get("severity", {}), at, _SEVERITIES)
-        return {name: self.one_of(level, (*at, name), LEVELS) for name, level in levels.items()}
+        found = {name: self.one_of(level, (*at, name), LEVELS) for name, level in levels.items()}
+        return {name: level for name, level in found.items() if level is not None}
 
     def labels(self, values: Mapping[str, Any], at: Path) -> dict[str, str]:
         found = {}
         for name, value in self.table(values.get("labels", {}), at, None).items():
-            if not isinstance(value, str | int | float):
-                raise self._file.error((*at, name), "is not text or number.")
-            found[name] = str(value)
+            if isinstance(value, str | int | float):
+                found[name] = str(value)
+            else:
+                self.note((*at, name), "is not text or number.")
         return found

@@ -9,9 +9,11 @@ from fnmatch import fnmatchcase
 import msgspec
 from msgspec.structs import asdict, replace
 
+from tfadvisor.vocabulary import Severity
+
 LEVELS = ("off", "warn", "error")
 POLICIES = ("pass", "warn", "fail")
-DEFAULT_KEEP = 10
+DEFAULT_KEEP = 30
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -27,8 +29,8 @@ class Budget(msgspec.Struct, frozen=True):
 class Relative(msgspec.Struct, frozen=True):
     """A limit on the change of a metric against its baseline.
 
-    limit: as a share of the baseline, or change: in the metric's unit; one of the two. worse: up, down, both, or None for
-    what is usual for the metric. floor: the smallest spread between runs that is believed, as a share.
+    limit: as a share of the baseline; change: in the metric's unit; of both the smaller counts. worse: up, down, both, or
+    None for what is usual for the metric. floor: the smallest spread between runs that is believed, as a share.
     """
 
     metric: str
@@ -69,6 +71,7 @@ class Layer(msgspec.Struct, frozen=True):
     false_alarm_rate: float | None = None
     on_cannot_tell: str | None = None
     on_slower_machine: str | None = None
+    new_findings: str | None = None
     budgets: Mapping[str, Budget] | None = None
     relative: Mapping[str, Relative] | None = None
     severity: Mapping[str, str] | None = None
@@ -116,11 +119,19 @@ class Config(msgspec.Struct, frozen=True):
     on_not_comparable: str
     """The same where a baseline is there that the run must not be compared with."""
     on_slower_machine: str
+    new_findings: str
+    """From which severity on a finding that the baseline has not fails: a severity, or off."""
     budgets: tuple[Budget, ...]
     relative: tuple[Relative, ...]
     severity: Mapping[str, str]
     rules: tuple[RuleLevel, ...]
     ignores: tuple[Ignore, ...]
+
+    def fails_when_new(self, rule_id: str, severity: Severity) -> bool:
+        """Whether a finding fails that the baseline has not; what the configuration says of the rule itself wins."""
+        if self.new_findings == "off" or any(fnmatchcase(rule_id, one.pattern) for one in self.rules):
+            return False
+        return severity.rank >= Severity(self.new_findings).rank
 
     def rule_level(self, rule_id: str, severity: str) -> tuple[str, int]:
         """The level at which a finding counts, and the line that says so."""
@@ -152,6 +163,7 @@ def resolve(written: Written, identity: Identity) -> Config:
         on_cannot_tell=merged.on_cannot_tell or "pass",
         on_not_comparable=merged.on_cannot_tell or "fail",
         on_slower_machine=merged.on_slower_machine or "inconclusive",
+        new_findings=merged.new_findings or "high",
         budgets=tuple(one for one in (merged.budgets or {}).values() if one.level != "off"),
         relative=tuple(one for one in (merged.relative or {}).values() if one.level != "off"),
         severity=merged.severity or {},

@@ -12,6 +12,7 @@ from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
+from tfadvisor.gate.judging.in_turns import SurpriseInTurns
 from tfadvisor.gate.judging.metric_traits import Nature, nature_of
 from tfadvisor.gate.judging.surprise import Sample, Surprise, limit_on_scale, on_scale, turned
 from tfadvisor.gate.statistics.equal_speed import Speeds, outside_ms, speeds
@@ -35,6 +36,10 @@ class GatedMetric(msgspec.Struct, frozen=True):
     raw: Surprise
     tests: tuple[Surprise, ...]
     machine: Speeds | None
+    runs: int
+    """Of the baseline, at all levels."""
+    in_turns: bool
+    """As of the baseline."""
 
     def p(self) -> float:
         """The smallest of the tests' probabilities, for as many tests."""
@@ -56,6 +61,10 @@ class GatedMetric(msgspec.Struct, frozen=True):
     def reach(self, level: float) -> float:
         """The distance from which on any change is seen, wherever in the step it is."""
         return self.tests[0].reach(level / len(self.tests))
+
+    def reach_after(self, level: float, runs: int) -> float:
+        """The same after so many more runs like those of the baseline."""
+        return self.tests[0].reach_after(level / len(self.tests), runs)
 
     def reach_outside(self, level: float) -> float | None:
         """The same for changes outside of the unchanged ops; None where it is not told apart."""
@@ -82,9 +91,15 @@ def ask(
     error = error / max(new[0], 1e-12) if nature.by_factor else error
     scaled = [on_scale(group, nature) for group in groups]
     scaled_new = on_scale(new, nature)
-    raw = _evidence(scaled, scaled_new, error, nature, config, first)
+    raw = _evidence(scaled, scaled_new, error, nature, config, first, in_turns=baseline.in_turns)
     machine = speeds(baseline.typical(), runs, candidates) if name == STEP_TIME else None
-    tests = (raw,) if machine is None else _at_equal_speed(runs, candidates, machine, error, nature, config, first)
+    tests: tuple[Surprise, ...] = (raw,)
+    if machine is not None:
+        tests = _at_equal_speed(runs, candidates, machine, error, nature, config, first, in_turns=baseline.in_turns)
+    if (
+        machine is not None and baseline.in_turns
+    ):  # both saw the same machine, so ops that are all slower are no accident
+        tests, machine = (raw, tests[1]), None
     centre = middle_of(groups[-1])
     return GatedMetric(
         asked=asked,
@@ -96,6 +111,8 @@ def ask(
         raw=raw,
         tests=tests,
         machine=machine,
+        runs=len(runs),
+        in_turns=baseline.in_turns,
     )
 
 
@@ -107,6 +124,8 @@ def _at_equal_speed(
     nature: Nature,
     config: Config,
     first: float,
+    *,
+    in_turns: bool,
 ) -> tuple[Surprise, Surprise]:
     """The step time by the median op, and by all unchanged ops."""
     by_median: dict[int, list[float]] = {}
@@ -121,8 +140,10 @@ def _at_equal_speed(
     outside_error = outside[0][1] if len(candidates) == 1 else 0.0
     half = first / 2
     return (
-        _evidence(_in_order(by_median), new, error, nature, config, half),
-        _evidence(_in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, config, half),
+        _evidence(_in_order(by_median), new, error, nature, config, half, in_turns=in_turns),
+        _evidence(
+            _in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, config, half, in_turns=in_turns
+        ),
     )
 
 
@@ -137,6 +158,8 @@ def _evidence(
     nature: Nature,
     config: Config,
     first: float,
+    *,
+    in_turns: bool,
 ) -> Surprise:
     sample = Sample(
         groups=tuple(turned(group, nature.worse) for group in groups),
@@ -144,4 +167,6 @@ def _evidence(
         error=error,
         both=nature.worse == "both",
     )
+    if in_turns and not nature.exact and len(sample.new) == len(sample.groups[-1]):
+        return SurpriseInTurns(sample, nature, config.fewest_runs, first)
     return Surprise(sample, nature, config.fewest_runs, first)

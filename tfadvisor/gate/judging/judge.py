@@ -17,7 +17,8 @@ from tfadvisor.gate.judging.relative import check_relative
 from tfadvisor.gate.judging.result import Check, Gated, GateResult, Outcome
 from tfadvisor.report.model import Report
 
-_NEW_BASELINE = "It is better than noise explains: `tfadvisor baseline accept` makes it what later runs are held to."
+_BETTER = "It is better than noise explains"
+_NEW_BASELINE = ": `tfadvisor baseline accept` makes it what later runs are held to."
 FAILED, BROKEN, CANNOT_TELL = 1, 5, 4
 
 
@@ -28,7 +29,7 @@ def judge(
     first = candidates[0]
     checks = [check_budget(budget, reports) for budget in config.budgets]
     checks += check_relative(config, reports, candidates, baseline)
-    checks += check_rules(config, reports[0])
+    checks += check_rules(config, reports[0], candidates, baseline)
     broken = {one.name: one.error for report in reports for one in report.broken}
     checks = [_broken(check, broken) for check in checks]
     notices = list(baseline.notices)
@@ -36,7 +37,8 @@ def judge(
     outcome, code = _whole(config, checks, any_broken=bool(broken), comparable=not baseline.refused)
     if outcome is not Outcome.CANNOT_TELL:
         told += [f"Cannot tell: {check.message}" for check in checks if check.outcome is Outcome.CANNOT_TELL]
-    told += [f"{check.message} {_NEW_BASELINE}" for check in checks if check.improved]
+    better = f"{_BETTER}{'.' if baseline.in_turns else _NEW_BASELINE}"
+    told += [f"{check.message} {better}" for check in checks if check.improved]
     return GateResult(
         outcome=outcome,
         exit_code=code,

@@ -117,6 +117,8 @@ def _outcome(one: GatedMetric, config: Config, level: float) -> tuple[Outcome, s
         return Outcome.FAIL, tell.failed(sure[0].reach(level / len(one.tests)))
     if one.machine is not None:
         factor = middle_of([speed.median_op for speed in one.machine.new])
+        if sure and one.machine.within_what_was_seen():
+            return Outcome.FAIL, tell.slower_at_equal_speed(sure[0].distance, factor)
         if over_raw and one.raw.p() <= level and not over:
             steady = one.machine.steady(config.fewest_runs) or config.on_slower_machine == "fail"
             return (Outcome.FAIL if steady else Outcome.CANNOT_TELL), tell.slower_machine(factor, steady=steady)
@@ -124,7 +126,8 @@ def _outcome(one: GatedMetric, config: Config, level: float) -> tuple[Outcome, s
             return Outcome.CANNOT_TELL, tell.faster_machine(sure[0].distance, factor)
     reach = one.reach(level)
     if reach > one.allowed > 0 and one.tests[0].distance + reach > one.allowed:
-        assumed = one.tests[0].assumed
-        outside = one.reach_outside(level)
-        return Outcome.CANNOT_TELL, tell.cannot_tell(reach, outside, assumed=assumed, runs_needed=config.fewest_runs)
+        runs = config.fewest_runs if one.tests[0].few else config.keep
+        more = max(runs - one.runs, 0)
+        later = one.reach_after(level, more) if more else reach
+        return Outcome.CANNOT_TELL, tell.cannot_tell(reach, one.reach_outside(level), more=more, later=later)
     return Outcome.PASS, tell.passed(significant=any(one.significant(test, level) for test in one.tests))

@@ -67,6 +67,11 @@ class Check(msgspec.Struct, frozen=True):
     """Line of the gate's configuration that asks for the check; 0 for a preset's."""
     fixes: tuple[Fix, ...] = ()
     """A finding's edits."""
+    news: str = ""
+    """Of a finding against the baseline: known, new, on_the_edge (of its threshold), unknown without a baseline; "" for
+    other checks."""
+    since: str = ""
+    """The day a known finding came into the baseline, ISO; "" where that is not known."""
     improved: bool = False
     """Whether the metric moved for the better by more than its limit and more than noise explains."""
 
@@ -86,6 +91,8 @@ class Gated(msgspec.Struct, frozen=True):
     devices: str
     hosts: int
     candidates: int
+    against: str = ""
+    """What the base is called where it was recorded in turns with this; empty where a store is the baseline."""
 
 
 class GateResult(msgspec.Struct, frozen=True):
@@ -102,10 +109,16 @@ class GateResult(msgspec.Struct, frozen=True):
     differences: tuple[str, ...]
     tighten: tuple[str, ...]
     comparison: Comparison | None
+    link: str = ""
+    """Where its pages are: an address or a folder; empty where nobody has made any."""
 
     def of(self, *outcomes: Outcome) -> tuple[Check, ...]:
         """The checks with one of these outcomes."""
         return tuple(check for check in self.checks if check.outcome in outcomes)
+
+    def in_order(self, *outcomes: Outcome) -> tuple[Check, ...]:
+        """The same, those of the first outcome first."""
+        return tuple(check for outcome in outcomes for check in self.of(outcome))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

@@ -35,7 +35,7 @@ class Surprise:
         self._present = sample.groups[-1]
         many = len(sample.new) > 1 and not nature.exact and not sample.both
         self.by_ranks = many and smallest_p(len(self._present), len(sample.new)) <= level
-        self.assumed = self._prediction.assumed and not self.by_ranks
+        self.few = self._prediction.few and not self.by_ranks
 
     @property
     def distance(self) -> float:
@@ -49,6 +49,11 @@ class Surprise:
     def centre(self) -> float:
         """Of the baseline's present level."""
         return self._prediction.centre
+
+    @property
+    def spread(self) -> float:
+        """Between runs, on the scale."""
+        return self._prediction.known.sigma
 
     def p(self) -> float:
         """How probable this or more is for an unchanged program."""
@@ -70,6 +75,11 @@ class Surprise:
             return inf if sure is None else max(self.distance - sure, 0.0)
         return self._prediction.reach(level / 2 if self._sample.both else level, self._sample.error)
 
+    def reach_after(self, level: float, runs: int) -> float:
+        """The distance that it would take for a single run after so many more runs like these."""
+        later = self._prediction.with_more(runs)
+        return later.reach(level / 2 if self._sample.both else level, self._sample.error)
+
 
 def turned(values: Sequence[float], worse: str) -> tuple[float, ...]:
     """Values with the sign that makes more the worse."""
@@ -82,8 +92,13 @@ def on_scale(values: Sequence[float], nature: Nature) -> list[float]:
 
 
 def limit_on_scale(limit: float | None, change: float | None, centre: float, nature: Nature) -> float:
-    """How far from the baseline's centre (in the metric's unit) is allowed, on the scale, whichever way is worse."""
+    """How far from the baseline's centre (in the metric's unit) is allowed, on the scale, whichever way is worse.
+
+    Of a limit and a change the smaller.
+    """
     down = nature.worse == "down"
+    if limit is not None and change is not None:
+        return min(limit_on_scale(limit, None, centre, nature), limit_on_scale(None, change, centre, nature))
     if change is not None:
         if not nature.by_factor:
             return change

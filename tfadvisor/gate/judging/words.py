@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import expm1, inf, isfinite
+from math import expm1, inf, isfinite, log
 
 import msgspec
 
@@ -13,6 +13,7 @@ from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.units import Unit, in_words
 
 _HUGE = 1e15
+_TENFOLD = log(10)
 
 
 def beyond(base: Sequence[float], distance: float, nature: Nature) -> float:
@@ -26,7 +27,7 @@ def beyond(base: Sequence[float], distance: float, nature: Nature) -> float:
 
 def expected(base: Sequence[float], reach: float, nature: Nature) -> tuple[float, float] | None:
     """Lowest and highest value of an unchanged program's run; None when nothing is known about it."""
-    if not isfinite(reach):
+    if not isfinite(reach) or shows_nothing(reach, nature):
         return None
     ends = beyond(base, reach, nature), beyond(base, -reach, nature)
     low, high = min(ends), max(ends)
@@ -34,8 +35,15 @@ def expected(base: Sequence[float], reach: float, nature: Nature) -> tuple[float
 
 
 def detectable(base: Sequence[float], reach: float | None, nature: Nature) -> float | None:
-    """The smallest change for the worse, in the metric's unit, that exceeds noise."""
-    return abs(beyond(base, reach, nature) - middle_of(base)) if reach is not None and reach < inf else None
+    """The smallest change for the worse, in the metric's unit, that exceeds noise; None while the runs show nothing."""
+    if reach is None or reach == inf or shows_nothing(reach, nature):
+        return None
+    return abs(beyond(base, reach, nature) - middle_of(base))
+
+
+def shows_nothing(reach: float, nature: Nature) -> bool:
+    """Whether so few runs are known that even ten times as much would be no surprise."""
+    return nature.by_factor and reach > _TENFOLD
 
 
 def change_words(base: float, change: float, unit: Unit) -> str:
@@ -65,23 +73,28 @@ class Sentence(msgspec.Struct, frozen=True):
         more = "; more than noise, but within the limit" if significant else ""
         return f"{self._moved()}{more}; the limit is {self._of(self.about.allowed)}."
 
-    def cannot_tell(self, reach: float, outside: float | None, *, assumed: bool, runs_needed: int) -> str:
-        """The limit is finer than what these runs can show. outside: what they show beside the unchanged ops."""
-        number = len(self.about.base)
+    def cannot_tell(self, reach: float, outside: float | None, *, more: int, later: float) -> str:
+        """The limit is finer than what these runs can show. outside: what they show beside the unchanged ops. more: runs
+        that would help, and how little they could show.
+        """
+        number = self.about.runs
         runs = f"{number} baseline run{'s' if number != 1 else ''}"
         above = f"changes above {self._of(reach)}"
         if outside is not None and outside < reach:
             above += f" (outside the unchanged ops, above {self._of(outside)})"
-        if assumed:
-            how = (
-                f"{runs} cannot show how much runs differ, so the gate assumes a wide spread and detects only {above}; it "
-                f"needs {runs_needed} runs."
-            )
+        blind = shows_nothing(reach, self.about.nature)
+        if self.about.in_turns:
+            turns = f"{number} turn{'s' if number != 1 else ''}"
+            how = f"{turns} cannot show yet how much runs differ" if blind else f"{turns} can show only {above}"
+            how += ". Use a longer --budget, a quieter machine or a wider limit."
+            return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
+        how = f"{runs} cannot show yet how much runs differ" if blind else f"{runs} can show only {above}"
+        if more:
+            runs = "1 more run" if more == 1 else f"{more} more runs"
+            how += f"; after {runs} like {'it' if number == 1 else 'them'}, changes above {self._of(later)}"
         else:
-            how = (
-                f"Runs differ so much that {runs} can show only {above}. Use more runs, several --candidates, a quieter "
-                "machine or a wider limit."
-            )
+            how += ". Use several --candidates, a quieter machine or a wider limit"
+        how += "."
         return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
 
     def slower_machine(self, log_factor: float, *, steady: bool) -> str:
@@ -92,6 +105,14 @@ class Sentence(msgspec.Struct, frozen=True):
         if steady:
             return f"{text}; the limit is {self._of(self.about.allowed)}."
         return f"{text}: as on a slower or busier machine. Run again, alternating with the base, to find out."
+
+    def slower_at_equal_speed(self, distance: float, log_factor: float) -> str:
+        """The machine hides a change, and was as fast before."""
+        speed = -expm1(log_factor) * 100
+        return (
+            f"{self._moved()} on a machine that was {speed:.0f}% faster; at equal speed it is {self._of(distance)} worse, and "
+            f"the limit is {self._of(self.about.allowed)}."
+        )
 
     def faster_machine(self, distance: float, log_factor: float) -> str:
         """The machine hides a change."""

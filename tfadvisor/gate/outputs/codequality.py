@@ -30,6 +30,6 @@ def as_codequality(verdict: GateResult) -> str:
                 "categories": ["Performance"],
                 "severity": _SEVERITIES[check.outcome],
                 "fingerprint": fingerprint(verdict, check),
-                "location": {"path": path.replace("\\", "/").removeprefix("./"), "lines": {"begin": line}},
+                "location": {"path": path.replace("\\", "/").removeprefix("./") or ".", "lines": {"begin": line}},
             })  # fmt: skip
     return json.dumps(issues, indent=2, ensure_ascii=True, allow_nan=False) + "\n"

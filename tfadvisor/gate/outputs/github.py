@@ -21,11 +21,12 @@ def workflow_commands(verdict: GateResult) -> list[str]:
 
 def _command(kind: str, verdict: GateResult, check: Check) -> str:
     file, line = location(verdict, check)
+    place = f"file={_property(file)},line={line}," if file and (check.file or check.line) else ""
     words = one_line(check.message)
     if check.outcome is Outcome.FAIL and check.kind == "relative" and (cause := why(verdict)):
         words = f"{words} {one_line(cause)}"
     title = f"tfadvisor: {one_line(check.name)}"
-    return f"::{kind} file={_property(file)},line={line},title={_property(title)}::{_data(words)}"
+    return f"::{kind} {place}title={_property(title)}::{_data(words)}"
 
 
 def _data(text: str) -> str:

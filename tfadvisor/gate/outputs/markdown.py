@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from tfadvisor.comparison.outputs.markdown import causes_table
 from tfadvisor.comparison.wording import verdict_words
 from tfadvisor.gate.judging.result import Check, GateResult, Outcome
-from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
-from tfadvisor.report.printable import in_markdown
+from tfadvisor.gate.outputs.wording import (
+    NAMES,
+    QUIET,
+    SHOWN,
+    could_have_seen,
+    headline,
+    may_be_accepted,
+    subject_parts,
+)
+from tfadvisor.report.printable import in_code, in_markdown
 from tfadvisor.units import Unit, in_words
 
 LARGEST = 60 * 1024
@@ -38,6 +47,12 @@ def as_markdown(verdict: GateResult) -> str:
     return text.rstrip("\n") + "\n"
 
 
+def as_comment(verdict: GateResult) -> str:
+    """For a pull request. The first line, which no reader sees, tells the comment that the next verdict replaces."""
+    model = "".join(letter if letter.isalnum() or letter in "._" else "." for letter in verdict.gated.model[:80])
+    return f"<!-- tfadvisor gate {model} -->\n{as_markdown(verdict)}"
+
+
 def _with_what_fits(text: str, section: Sequence[str]) -> str:
     for line in section:
         if _size(f"{text}{line}\n\n{_CUT}\n") > LARGEST:
@@ -47,14 +62,29 @@ def _with_what_fits(text: str, section: Sequence[str]) -> str:
 
 
 def _head(verdict: GateResult) -> list[str]:
-    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(subject(verdict))[:2000]}"]
+    link = f" · [pages]({_address(verdict.link)})" if verdict.link.startswith(("https://", "http://")) else ""
+    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(headline(verdict))[:2000]}{link}"]
+    lines += ["", " · ".join(in_code(part) for part in subject_parts(verdict))[:2000]]
     if seen := could_have_seen(verdict):
         lines += ["", f"Detects: {in_markdown(seen)}"]
     return lines
 
 
+def _address(link: str) -> str:
+    """A link's target, which no character ends too soon."""
+    return quote(link, safe="/:?&=#%~+,;@")
+
+
 def _told(verdict: GateResult) -> list[str]:
-    return [f"- **{outcome.value}** {in_markdown(check.message)}" for outcome in SHOWN for check in verdict.of(outcome)]
+    return [f"- **{outcome.value}** {_message(check)}" for outcome in SHOWN for check in verdict.of(outcome)]
+
+
+def _message(check: Check) -> str:
+    """The sentence, with the metric's name as code where it begins with it."""
+    if check.name and check.message.startswith(check.name):
+        rest = check.message[len(check.name) :]
+        return f"{in_code(check.name)}{' ' if rest[:1] == ' ' else ''}{in_markdown(rest)}"
+    return in_markdown(check.message)
 
 
 def _explained(verdict: GateResult) -> list[str]:
@@ -71,11 +101,14 @@ def _table(verdict: GateResult) -> list[str]:
         "| metric | baseline | now | limit | expected of an unchanged program | p | |",
         "|---|---:|---:|---:|---:|---:|---|",
     ]
-    lines += [f"| {in_markdown(check.name)} | {' | '.join(_cells(check))} | {check.outcome.value} |" for check in rows]
+    lines += [
+        f"| {in_code(check.name, in_table=True)} | {' | '.join(_cells(check))} | {check.outcome.value} |"
+        for check in rows
+    ]
     for outcome in QUIET:
         named = [check.name for check in verdict.of(outcome) if check.value is None]
         if named:
-            lines += ["", f"{outcome.value}: {in_markdown(', '.join(named))}"]
+            lines += ["", f"{outcome.value}: {', '.join(map(in_code, named))}"]
     return lines
 
 
@@ -96,7 +129,7 @@ def _notes(verdict: GateResult) -> list[str]:
 def _foot(verdict: GateResult) -> list[str]:
     rate = f"{verdict.false_alarm_rate * 100:g}%"
     lines = [f"<sub>tfadvisor, false alarm rate over all metrics {rate}.</sub>"]
-    if verdict.outcome is Outcome.FAIL and verdict.runs:
+    if may_be_accepted(verdict):
         lines.insert(0, 'If the change is intended: `tfadvisor baseline accept --reason "…"`\n')
     return lines
 

@@ -65,7 +65,7 @@ def _result(verdict: GateResult, check: Check, at: int) -> dict[str, Any]:
         "ruleIndex": at,
         "level": _LEVELS[check.outcome],
         "message": {"text": words},
-        "locations": [place_at(file, line)],
+        "locations": [place_at(file, line)] if file else [],
         "partialFingerprints": {"tfadvisorCheck/v1": fingerprint(verdict, check)},
     }
     if check.outcome is Outcome.IGNORED:

@@ -1,4 +1,4 @@
-"""The verdict for a terminal: what could have been seen, what was, and why."""
+"""The verdict for a terminal: first what it is and why, then what could have been seen, what was, and what explains it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TextIO
 from tfadvisor.comparison.outputs.text import causes
 from tfadvisor.comparison.wording import verdict_words
 from tfadvisor.gate.judging.result import GateResult, Outcome
-from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, subject
+from tfadvisor.gate.outputs.wording import NAMES, QUIET, SHOWN, could_have_seen, headline, may_be_accepted, subject
 from tfadvisor.report.printable import one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
 
@@ -38,14 +38,19 @@ def print_verdict(verdict: GateResult, out: TextIO) -> None:
 def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     """The verdict as text."""
     page = TextPage(screen)
+    banner = f" {NAMES[verdict.outcome]} "
+    page.hanging((banner, _BANNER[verdict.outcome]), headline(verdict), len(banner) + 1, 0)
+    page.line()
+    page.line("  ", (subject(verdict), TITLE))
+    if verdict.link:
+        _beside(page, "pages", DIM, one_line(verdict.link))
     if seen := could_have_seen(verdict):
         _beside(page, "detects", DIM, seen)
-        page.line()
-    page.line((f" {NAMES[verdict.outcome]} ", _BANNER[verdict.outcome]), "  ", (subject(verdict), TITLE))
     page.line()
     for outcome in SHOWN:
         for check in verdict.of(outcome):
-            _beside(page, outcome.value, _STYLES.get(outcome, DIM), one_line(check.message))
+            label = "debt" if check.news == "known" and outcome is Outcome.WARN else outcome.value
+            _beside(page, label, _STYLES.get(outcome, DIM), one_line(check.message))
     for outcome in QUIET:
         if checks := verdict.of(outcome):
             names = ", ".join(one_line(check.name) for check in checks)
@@ -61,7 +66,7 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
         _beside(page, "differs", "yellow", one_line(words))
     for words in verdict.tighten:
         _beside(page, "could be tighter", DIM, one_line(words))
-    if verdict.outcome is Outcome.FAIL and verdict.runs:
+    if may_be_accepted(verdict):
         _beside(page, "if intended", DIM, 'tfadvisor baseline accept --reason "…"')
     return page.text().rstrip("\n") + "\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.comparison.wording import verdict_words
+from tfadvisor.comparison.wording import signed, verdict_words
 from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 from tfadvisor.gate.judging.words import change_words
 from tfadvisor.report.printable import one_line
@@ -18,18 +18,65 @@ NAMES = {
 }
 SHOWN = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN, Outcome.IGNORED)
 """Outcomes that get a line each, in this order."""
+STEP = "step_time_ms"
+_MOSTLY = 0.4
+"""Share of a change that its largest class has, to be called its cause."""
 QUIET = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 """Outcomes that are counted."""
 
 
 def subject(verdict: GateResult) -> str:
     """`resnet50 · JAX · 8 gpu NVIDIA H100 · 1 run against 10`."""
+    return " · ".join(subject_parts(verdict))
+
+
+def subject_parts(verdict: GateResult) -> list[str]:
+    """Model, framework, devices, hosts, run, and how many runs on both sides."""
     gated = verdict.gated
     runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
     against = f" against {verdict.runs}" if verdict.runs else ""
+    if gated.against:
+        against = f" of each in turns, against {gated.against}"
     hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
     parts = (gated.model, FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
-    return " · ".join(one_line(part) for part in parts if part)
+    return [one_line(part) for part in parts if part]
+
+
+def headline(verdict: GateResult) -> str:
+    """What a reviewer reads first: the surest check that failed, and the largest cause of a longer step."""
+    told = next((found for outcome in SHOWN if (found := verdict.of(outcome))), ())
+    if not told:
+        judged = len(verdict.of(Outcome.PASS))
+        return f"nothing changed in {judged} check{'s' if judged != 1 else ''}" if judged else "nothing to judge"
+    first = next((check for check in told if check.name == STEP), told[0])
+    words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
+    if first.outcome is Outcome.CANNOT_TELL and verdict.outcome is not Outcome.CANNOT_TELL:
+        words = f"cannot tell: {words}"
+    if first.kind == "relative" and (cause := _largest_class(verdict) if first.name == STEP else _new_op(verdict)):
+        words += f", {cause}"
+    more = len(told) - 1
+    return f"{words}, and {more} more" if more else words
+
+
+def _largest_class(verdict: GateResult) -> str:
+    """`mostly input +1.81 ms`: the class that the step's change lies in; empty where none holds much of it."""
+    comparison = verdict.comparison
+    if comparison is None:
+        return ""
+    change = comparison.median_change_ms
+    largest = max(comparison.classes, key=lambda one: one.change_ms * change)
+    mostly = largest.change_ms * change > 0 and abs(largest.change_ms) >= _MOSTLY * abs(change)
+    return f"mostly {largest.name} {signed(largest.change_ms)}" if mostly else ""
+
+
+def _new_op(verdict: GateResult) -> str:
+    """`with the new op dot.9 (train.py:31)`; empty where there is none."""
+    ops = [cause.op for cause in verdict.comparison.causes if cause.op] if verdict.comparison else []
+    new = next((op for op in ops if op.status == "new"), None)
+    if new is None:
+        return ""
+    place = f" ({one_line(new.file)}:{new.line})" if new.file and new.line else ""
+    return f"with the new op {one_line(new.name)}{place}"
 
 
 def could_have_seen(verdict: GateResult) -> str:
@@ -39,13 +86,18 @@ def could_have_seen(verdict: GateResult) -> str:
     return ", ".join(f"{check.name} {_change(check)}" for check in known)
 
 
+def may_be_accepted(verdict: GateResult) -> bool:
+    """Whether there is a baseline whose new level this run could be."""
+    return verdict.outcome is Outcome.FAIL and verdict.runs > 0 and not verdict.gated.against
+
+
 def why(verdict: GateResult) -> str:
     """One sentence about what changed, for a message without a table; empty without a baseline."""
     return verdict_words(verdict.comparison) if verdict.comparison else ""
 
 
 def location(verdict: GateResult, check: Check) -> tuple[str, int]:
-    """The line of the program that a check is about, else the line of the configuration that asks for it."""
+    """The line of the program that a check is about, else the line of the configuration that asks for it; "" for none."""
     if check.file:
         return one_line(check.file), check.file_line or 1
     return verdict.config, max(check.line, 1)

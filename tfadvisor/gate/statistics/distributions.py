@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import erfc, exp, inf, lgamma, log, log1p, sqrt
 
 _SMALL = 1e-300
@@ -23,11 +24,13 @@ def t_tail(t: float, freedom: float) -> float:
     return upper if t >= 0 else 1 - upper
 
 
+@lru_cache(maxsize=1024)
 def normal_quantile(tail: float) -> float:
     """The z that a standard normal value exceeds with this probability."""
     return _exceeded_with(tail, normal_tail)
 
 
+@lru_cache(maxsize=1024)
 def t_quantile(tail: float, freedom: float) -> float:
     """The t that Student's t exceeds with this probability."""
     return _exceeded_with(tail, lambda t: t_tail(t, freedom))

@@ -42,6 +42,10 @@ class Speeds(msgspec.Struct, frozen=True):
         found = [speed.median_op for speed in self.base]
         return len(found) >= fewest_runs and max(found) - min(found) <= _STEADY
 
+    def within_what_was_seen(self) -> bool:
+        """Whether the machine was no faster than in some run of the baseline, so that equal speed is no extrapolation."""
+        return max(one.median_op for one in self.new) >= min(one.median_op for one in self.base)
+
 
 def speeds(typical: Snapshot, base: Sequence[Snapshot], new: Sequence[Snapshot]) -> Speeds | None:
     """None when the ops of any of the runs cannot tell."""

@@ -1,4 +1,8 @@
-"""How much runs of an unchanged program differ: a robust spread, and what it is worth."""
+"""How much runs of an unchanged program differ: what is believed beforehand and what the runs show, blended.
+
+Beforehand, runs are believed to differ by a prior spread, and that belief is worth so many runs. Each further run counts
+beside it, so nothing jumps when there are enough of them, and nothing a few runs show by chance is believed outright.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +10,84 @@ from collections.abc import Sequence
 from math import sqrt
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.comparison.side import middle_of
 
-_EXPECTED = {2: 0.836, 3: 0.672, 4: 0.735, 5: 0.822, 6: 0.840, 7: 0.878, 8: 0.887, 9: 0.908, 10: 0.912}
-"""Mean of 1.4826 · MAD of n normal values with spread 1: it is too small in small samples. By 10⁶ samples each."""
+_CLIP, _OF_CLIPPED = 1.75, 0.8632
+"""Runs further than so many spreads from their centre count as if they lay there. The mean square of normal values that are
+drawn in so, as a share of what it is otherwise."""
+_WORTH = 0.5
+"""Degrees of freedom a run adds. Load on a machine comes in bursts: its runs lean on each other and have heavy tails."""
+_ROUNDS, _ENOUGH = 100, 1e-7
 
 
-class Spread(msgspec.Struct, frozen=True):
-    """sigma: on the metric's scale. freedom: the degrees of freedom of Student's t that it is worth. runs: it rests on."""
+class Prior(msgspec.Struct, frozen=True):
+    """What is believed about a metric before any run."""
 
     sigma: float
-    freedom: float
+    """Spread between runs, on the metric's scale."""
+    worth: float
+    """In degrees of freedom."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """Where runs of the unchanged program lie, on the metric's scale."""
+
+    centre: float
+    """Of the present level."""
     runs: int
+    """At the present level."""
+    sigma: float
+    """Spread between runs, 0 where they do not differ at all."""
+    freedom: float
+    """Degrees of freedom of Student's t that the spread is worth."""
 
 
-def spread_of(groups: Sequence[Sequence[float]]) -> Spread:
-    """Median deviation of runs from the median of their own group, as a standard deviation.
+def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
+    """From runs by level, the present one last, each around a centre of its own: levels differ, scatter does not.
 
-    Groups are runs before and after an accepted change: levels differ, scatter does not. The median deviation is a less
-    sure estimate than the standard deviation: with n = 5…20 normal values, a new value's distance over it has the tails
-    (5% to 0.1%) of Student's t with 0.38 n to 0.47 n degrees of freedom, not n - 1. 0.4 n is used.
+    Centres and spread are Huber's (proposal 2) with the prior as further degrees of freedom: a run further out
+    than 1.75 spreads is drawn in to there. So it counts, and from six runs on no single one moves the centre or hides a
+    change, however far out it lies.
     """
-    scattered = [group for group in groups if len(group) > 1]
-    deviations = [abs(value - middle_of(group)) for group in scattered for value in group]
-    if not deviations:
-        return Spread(0.0, 0.0, 0)
-    runs = len(deviations) - len(scattered) + 1
-    sigma = 1.4826 * middle_of(deviations) / _expected(len(deviations) // len(scattered))
-    return Spread(sigma, 0.4 * runs, runs)
+    centres = [middle_of(level) for level in levels]
+    more = sum(len(level) - 1 for level in levels)
+    sigma = prior.sigma
+    for _ in range(_ROUNDS):
+        drawn = [[_drawn(value - at, sigma) for value in level] for level, at in zip(levels, centres, strict=True)]
+        squares = sum(away * away for level in drawn for away in level) / _OF_CLIPPED
+        before, sigma = sigma, sqrt((prior.worth * prior.sigma**2 + squares) / (prior.worth + more))
+        moves = [_move(level, sigma) for level in drawn]
+        centres = [at + move for at, move in zip(centres, moves, strict=True)]
+        if abs(before - sigma) + max(map(abs, moves)) <= _ENOUGH * sigma:
+            break
+    return Estimate(centres[-1], len(levels[-1]), sigma, prior.worth + _WORTH * more)
 
 
-def deviation_of(groups: Sequence[Sequence[float]]) -> Spread:
-    """The standard deviation of runs around the mean of their own group."""
-    squares = [(value - sum(group) / len(group)) ** 2 for group in groups if len(group) > 1 for value in group]
-    freedom = len(squares) - sum(len(group) > 1 for group in groups)
-    return Spread(sqrt(sum(squares) / freedom), freedom, freedom + 1) if squares else Spread(0.0, 0.0, 0)
+def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
+    """The same for what should not differ at all: where it does, each deviating run counts in full, and the middle is the
+    centre. No spread while all runs agree; a single one that does not makes it one of a few runs, not of two.
+    """
+    present = levels[-1]
+    away = [value - sum(level) / len(level) for level in levels for value in level]
+    if max(map(abs, away)) <= prior.sigma:
+        return Estimate(middle_of(present), len(present), 0.0, 0.0)
+    freedom = prior.worth + sum(len(level) - 1 for level in levels)
+    squares = prior.worth * prior.sigma**2 + sum(one * one for one in away)
+    return Estimate(middle_of(present), len(present), sqrt(squares / freedom), freedom)
 
 
-def _expected(n: int) -> float:
-    """For n between the tabulated ones, by 1 - 0.8 / n, which the table follows from 10 on."""
-    return _EXPECTED.get(n, 1 - 0.8 / n)
+def with_more(known: Estimate, runs: int) -> Estimate:
+    """What is known after so many more runs at the present level that scatter as is believed now."""
+    return replace(known, runs=known.runs + runs, freedom=known.freedom + _WORTH * runs)
+
+
+def _drawn(away: float, sigma: float) -> float:
+    return max(-_CLIP * sigma, min(_CLIP * sigma, away))
+
+
+def _move(drawn: Sequence[float], sigma: float) -> float:
+    """Newton's step of the centre: the mean of what is drawn in, over the share that is not."""
+    inside = sum(abs(away) < _CLIP * sigma for away in drawn)
+    return sum(drawn) / max(inside, 1)

@@ -42,6 +42,10 @@ class Part(msgspec.Struct, frozen=True):
     flops: int | None
     """Of all its executions; None where the HLO does not say."""
     bytes: int | None
+    module: str = ""
+    """The compiled program."""
+    stack: tuple[str, ...] = ()
+    """Lines of the user's program that lead to it, outermost first: `main train.py:42`."""
 
     @property
     def layer(self) -> str:
@@ -130,7 +134,7 @@ def _known(run: RunTimeline) -> Mapping[tuple[str, str], InProgram]:
 
 
 def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Part:
-    text, op, kernel, _ = key
+    text, op, kernel, module = key
     path = op_path(text) if text else None
     if path is None and known is not None and known.op_name:
         path = op_path(known.op_name)
@@ -144,4 +148,13 @@ def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Par
         count=count,
         flops=None if known is None or known.flops is None else known.flops * count,
         bytes=None if known is None else known.cost.bytes * count,
+        module=module,
+        stack=_stack(known) if known is not None else (),
     )
+
+
+def _stack(known: InProgram) -> tuple[str, ...]:
+    if known.location is None:
+        return ()
+    frames = [f"{one.function} {one.file.rpartition('/')[2]}:{one.line}" for one in reversed(known.location.frames)]
+    return tuple(frames) or ((f"{known.file}:{known.line}",) if known.file else ())

@@ -12,6 +12,7 @@ from tfadvisor.report.wording import (
     saving_words,
     shares,
     steps_line,
+    tried_words,
     verdict_name,
 )
 from tfadvisor.units import percent
@@ -56,6 +57,8 @@ def _finding(number: int, finding: Finding) -> list[str]:
     saving = saving_words(finding.saving)
     lines = [f"{number}. [{finding.severity.value}] {_cut(finding.title)} ({finding.rule_id})"]
     lines += [f"   saves: {saving}"] if saving else []
+    tried = tried_words(finding)
+    lines += [f"   tried: {tried}"] if tried else []
     lines += [f"   seen: {_cut(evidence_words(one))}" for one in finding.evidence[:1]]
     lines += [f"   where: {_cut(location_words(one))}" for one in finding.locations[:1]]
     for fix in finding.fixes[:1]:

@@ -13,6 +13,7 @@ from tfadvisor.report.wording import (
     saving_words,
     shares,
     steps_line,
+    tried_words,
     verdict_name,
 )
 from tfadvisor.units import percent
@@ -60,6 +61,9 @@ def _finding(number: int, finding: Finding) -> list[str]:
     ]
     if finding.caveat:
         lines += [f"_{in_markdown(finding.caveat)}_", ""]
+    tried = tried_words(finding)
+    if tried:
+        lines += [f"Tried: {tried}", ""]
     for location in finding.locations:
         place = f"{location.file}:{location.line}" if location.line is not None else location.file
         lines += [f"Where: {in_markdown(place)} in {in_markdown(location.op)}", ""]

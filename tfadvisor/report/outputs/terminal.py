@@ -15,6 +15,7 @@ from tfadvisor.report.wording import (
     saving_words,
     shares,
     steps_line,
+    tried_words,
     verdict_name,
 )
 from tfadvisor.units import Unit, duration, in_words, percent
@@ -123,6 +124,9 @@ def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> No
     _paragraph(page, one_line(finding.summary))
     if finding.caveat:
         _paragraph(page, finding.caveat, "yellow")
+    tried = tried_words(finding)
+    if tried:
+        _paragraph(page, tried, "green", "tried: ")
     for location in finding.locations:
         place = f"{location.file}:{location.line}" if location.line is not None else location.file
         _paragraph(page, one_line(f"{place} in {location.op}"), "cyan", "where  ")

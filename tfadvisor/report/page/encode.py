@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections.abc import Sequence
 from typing import Any, get_type_hints
@@ -10,9 +12,9 @@ import msgspec
 import numpy as np
 
 from tfadvisor.report.model import Op, StepInfo
-from tfadvisor.report.page.model import CallRow, CollectiveRow, ComparedRuns, DrawnStep, PageData, StepColumns
+from tfadvisor.report.page.model import CallRow, CollectiveRow, ComparedRuns, DrawnStep, PageData, PartRow, StepColumns
 
-FORMAT = 1
+FORMAT = 2
 """Of the data; the page that is built with it reads no other."""
 _DIGITS = 6
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -53,7 +55,28 @@ def _page(page: PageData) -> dict[str, Any]:
         "calls": _columns(CallRow, page.calls),
         "drawn": [_drawn(one) for one in page.drawn],
         "hosts_left_out": page.hosts_left_out,
+        "more": _packed([_drawn(one) for one in page.more]),
+        "parts": _columns(PartRow, page.parts),
+        "peaks": _short(_fields(page.peaks)),
+        "excerpts": [_fields(one) for one in page.excerpts],
+        "memory": [_short(_fields(one)) for one in page.memory],
+        "metric_groups": dict(page.metric_groups),
+        "facts": dict(page.facts),
+        "programs": [_short(_fields(one)) for one in page.programs],
     }
+
+
+def encode_step(step: DrawnStep) -> str:
+    """One drawn step by itself, for a server that answers with it."""
+    return json.dumps(_drawn(step), separators=(",", ":"), allow_nan=False)
+
+
+def _packed(content: Any) -> str:
+    """JSON, gzip, base64; "" for nothing. The page unpacks it when it is asked for."""
+    if not content:
+        return ""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)).decode("ascii")
 
 
 def _steps(steps: Sequence[StepInfo]) -> StepColumns:

@@ -46,7 +46,9 @@ class LaneInfo(msgspec.Struct, frozen=True):
 
 
 class DrawnStep(msgspec.Struct, frozen=True):
-    """A step with its events; which: "median" or "worst". index: of the step, as in the report.
+    """A step with its events; which: "median", "worst" or "other". index: of the step, as in the report.
+
+    at_ns: its start on the clock of the first host, None where the clocks are not aligned.
 
     One row an event or block in every column. start, length, busy: ns, start from the step's. kind: place in the page's
     classes. name: index into names, -1 of a block and of classes. events: how many a block stands for; busy: how long
@@ -56,6 +58,7 @@ class DrawnStep(msgspec.Struct, frozen=True):
     host: str
     which: WhichStep
     index: int
+    at_ns: int | None
     span_ns: int
     lanes: tuple[LaneInfo, ...]
     lane: Column
@@ -158,8 +161,116 @@ class CallRow(msgspec.Struct, frozen=True):
     input_ms: float
 
 
+class PartRow(msgspec.Struct, frozen=True):
+    """One op of a program on all devices, per counted step and device. "" for what the trace does not tell."""
+
+    name: str
+    module: str
+    """The compiled program."""
+    layer: str
+    """`model/dense`."""
+    op_type: str
+    line: str
+    """`train.py:42`."""
+    stack: str
+    """Lines of the program that lead to it, outermost first, one a line."""
+    ms_per_step: float
+    """Its time, ms."""
+    count_per_step: float
+    flops: float | None
+    """Of all its executions in a step, by shapes."""
+    bytes: float | None
+    """Likewise, read and written."""
+
+
+class PeaksInfo(msgspec.Struct, frozen=True):
+    """What one device could do at most."""
+
+    device: str
+    flops: float | None
+    """16-bit matrix operations per second, None when the trace does not tell."""
+    bytes_per_s: float | None
+    """Of device memory, likewise."""
+
+
+class ExcerptRow(msgspec.Struct, frozen=True):
+    """The HLO of one op. op, kernel, module: as the ops name it, "" for what it does not have."""
+
+    op: str
+    kernel: str
+    module: str
+    text: str
+    operands: tuple[str, ...]
+    """Name, opcode and shape, one a line."""
+    users: tuple[str, ...]
+    """Likewise."""
+    more: int
+    """How many further neighbours there are."""
+
+
+class BlockRow(msgspec.Struct, frozen=True):
+    """Memory that an op holds at an allocator's peak. "" for what the trace does not tell."""
+
+    op: str
+    region: str
+    shape: str
+    bytes: int
+    since_ms: float
+
+
+class MemoryInfo(msgspec.Struct, frozen=True):
+    """One allocator over the trace. at_ms, bytes: what is given out from each instant on."""
+
+    host: str
+    allocator: str
+    at_ms: tuple[float, ...]
+    bytes: tuple[int, ...]
+    peak_ms: float
+    peak_bytes: int
+    """In this trace."""
+    highest_bytes: int
+    """Since the program began."""
+    capacity_bytes: int
+    live: tuple[BlockRow, ...]
+    """At the peak, the largest first."""
+    unseen_bytes: int
+    """At the peak, taken before the trace or too small to be listed."""
+
+
+class BufferRow(msgspec.Struct, frozen=True):
+    """One value in memory when a program needs most."""
+
+    kind: str
+    """argument, output, constant or temporary."""
+    name: str
+    """Of the instruction that makes it."""
+    opcode: str
+    shape: str
+    bytes: int
+    line: str
+    """`train.py:42`, "" where the HLO does not tell."""
+    op_name: str
+    """The framework's path, or the argument's name."""
+
+
+class ProgramMemoryInfo(msgspec.Struct, frozen=True):
+    """What one program needs on one device, by the compiler's plan."""
+
+    program: str
+    bytes: int
+    bytes_of: Mapping[str, int]
+    """By kind of buffer."""
+    buffers: tuple[BufferRow, ...]
+    """The largest first."""
+    left_out: int
+    """How many smaller ones there are."""
+
+
 class PageData(msgspec.Struct, frozen=True):
-    """One run. ops: as the report's, but more of them. hosts_left_out: of the drawn steps."""
+    """One run. ops: as the report's, but more of them. hosts_left_out: of the steps that are drawn at once.
+
+    more: further steps; the page's data holds them packed, since few readers look at them.
+    """
 
     report: Report
     ops: tuple[Op, ...]
@@ -169,6 +280,16 @@ class PageData(msgspec.Struct, frozen=True):
     calls: tuple[CallRow, ...]
     drawn: tuple[DrawnStep, ...]
     hosts_left_out: int
+    more: tuple[DrawnStep, ...] = ()
+    parts: tuple[PartRow, ...] = ()
+    peaks: PeaksInfo = PeaksInfo("", None, None)
+    excerpts: tuple[ExcerptRow, ...] = ()
+    memory: tuple[MemoryInfo, ...] = ()
+    programs: tuple[ProgramMemoryInfo, ...] = ()
+    metric_groups: Mapping[str, str] = {}
+    """Metric -> what it is about: time, host, kernels, compute, copies_and_memory, collectives or trace."""
+    facts: Mapping[str, str] = {}
+    """Fact that is evidence of a finding -> its definition."""
 
 
 class CauseRow(msgspec.Struct, frozen=True):

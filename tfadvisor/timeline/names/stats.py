@@ -51,6 +51,10 @@ BYTES_AVAILABLE = "bytes_available"
 PEAK_BYTES_IN_USE = "peak_bytes_in_use"
 ALLOCATION_BYTES = "allocation_bytes"
 FRAGMENTATION = "fragmentation"
+BLOCK_ADDRESS = "addr"
+BLOCK_SHAPE = "shape"
+REGION_TYPE = "region_type"
+"""What the op wants the block for: output, temp, persist/dynamic."""
 
 # Stages of tf.data.
 STAGE_NAME = "name"

@@ -1,4 +1,4 @@
-"""The median and the worst counted step as a drawing shows them: lanes of events, the smallest merged into blocks."""
+"""Counted steps as a drawing shows them: lanes of events, the smallest merged into blocks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
+from tfadvisor.errors import TraceError
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.nesting import parents
+from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.vocabulary import DeviceKind, LaneRole, TimeClass, WhichStep
@@ -25,6 +27,9 @@ WAIT = len(TimeClass)
 """What a lane's event does beyond the classes of time: it blocks until something else is done."""
 
 _MOST_THREADS = 12
+_ALL_THREADS = 256
+_FEWEST_EVENTS, _MOST_OF_OTHERS = 500, 2_000
+"""In the picture of a step that is neither the median nor the worst."""
 _DEEPEST = 16
 """A Python stack can be a hundred calls deep; deeper ones are counted, not drawn."""
 
@@ -62,7 +67,7 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class StepPicture(msgspec.Struct, frozen=True):
-    """One step. which: "median" or "worst"; index, start_ps, span_ps: of the step.
+    """One step. which: "median", "worst" or "other"; index, start_ps, span_ps: of the step.
 
     rows: the events, cut at the step's ends; their kind is a TimeClass or WAIT. threads_left_out: busy host threads beyond
     the dozen that is drawn.
@@ -83,23 +88,35 @@ def step_pictures(
     devices: Sequence[Device],
     host: Mapping[TimeClass, Intervals],
     steps: Steps,
-    most_events: int,
+    drawing: Drawing,
 ) -> tuple[StepPicture, ...]:
-    """The counted step of median length and the longest one, one picture where they are the same; none without steps.
+    """The counted step of median length, the longest one, then others in order; none without steps.
 
-    pipeline: for every host event, whether it is work of the input pipeline. devices: the active ones. host: of
-    host_classes_of_time. most_events: of a picture; smaller ones are merged.
+    One picture where the first two are the same. Of the others as many as share the events that there are for them, at
+    even distances. pipeline: for every host event, whether it is work of the input pipeline. devices: the active ones. host: of
+    host_classes_of_time.
     """
     counted = np.flatnonzero(steps.steady())
+    drawn = _Drawn(threads, pipeline, devices, host)
+    if drawing.step is not None:
+        if drawing.step >= len(steps):
+            raise TraceError("the trace", f"holds no step {drawing.step}.", f"It holds {len(steps)} steps, from 0.")
+        return (drawn.picture("other", drawing.step, steps, drawing.most_events, _ALL_THREADS),)
     if not len(counted):
         return ()
     by_length = counted[np.argsort((steps.ends - steps.starts)[counted], kind="stable")]
     median, worst = int(by_length[(len(by_length) - 1) // 2]), int(by_length[-1])
     drawn_steps: tuple[tuple[WhichStep, int], ...] = (("median", median), ("worst", worst))
-    drawn = _Drawn(threads, pipeline, devices, host)
-    return tuple(
-        drawn.picture(which, index, int(steps.starts[index]), int(steps.ends[index]), steps.thread, most_events)
-        for which, index in drawn_steps[: 1 if median == worst else 2]
+    others = counted[(counted != median) & (counted != worst)]
+    each = min(max(drawing.other_events // max(len(others), 1), _FEWEST_EVENTS), _MOST_OF_OTHERS)
+    number = min(drawing.other_events // each, len(others))
+    chosen = others[np.linspace(0, len(others) - 1, number).astype(np.int64)] if number else others[:0]
+    return (
+        *(
+            drawn.picture(which, index, steps, drawing.most_events)
+            for which, index in drawn_steps[: 1 if median == worst else 2]
+        ),
+        *(drawn.picture("other", index, steps, each) for index in chosen.tolist()),
     )
 
 
@@ -113,6 +130,7 @@ class _Drawn:
         every: Sequence[Device | None] = devices or (None,)
         self._classes = [(one, classes_of_time(one, host)) for one in every]
         on_cpu = any(device.kind is DeviceKind.CPU for device in devices)
+        self._ends: dict[int, Int64Array] = {}
         self._kinds = np.full(128, TimeClass.HOST, np.int8)
         self._kinds[list(_OF_HOST)] = list(_OF_HOST.values())
         self._kinds[HostClass.OP] = TimeClass.COMPUTE if on_cpu else TimeClass.LAUNCH
@@ -120,7 +138,10 @@ class _Drawn:
             {one for device in devices for one in distinct(device.ops.stream).tolist()} if on_cpu else set()
         )  # threads whose work is drawn as a device's
 
-    def picture(self, which: WhichStep, index: int, lo: int, hi: int, driver: int, most: int) -> StepPicture:
+    def picture(
+        self, which: WhichStep, index: int, steps: Steps, most: int, most_threads: int = _MOST_THREADS
+    ) -> StepPicture:
+        lo, hi, driver = int(steps.starts[index]), int(steps.ends[index]), steps.thread
         lanes: list[Lane] = []
         parts: list[LaneRows] = []
         for device, classes in self._classes:
@@ -131,14 +152,14 @@ class _Drawn:
                 name = self._threads.threads[stream].name if device.kind is DeviceKind.CPU else str(stream)
                 lanes.append(Lane("stream", device.name, name, around, deeper))
                 parts.append(rows)
-        shown, left_out = self._busy_threads(lo, hi, driver)
+        shown, left_out = self._busy_threads(lo, hi, driver, most_threads)
         for thread in shown:
             rows, around, deeper = self._thread_rows(thread, lo, hi)
             lanes.append(Lane("driver" if thread.index == driver else "thread", "", thread.name, around, deeper))
             parts.append(rows)
         return StepPicture(which, index, lo, hi - lo, tuple(lanes), event_blocks(parts, lo, hi - lo, most), left_out)
 
-    def _busy_threads(self, lo: int, hi: int, driver: int) -> tuple[list[Thread], int]:
+    def _busy_threads(self, lo: int, hi: int, driver: int, most: int) -> tuple[list[Thread], int]:
         """(the driving thread and then the others by the time their events cover, how many more there are)."""
         busy = {}
         for thread in self._threads.threads:
@@ -148,14 +169,24 @@ class _Drawn:
                 if covered:
                     busy[thread.index] = covered
         order = sorted(busy, key=lambda one: -busy[one])
-        chosen = ([driver] if driver >= 0 else []) + order[:_MOST_THREADS]
-        return [self._threads.threads[one] for one in chosen], max(len(order) - _MOST_THREADS, 0)
+        chosen = ([driver] if driver >= 0 else []) + order[:most]
+        return [self._threads.threads[one] for one in chosen], max(len(order) - most, 0)
 
     def _inside(self, thread: Thread, lo: int, hi: int) -> Int64Array:
         """Positions of a thread's events in the step; those without length and the profiler's own left out."""
-        part = slice(thread.lo, thread.hi)
+        latest = self._latest_end(thread)
+        first = thread.lo + int(np.searchsorted(latest, lo, side="right"))
+        last = thread.lo + int(np.searchsorted(self._threads.start[thread.lo : thread.hi], hi, side="left"))
+        part = slice(first, max(last, first))
         start, end, kind = self._threads.start[part], self._threads.end[part], self._threads.kind[part]
-        return np.flatnonzero((start < hi) & (end > lo) & (end > start) & (kind != HostClass.PROFILER)) + thread.lo
+        return np.flatnonzero((end > lo) & (end > start) & (kind != HostClass.PROFILER)) + first
+
+    def _latest_end(self, thread: Thread) -> Int64Array:
+        """Of each event of a thread the latest end up to it."""
+        found = self._ends.get(thread.index)
+        if found is None:
+            found = self._ends[thread.index] = np.maximum.accumulate(self._threads.end[thread.lo : thread.hi])
+        return found
 
     def _thread_rows(self, thread: Thread, lo: int, hi: int) -> tuple[LaneRows, tuple[str, ...], int]:
         threads = self._threads

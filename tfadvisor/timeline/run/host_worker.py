@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tfadvisor.processes import answer_tasks
 from tfadvisor.timeline.run.read_hosts import read_host
 from tfadvisor.timeline.summary.host import HostSummary
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.picture.drawing import Drawing
 
 
 def main() -> None:
@@ -16,6 +20,6 @@ def main() -> None:
     answer_tasks(_read)
 
 
-def _read(task: tuple[Path, tuple[int, int] | None, int | None]) -> HostSummary:
-    file, steps, pictured_events = task
-    return read_host(file, steps, None, pictured_events)
+def _read(task: tuple[Path, tuple[int, int] | None, Drawing | None]) -> HostSummary:
+    file, steps, drawing = task
+    return read_host(file, steps, None, drawing)

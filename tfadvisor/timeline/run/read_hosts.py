@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory
-from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.build import PICTURED, SELECTION, build_host
 from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.run.parallel import in_parallel
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.picture.drawing import Drawing
 
 Progress = Callable[[Path, int, int], None]
 """Called with (host file, events done, events in all) while large files are decoded."""
@@ -29,6 +33,8 @@ _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
 _PICTURED_EVENTS = 12_000
 """In the pictures of one step on all hosts together; of one host 500 to 4,000."""
+_OTHER_EVENTS = 80_000
+"""In the pictures of all steps but the median and the worst, on all hosts together."""
 _MEMORY_PER_BYTE = 8
 """Peak memory of an analysis over the file's size; packed files hold ten times as much."""
 
@@ -57,14 +63,20 @@ def run_hosts(
     detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then left out. Without it raises the first
     one. Raises one that says that a process was killed, whatever skip is.
     """
-    events = min(max(_PICTURED_EVENTS // len(files), 500), 4_000) if detail and files else None
+    drawing = _drawing(len(files)) if detail and files else None
     sizes = [_unpacked(file) for file in files]
     fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
     if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
-        yield from _one_by_one(files, lambda file: read_host(file, steps, progress, events, watch), skip)
+        yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
-        yield from in_parallel(files, working, lambda file: (file, steps, events), progress, skip)
+        yield from in_parallel(files, working, lambda file: (file, steps, drawing), progress, skip)
+
+
+def _drawing(hosts: int) -> Drawing:
+    from tfadvisor.timeline.picture.drawing import Drawing  # noqa: PLC0415  (only a page draws steps)
+
+    return Drawing(min(max(_PICTURED_EVENTS // hosts, 500), 4_000), _OTHER_EVENTS // hosts)
 
 
 def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
@@ -83,22 +95,24 @@ def read_host(
     file: Path,
     steps: tuple[int, int] | None,
     progress: Progress | None,
-    pictured_events: int | None = None,
+    drawing: Drawing | None = None,
     watch: Watch | None = None,
 ) -> HostSummary:
-    """One host. pictured_events: as for build_host. Raises TraceError when its file cannot be read or holds no event."""
+    """One host. drawing: as for build_host. Raises TraceError when its file cannot be read or holds no event."""
 
     def on_progress(done: int, total: int) -> None:
         if progress is not None:
             progress(file, done, total)
 
+    usual = SELECTION if drawing is None else PICTURED
+    excerpts = drawing is not None
     if watch is None:  # the columns are nobody else's, so that each goes when it has been used
-        summary = summarize(build_host(_decode(file, SELECTION, on_progress), steps, pictured_events))
+        summary = summarize(build_host(_decode(file, usual, on_progress), steps, drawing), excerpts=excerpts)
     else:
         trace = _decode(file, watch.selection, on_progress)
-        timeline = build_host(trace, steps, pictured_events)
+        timeline = build_host(trace, steps, drawing)
         watch.see(on_own_clocks(trace), timeline)
-        summary = summarize(timeline)
+        summary = summarize(timeline, excerpts=excerpts)
     on_progress(1, 1)
     return summary
 

@@ -22,6 +22,7 @@ from tfadvisor.vocabulary import DeviceKind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfadvisor.timeline.picture.program_excerpts import ProgramExcerpts
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
@@ -76,6 +77,8 @@ class HostSummary(msgspec.Struct, frozen=True):
     """What one of them computes, None when there is none."""
     costs: Mapping[HostCost, int]
     """What each cost takes of the counted steps, ps."""
+    excerpts: ProgramExcerpts | None = None
+    """Of the programs what a page shows; None unless that was asked for."""
 
     @property
     def program_device(self) -> DeviceSummary:
@@ -83,14 +86,15 @@ class HostSummary(msgspec.Struct, frozen=True):
         return self.devices[self.program.device if self.program is not None else 0]
 
 
-def summarize(host: HostTimeline) -> HostSummary:
-    """What metrics need of one host."""
+def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
+    """What metrics need of one host. excerpts: with parts of its programs to be shown."""
     active, steps = host.active_devices(), host.steps
     steady = steps.steady()
     lo, hi = steps.starts[steady], steps.ends[steady]
     most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
     held: dict[object, object] = {}
     devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
+    program = _program(devices, host) if devices else None
     return HostSummary(
         host=host.host,
         capture=host.capture,
@@ -100,9 +104,18 @@ def summarize(host: HostTimeline) -> HostSummary:
         evidence=host.evidence,
         devices=devices,
         device_time=_device_time(host, active),
-        program=_program(devices, host) if devices else None,
+        program=program,
         costs={cost: int(time.within(lo, hi).sum()) for cost, time in host.costs.items()},
+        excerpts=_excerpts(devices, host, program) if excerpts and program is not None else None,
     )
+
+
+def _excerpts(devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary) -> ProgramExcerpts | None:
+    if not host.programs.keys:
+        return None
+    from tfadvisor.timeline.picture.program_excerpts import program_excerpts  # noqa: PLC0415  (only a page shows them)
+
+    return program_excerpts(program.hot_ops, devices[program.device].ops, host.programs)
 
 
 def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:

@@ -89,7 +89,7 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
     nothing = HotOp(op, kernel, module, total_ps, count, None)
     try:
-        program = _program(table, row, programs)
+        program = program_of_row(table, row, programs)
         if program is None:
             return nothing
         from tfadvisor.timeline.summary.ops_of_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
@@ -110,7 +110,7 @@ def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
     return tuple(np.flatnonzero(same).tolist())
 
 
-def _program(table: OpTable, row: int, programs: Modules) -> Module | None:
+def program_of_row(table: OpTable, row: int, programs: Modules) -> Module | None:
     """The program of a row; None when the trace names none, or several of one name."""
     if not programs.keys:
         return None
@@ -135,7 +135,7 @@ def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | No
     if not programs.keys or not (programs_of >= 0).any():
         return None
     time = np.bincount(programs_of[programs_of >= 0], table.total_ps[rows][programs_of >= 0])
-    return _program(table, int(rows[programs_of == int(np.argmax(time))][0]), programs)
+    return program_of_row(table, int(rows[programs_of == int(np.argmax(time))][0]), programs)
 
 
 def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str]:

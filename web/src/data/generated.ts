@@ -308,7 +308,9 @@ export interface LaneInfo {
 }
 
 /**
- * A step with its events; which: "median" or "worst". index: of the step, as in the report.
+ * A step with its events; which: "median", "worst" or "other". index: of the step, as in the report.
+ *
+ * at_ns: its start on the clock of the first host, None where the clocks are not aligned.
  *
  * One row an event or block in every column. start, length, busy: ns, start from the step's. kind: place in the page's
  * classes. name: index into names, -1 of a block and of classes. events: how many a block stands for; busy: how long
@@ -316,8 +318,9 @@ export interface LaneInfo {
  */
 export interface DrawnStep {
   host: string;
-  which: "median" | "worst";
+  which: "median" | "worst" | "other";
   index: number;
+  at_ns: number | null;
   span_ns: number;
   lanes: LaneInfo[];
   lane: number[];
@@ -333,7 +336,86 @@ export interface DrawnStep {
   block_busy: number[];
 }
 
-/** One run. ops: as the report's, but more of them. hosts_left_out: of the drawn steps. */
+/** One op of a program on all devices, per counted step and device. "" for what the trace does not tell. */
+export interface PartRow {
+  name: string;
+  module: string;
+  layer: string;
+  op_type: string;
+  line: string;
+  stack: string;
+  ms_per_step: number;
+  count_per_step: number;
+  flops: number | null;
+  bytes: number | null;
+}
+
+/** What one device could do at most. */
+export interface PeaksInfo {
+  device: string;
+  flops: number | null;
+  bytes_per_s: number | null;
+}
+
+/** The HLO of one op. op, kernel, module: as the ops name it, "" for what it does not have. */
+export interface ExcerptRow {
+  op: string;
+  kernel: string;
+  module: string;
+  text: string;
+  operands: string[];
+  users: string[];
+  more: number;
+}
+
+/** Memory that an op holds at an allocator's peak. "" for what the trace does not tell. */
+export interface BlockRow {
+  op: string;
+  region: string;
+  shape: string;
+  bytes: number;
+  since_ms: number;
+}
+
+/** One allocator over the trace. at_ms, bytes: what is given out from each instant on. */
+export interface MemoryInfo {
+  host: string;
+  allocator: string;
+  at_ms: number[];
+  bytes: number[];
+  peak_ms: number;
+  peak_bytes: number;
+  highest_bytes: number;
+  capacity_bytes: number;
+  live: BlockRow[];
+  unseen_bytes: number;
+}
+
+/** One value in memory when a program needs most. */
+export interface BufferRow {
+  kind: string;
+  name: string;
+  opcode: string;
+  shape: string;
+  bytes: number;
+  line: string;
+  op_name: string;
+}
+
+/** What one program needs on one device, by the compiler's plan. */
+export interface ProgramMemoryInfo {
+  program: string;
+  bytes: number;
+  bytes_of: Record<string, number>;
+  buffers: BufferRow[];
+  left_out: number;
+}
+
+/**
+ * One run. ops: as the report's, but more of them. hosts_left_out: of the steps that are drawn at once.
+ *
+ * more: further steps; the page's data holds them packed, since few readers look at them.
+ */
 export interface PageData {
   report: Report;
   ops: Columns<Op>;
@@ -343,6 +425,14 @@ export interface PageData {
   calls: Columns<CallRow>;
   drawn: DrawnStep[];
   hosts_left_out: number;
+  more: string;
+  parts: Columns<PartRow>;
+  peaks: PeaksInfo;
+  excerpts: ExcerptRow[];
+  memory: MemoryInfo[];
+  programs: ProgramMemoryInfo[];
+  metric_groups: Record<string, string>;
+  facts: Record<string, string>;
 }
 
 /** A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader. */
@@ -367,7 +457,7 @@ export interface ComparedRuns {
   differences: string[];
 }
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 /** Classes of time, in the order of their codes. */
 export const CLASSES = ["compute", "collective", "transfer", "compile", "input", "launch", "host", "idle"] as const;

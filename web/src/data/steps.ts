@@ -9,7 +9,7 @@ export class StepTable {
   private readonly medians = new WeakMap<number[], number>();
   private readonly longests = new WeakMap<number[], number>();
 
-  constructor(private readonly run: PageData) {
+  constructor(run: PageData) {
     this.columns = run.report.steps.each;
   }
 
@@ -80,10 +80,6 @@ export class StepTable {
       this.longests.set(rows, found);
     }
     return found;
-  }
-
-  isDrawn(row: number): boolean {
-    return this.run.drawn.some((one) => one.index === this.index(row) && one.host === this.host(row));
   }
 }
 

@@ -1,12 +1,13 @@
 /** ECharts on a canvas, with only the parts that this page draws; drawn when it comes into view. */
-import { BarChart, ScatterChart } from "echarts/charts";
+import { BarChart, LineChart, ScatterChart } from "echarts/charts";
 import { GridComponent, TooltipComponent } from "echarts/components";
 import * as echarts from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { h } from "../dom.js";
+import { PRINTS } from "./print.js";
 import { THEME_CHANGED, palette, type Palette } from "./theme.js";
 
-echarts.use([BarChart, ScatterChart, GridComponent, TooltipComponent, CanvasRenderer]);
+echarts.use([BarChart, LineChart, ScatterChart, GridComponent, TooltipComponent, CanvasRenderer]);
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
@@ -49,6 +50,10 @@ export function chart({ label, height, option, signal }: Wanted): Chart {
     paint();
   }, { rootMargin: "200px" });
   seen.observe(element);
+  document.addEventListener(PRINTS, () => {
+    drawn ??= echarts.init(element, null, { renderer: "canvas" });
+    paint();
+  }, { signal });
   const sized = new ResizeObserver(() => { redraw(); });
   sized.observe(element);
   document.addEventListener(THEME_CHANGED, redraw, { signal });

@@ -2,6 +2,8 @@
 import { freshId, h } from "../dom.js";
 import type { Data, PageData } from "../data/generated.js";
 import type { Class } from "../data/classes.js";
+import type { LoadStep } from "../data/every_step.js";
+import { csvButton } from "./csv.js";
 
 /** What a section is made from. other: the run to compare with. signal: ends when another run is shown. */
 export interface View {
@@ -14,6 +16,10 @@ export interface View {
 
 /** How sections reach each other. */
 export interface Links {
+  /** Asks a server for a drawn step; null in a file. */
+  loadStep: LoadStep;
+  /** Opens a finding and brings it into view. */
+  openFinding: (id: string) => void;
   toFinding: (id: string) => { href: string; target?: string };
   /** Shows a drawn step, if there is one, with these classes of time highlighted; false when there is none. */
   showTimeline: (host: string, index: number | null, kinds: readonly Class[] | null) => boolean;
@@ -58,10 +64,13 @@ export function asTable(about: string, make: () => HTMLElement): HTMLElement {
 /** A plain table for a few rows. */
 export function smallTable(label: string, heads: { title: string; number?: boolean }[], rows: (Node | string)[][]): HTMLElement {
   const side = (place: number): string | null => (heads[place]?.number === true ? "number" : null);
+  const words = (cell: Node | string): string => (typeof cell === "string" ? cell : (cell.textContent ?? ""));
   return h(
     "div",
-    { class: "table-frame", tabindex: 0, role: "region", "aria-label": label },
-    h("table", null, h("thead", null, h("tr", null, ...heads.map((one, place) => h("th", { scope: "col", class: side(place) }, one.title)))),
-      h("tbody", null, ...rows.map((cells) => h("tr", null, ...cells.map((cell, place) => (place === 0 ? h("th", { scope: "row" }, cell) : h("td", { class: side(place) }, cell))))))),
+    null,
+    h("div", { class: "table-frame", tabindex: 0, role: "region", "aria-label": label },
+      h("table", null, h("thead", null, h("tr", null, ...heads.map((one, place) => h("th", { scope: "col", class: side(place) }, one.title)))),
+        h("tbody", null, ...rows.map((cells) => h("tr", null, ...cells.map((cell, place) => (place === 0 ? h("th", { scope: "row" }, cell) : h("td", { class: side(place) }, cell)))))))),
+    csvButton(label, () => [heads.map((one) => one.title), ...rows.map((cells) => cells.map(words))]),
   );
 }

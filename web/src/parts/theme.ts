@@ -53,6 +53,12 @@ export function surround(theme: "light" | "dark"): void {
   announce();
 }
 
+/** Light while the page is printed. */
+export function printTheme(prints: boolean): void {
+  if (prints) document.documentElement.dataset["theme"] = "light";
+  else apply();
+}
+
 function apply(): void {
   const theme = picked === "auto" ? surrounding : picked;
   if (theme === null) delete document.documentElement.dataset["theme"];

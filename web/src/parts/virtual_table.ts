@@ -1,8 +1,11 @@
 /** A table of any length: only the rows in view exist. Sorted by its headings, filtered from outside. */
 import { append, h, replaceChildren } from "../dom.js";
+import { PRINTED, PRINTS } from "./print.js";
+import { csvButton } from "./csv.js";
 
 const ROW = 32;
 const BEYOND = 8;
+const MOST_PRINTED = 24;
 
 export interface ColumnOf {
   id: string;
@@ -55,7 +58,8 @@ export function virtualTable(wanted: Wanted): VirtualTable {
   const scroller = h("div", { class: "vt-scroll", tabindex: 0, role: "group", "aria-label": `${wanted.label}, scrolls` }, table);
   const nothing = h("p", { class: "dim vt-empty", hidden: true }, wanted.empty ?? "No row matches.");
   const more = h("dl", { class: "facts vt-more", hidden: true, "aria-live": "polite" });
-  const element = h("div", { class: "vt-frame" }, scroller, nothing, more);
+  const csv = csvButton(wanted.label, () => [columns.map((one) => one.title), ...order.map((row) => columns.map((one) => one.value(row)))]);
+  const element = h("div", { class: "vt-frame" }, scroller, nothing, h("div", { class: "vt-foot" }, csv), more);
 
   const draw = (): void => {
     const first = Math.max(Math.floor(scroller.scrollTop / ROW) - BEYOND, 0);
@@ -69,7 +73,7 @@ export function virtualTable(wanted: Wanted): VirtualTable {
 
   const line = (row: number, place: number): HTMLElement => {
     const element_ = h("div", {
-      class: `vt-row${row === chosen ? " chosen" : ""}${canChoose() ? " can" : ""}`,
+      class: `vt-row can${row === chosen ? " chosen" : ""}`,
       role: "row",
       "aria-rowindex": place + 2,
       "aria-current": row === chosen ? "true" : null,
@@ -79,15 +83,13 @@ export function virtualTable(wanted: Wanted): VirtualTable {
       append(cell, column.cell(row));
       element_.append(cell);
     }
-    if (canChoose()) element_.addEventListener("click", () => { choose(row); });
+    element_.addEventListener("click", () => { choose(row); });
     return element_;
   };
 
-  const canChoose = (): boolean => onChoose !== undefined || shown.length < columns.length;
-
-  /** The columns for which there is no room, of the chosen row. */
+  /** The chosen row opened: what has no room in the table, and without another place that tells of the row all of it. */
   const tellMore = (): void => {
-    const left = columns.filter((column) => !shown.includes(column));
+    const left = columns.filter((column) => onChoose === undefined || !shown.includes(column));
     more.hidden = chosen < 0 || left.length === 0;
     replaceChildren(more, ...(more.hidden ? [] : left.map((column) => h("div", null, h("dt", null, column.title), h("dd", null, column.cell(chosen))))));
   };
@@ -151,7 +153,7 @@ export function virtualTable(wanted: Wanted): VirtualTable {
 
   scroller.addEventListener("scroll", draw, { passive: true });
   scroller.addEventListener("keydown", (event) => {
-    if (!canChoose() || event.target !== scroller || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+    if (event.target !== scroller || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
     const place = order.indexOf(chosen) + (event.key === "ArrowDown" ? 1 : -1);
     const next = order[Math.max(place, 0)];
     if (next === undefined) return;
@@ -161,6 +163,12 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     if (top + 2 * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * ROW - scroller.clientHeight;
     choose(next);
   });
+  document.addEventListener(PRINTS, () => {
+    scroller.scrollTop = 0;
+    scroller.style.height = `${Math.min(order.length + 1, MOST_PRINTED) * ROW + 2}px`;
+    again();
+  }, { signal: wanted.signal });
+  document.addEventListener(PRINTED, arrange, { signal: wanted.signal });
   const sized = new ResizeObserver(fit);
   sized.observe(element);
   wanted.signal.addEventListener("abort", () => { sized.disconnect(); });

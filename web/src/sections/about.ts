@@ -1,7 +1,8 @@
 /** What is wrong with the trace, every metric, and what could not be judged. */
 import { h } from "../dom.js";
 import { empty, section, type Section, type View } from "../parts/section.js";
-import { virtualTable } from "../parts/virtual_table.js";
+import { csvButton } from "../parts/csv.js";
+import type { MetricValue } from "../data/generated.js";
 import { count, inWords } from "../words.js";
 import { snippet } from "./findings.js";
 
@@ -16,37 +17,61 @@ export function capture({ run: { report } }: View): Section {
   );
 }
 
-export function metrics(view: View): Section {
-  const all = Object.entries(view.run.report.metrics);
+const GROUPS: Record<string, string> = {
+  time: "Where a step's time goes",
+  host: "Host, input and Python",
+  kernels: "Kernels and ops",
+  compute: "What is computed",
+  copies_and_memory: "Copies and memory",
+  collectives: "Collectives and balance",
+  trace: "The trace itself",
+};
+
+/** By what they are about; those that the trace cannot give are folded away with their reasons. */
+export function metrics({ run: { report, metric_groups: groupsOf } }: View): Section {
+  const all = Object.entries(report.metrics);
+  const groupOf = (name: string): string => groupsOf[name] ?? "other";
+  const known = all.filter(([, one]) => one.value !== null);
+  const groups = [...new Set([...Object.keys(GROUPS), ...known.map(([name]) => groupOf(name))])]
+    .map((group) => ({ group, rows: known.filter(([name]) => groupOf(name) === group) }))
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ group, rows }, place) => foldedMetrics(`${GROUPS[group] ?? group.replaceAll("_", " ")} (${rows.length})`, rows, place === 0));
+  const absent = all.filter(([, one]) => one.value === null);
+  if (absent.length > 0) groups.push(foldedMetrics(`Not known from this trace (${absent.length})`, absent, false));
   const found = h("span", { class: "dim small", "aria-live": "polite" });
-  const words = (row: number): string => {
-    const metric = all[row]![1];
-    return metric.value === null ? "–" : inWords(metric.value, metric.unit);
-  };
-  const about = (row: number): string => {
-    const metric = all[row]![1];
-    return metric.value === null ? `Not known: ${metric.reason ?? ""}` : metric.about;
-  };
-  const table = virtualTable({
-    label: "Metrics",
-    rows: all.length,
-    sortBy: "known",
-    ascending: true,
-    height: 416,
-    signal: view.signal,
-    columns: [
-      { id: "known", title: "Metric", width: "minmax(136px, 1fr)", value: (row) => `${all[row]![1].value === null ? 1 : 0}${all[row]![0]}`, cell: (row) => h("code", { title: all[row]![0] }, all[row]![0]) },
-      { id: "value", title: "Value", width: "96px", number: true, value: (row) => all[row]![1].value, cell: words },
-      { id: "about", title: "Meaning, or why it is unknown", width: "minmax(160px, 2.5fr)", from: 560, value: about, cell: (row) => h("span", { class: "dim", title: about(row) }, about(row)) },
-    ],
-  });
   const search = h("input", { type: "search", placeholder: "Find a metric", "aria-label": "Find a metric" });
   search.addEventListener("input", () => {
-    const wanted = search.value.trim().toLowerCase().replaceAll(" ", "_");
-    const kept = table.filter(wanted === "" ? null : (row) => all[row]![0].includes(wanted));
+    const wanted = search.value.trim().toLowerCase().replaceAll("_", " ");
+    const kept = groups.reduce((sum, one) => sum + one.filter(wanted), 0);
     found.textContent = `${count(kept)} of ${count(all.length)}`;
   });
-  return section("metrics", "Metrics", count(all.length), h("div", { class: "toolbar" }, search, found), table.element);
+  return section("metrics", "Metrics", count(known.length), h("div", { class: "toolbar" }, search, found, csvButton("metrics", () => [["metric", "value", "unit", "meaning"], ...all.map(([name, one]) => [name, one.value, one.unit, one.reason ?? one.about])])), ...groups.map((one) => one.element));
+}
+
+interface FoldedMetrics {
+  element: HTMLElement;
+  /** Shows the rows that hold the words; returns how many. */
+  filter: (wanted: string) => number;
+}
+
+function foldedMetrics(title: string, rows: [string, MetricValue][], open: boolean): FoldedMetrics {
+  const lines = rows.map(([name, one]) => {
+    const words = one.value === null ? `Not known: ${one.reason ?? ""}` : one.about;
+    return { searched: `${name.replaceAll("_", " ")} ${words}`.toLowerCase(), element: h("div", { class: "metric" }, h("dt", null, h("code", null, name), h("span", { class: "dim" }, words)), h("dd", { class: "number" }, one.value === null ? "–" : inWords(one.value, one.unit))) };
+  });
+  const element = h("details", { class: "metric-group", open }, h("summary", null, title), h("dl", null, ...lines.map((one) => one.element)));
+  return {
+    element,
+    filter: (wanted) => {
+      const kept = lines.filter((one) => {
+        one.element.hidden = !one.searched.includes(wanted);
+        return !one.element.hidden;
+      }).length;
+      element.hidden = kept === 0;
+      element.open = wanted === "" ? open : true;
+      return kept;
+    },
+  };
 }
 
 export function notApplicable({ run: { report } }: View): Section {

@@ -20,7 +20,7 @@ export function compare({ data, run, other }: View): Section | null {
     "compare",
     "Side by side",
     "",
-    known !== undefined ? h("p", null, h("strong", null, known.summary), ` Compared with ${other.report.run.name}.`) : h("p", null, `A mean step takes ${duration(time)} here and ${duration(before)} in ${other.report.run.name}: `, h("strong", null, difference(time, before)), "."),
+    known !== undefined ? h("p", null, h("strong", null, known.summary), ` Compared with ${other.report.run.name}.`) : h("p", null, `A median step takes ${duration(time)} here and ${duration(before)} in ${other.report.run.name}: `, h("strong", null, difference(time, before)), "."),
     side(run, "this run", time / longest),
     side(other, other.report.run.name, before / longest),
     classes(run, other),
@@ -30,7 +30,7 @@ export function compare({ data, run, other }: View): Section | null {
 }
 
 function stepMs(run: PageData): number {
-  return run.report.steps.time_ms?.mean ?? 0;
+  return run.report.steps.time_ms?.median ?? 0;
 }
 
 function difference(time: number, before: number): string {
@@ -40,7 +40,7 @@ function difference(time: number, before: number): string {
 }
 
 function side(run: PageData, name: string, scale: number): HTMLElement {
-  return h("div", { class: "side" }, h("p", { class: "small" }, h("strong", null, verdictName(run.report)), h("span", { class: "dim" }, ` ${name}, ${duration(stepMs(run))} per mean step`)), bar(parts(run.report.breakdown), Math.max(scale, 0.02)));
+  return h("div", { class: "side" }, h("p", { class: "small" }, h("strong", null, verdictName(run.report)), h("span", { class: "dim" }, ` ${name}, ${duration(stepMs(run))} per median step`)), bar(parts(run.report.breakdown), Math.max(scale, 0.02)));
 }
 
 /** Differences add up to that of the step. */
@@ -48,7 +48,7 @@ function classes(run: PageData, other: PageData): HTMLElement {
   const rows = CLASSES.map((kind) => ({ kind, now: (run.report.breakdown[kind] ?? 0) * stepMs(run), was: (other.report.breakdown[kind] ?? 0) * stepMs(other) }));
   return smallTable("Where the step's time changed", [{ title: "class" }, { title: "this run", number: true }, { title: "other run", number: true }, { title: "change", number: true }],
     [...rows.filter((one) => one.now > 0 || one.was > 0).map((one) => [h("span", null, swatch(one.kind), one.kind), duration(one.now), duration(one.was), change(one.now - one.was)]),
-      [h("strong", null, "mean step"), duration(stepMs(run)), duration(stepMs(other)), change(stepMs(run) - stepMs(other))]]);
+      [h("strong", null, "median step"), duration(stepMs(run)), duration(stepMs(other)), change(stepMs(run) - stepMs(other))]]);
 }
 
 /** Ops are recognised here when compilers number them anew, so they say more than a table by name. */
@@ -57,7 +57,7 @@ function causes(known: ComparedRuns): HTMLElement {
   return h("div", null, h("h3", null, "Causes"), h("p", { class: "dim small" }, "They add up to the change of the step."),
     smallTable("Causes of the change", [{ title: "cause" }, { title: "change", number: true }],
       [...known.causes.map((one) => [h("span", null, one.class_name === "" ? null : h("strong", null, swatch(one.class_name), `${one.class_name} `), one.words), change(one.change_ms)]),
-        [h("strong", null, "total, mean step time"), h("strong", null, change(known.change_ms))]]),
+        [h("strong", null, "total, median step time"), h("strong", null, change(known.change_ms))]]),
     list("Evidence", known.beside),
     list("The runs differ in", known.differences));
 }

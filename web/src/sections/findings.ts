@@ -1,10 +1,10 @@
 /** What to change: one card a finding, the largest saving first. */
 import { claimed } from "../data/marked_findings.js";
-import type { Finding, Fix } from "../data/generated.js";
+import type { Finding, Fix, Report } from "../data/generated.js";
 import { h } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { section, type Section, type View } from "../parts/section.js";
-import { inWords, savingWords } from "../words.js";
+import { duration, inWords, savingWords } from "../words.js";
 
 export interface Findings extends Section {
   /** Opens a finding and brings it into view; false when there is none of this id. */
@@ -12,7 +12,7 @@ export interface Findings extends Section {
 }
 
 export function findings(view: View): Findings {
-  const found = view.run.report.findings.filter((one) => one.category !== "capture");
+  const found = toChange(view.run.report);
   const cards = found.map((one, place) => card(one, place, view));
   const made = section(
     "findings",
@@ -35,8 +35,49 @@ export function findings(view: View): Findings {
   };
 }
 
+/** The findings that are about the program, the largest saving first; those about the trace have a section of their own. */
+export function toChange(report: Report): Finding[] {
+  return report.findings.filter((one) => one.category !== "capture");
+}
+
+/** `35–70% of step time, 1.15 to 2.30 ms`; empty when a finding saves nothing on its own. */
+export function savedWords(report: Report, { saving }: Finding): string {
+  const step = report.steps.source === "whole-trace" ? 0 : (report.steps.time_ms?.median ?? 0);
+  const share = savingWords(saving);
+  if (share === "" || step <= 0) return share;
+  const [low, high] = [duration(saving.low * step), duration(saving.high * step)];
+  return `${share}, ${low === high || saving.low <= 0 ? high : `${low} to ${high}`}`;
+}
+
+/** What to change first, on the first screen: title, saving, place and edit. null when there is nothing to change. */
+export function firstChange(report: Report, open: (id: string) => void): HTMLElement | null {
+  const finding = toChange(report)[0];
+  if (finding === undefined) return null;
+  const fix = finding.fixes[0];
+  const saved = savedWords(report, finding);
+  const edit = fix === undefined ? "" : fix.snippet.trim() !== "" ? fix.snippet : variablesOf(fix);
+  return h("div", { class: `first s-${finding.severity}`, role: "group", "aria-label": "What to change first" },
+    h("p", { class: "first-head" }, h("strong", null, finding.title), saved === "" ? null : h("span", { class: "saving" }, `saves ${saved}`)),
+    h("p", { class: "first-where small" }, ...whereWords(finding)),
+    fix === undefined ? null : h("p", null, fix.do),
+    edit.trim() === "" ? null : snippet(edit, "The first change"),
+    h("p", null, h("button", { type: "button", class: "quiet", on: { click: () => { open(finding.rule_id); } } }, "Why, evidence and other fixes")));
+}
+
+/** `train.py:42 in dense/MatMul`, or that the trace does not tell. */
+function whereWords(finding: Finding): (Node | string)[] {
+  const [place] = finding.locations;
+  if (place === undefined) return [h("span", { class: "dim" }, "This trace does not tell the line. "), h("code", null, "tfadvisor fix RUN --source DIR"), h("span", { class: "dim" }, " looks for it in the program.")];
+  const others = finding.locations.length - 1;
+  return [h("code", null, placeWords(place)), place.op === "" ? "" : h("span", { class: "dim" }, ` in ${place.op}`), others > 0 ? h("span", { class: "dim" }, `, and ${others} more`) : ""];
+}
+
+function placeWords({ file, line }: Finding["locations"][number]): string {
+  return line === null ? file : `${file}:${line}`;
+}
+
 function card(finding: Finding, place: number, view: View): HTMLElement {
-  const saving = savingWords(finding.saving);
+  const saving = savedWords(view.run.report, finding);
   return h(
     "li",
     { class: `card s-${finding.severity}`, id: `finding-${finding.rule_id}` },
@@ -49,7 +90,7 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
         finding.caveat === "" ? null : h("p", { class: "caveat" }, finding.caveat),
         locations(finding),
         ...finding.fixes.map((fix, number) => fixBlock(fix, finding.fixes.length > 1 ? `Fix ${number + 1}` : "Fix")),
-        evidence(finding),
+        evidence(finding, view.run.facts),
         foot(finding, view)),
     ),
   );
@@ -57,11 +98,11 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
 
 function locations(finding: Finding): HTMLElement | null {
   if (finding.locations.length === 0) return null;
-  return h("ul", { class: "where" }, ...finding.locations.map((one) => h("li", null, h("code", null, one.line === null ? one.file : `${one.file}:${one.line}`), one.op === "" ? null : ` in ${one.op}`)));
+  return h("ul", { class: "where" }, ...finding.locations.map((one) => h("li", null, h("code", null, placeWords(one)), one.op === "" ? null : ` in ${one.op}`)));
 }
 
 function fixBlock(fix: Fix, name: string): HTMLElement {
-  const variables = Object.entries(fix.env).map(([key, value]) => `${key}=${value}`).join(" ");
+  const variables = variablesOf(fix);
   return h(
     "div",
     { class: "fix" },
@@ -73,19 +114,29 @@ function fixBlock(fix: Fix, name: string): HTMLElement {
   );
 }
 
+function variablesOf(fix: Fix): string {
+  return Object.entries(fix.env).map(([key, value]) => `${key}=${value}`).join(" ");
+}
+
 export function snippet(text: string, name: string): HTMLElement {
   const clean = text.replace(/\n+$/, "");
   return h("div", { class: "snippet" }, h("pre", { tabindex: 0, role: "group", "aria-label": `${name}, as code` }, h("code", null, clean)), copyButton(clean, name));
 }
 
-function evidence(finding: Finding): HTMLElement | null {
+/** Each number with its definition in words. */
+function evidence(finding: Finding, facts: Record<string, string>): HTMLElement | null {
   if (finding.evidence.length === 0) return null;
   return h(
     "dl",
-    { class: "evidence" },
+    { class: "evidence", "aria-label": "Evidence" },
     ...finding.evidence.map((one) =>
-      h("div", null, h("dt", null, one.metric === null ? one.text : one.metric.replaceAll("_", " ")), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
+      h("div", { class: typeof one.value === "number" ? null : "in-words" }, h("dt", null, firstSentence(facts[one.text.replaceAll(" ", "_")]?.split(": ")[0] ?? one.text)), h("dd", null, typeof one.value === "number" ? inWords(one.value, one.unit) : (one.value ?? "–")))),
   );
+}
+
+/** Up to its full stop, a bracket left out. */
+export function firstSentence(text: string): string {
+  return text.replace(/ \([^()]*\)/g, "").split(/\. (?=[A-Z])/)[0]!.replace(/[`.]$|`/g, "");
 }
 
 function foot(finding: Finding, view: View): HTMLElement {

@@ -29,8 +29,22 @@ function pipeline(found: PipelineInfo, several: boolean): HTMLElement {
     { class: "pipeline" },
     several ? h("h3", null, found.host) : null,
     h("p", { class: "dim small" }, "From the consumer down to the source. Bars show the least time per step that a stage takes alone, with its parallelism."),
+    h("div", { class: "flow-frame", tabindex: 0, role: "group", "aria-label": "Input pipeline as a graph, from the source to the consumer" }, ...roots.map((stage) => h("div", { class: "flow" }, flow(stage, found.stages, most, slowest), flowArrow(), h("div", { class: "flow-box" }, h("strong", null, "training step"))))),
     h("ul", { class: "tree" }, ...roots.map((stage) => branch(stage, found.stages, most, slowest))),
   );
+}
+
+/** A stage behind those that it reads. */
+function flow(stage: StageRow, stages: StageRow[], most: number, slowest: StageRow): HTMLElement {
+  const below = stages.filter((one) => parentOf(one, stages) === stage);
+  const box = h("div", { class: `flow-box${stage === slowest ? " slowest" : ""}`, title: stage.name === "" ? stage.kind : `${stage.kind} ${stage.name}` },
+    h("strong", null, stage.kind), h("span", { class: "number" }, duration(stage.wall_ms)),
+    h("span", { class: "stage-track", "aria-hidden": "true" }, h("span", { class: "k-input", css: { width: `${Math.max((stage.wall_ms / most) * 100, 0.5)}%` } })));
+  return below.length === 0 ? box : h("div", { class: "flow" }, h("div", { class: "flow-in" }, ...below.map((one) => flow(one, stages, most, slowest))), flowArrow(), box);
+}
+
+function flowArrow(): HTMLElement {
+  return h("span", { class: "hlo-arrow", "aria-hidden": "true" }, "→");
 }
 
 function parentOf(stage: StageRow, stages: StageRow[]): StageRow | null {

@@ -4,6 +4,8 @@ import { texts } from "../data/read.js";
 import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
 import { empty, labelled, section, select, type Section, type View } from "../parts/section.js";
+import { hloText } from "../parts/hlo_text.js";
+import { middle } from "../parts/middle.js";
 import { virtualTable } from "../parts/virtual_table.js";
 import { count, duration, plural, size } from "../words.js";
 
@@ -35,7 +37,15 @@ export function ops(view: View): Section {
       ["memory", bytes === null ? null : `${size(bytes)} by shapes${seconds > 0 ? `, ${(bytes / seconds / 1e9).toPrecision(3)} GB/s` : ""}`],
     ];
     panel.hidden = false;
-    replaceChildren(panel, h("p", { class: "event-name" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), h("code", null, name(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))));
+    replaceChildren(panel, h("p", { class: "event-name" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), h("code", null, name(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))), hlo(op![row] ?? "", kernel![row] ?? "", module![row] ?? ""));
+  };
+  const hlo = (op_: string, kernel_: string, module_: string): HTMLElement | null => {
+    const found_ = view.run.excerpts.find((one) => one.op === op_ && one.kernel === kernel_ && one.module === module_) ?? view.run.excerpts.find((one) => one.op === op_ && one.module === module_ && op_ !== "");
+    if (found_ === undefined) return null;
+    return hloText(found_, (neighbour) => {
+      const row = Array.from({ length: rows }, (_, at) => at).find((at) => op![at] === neighbour && (module![at] ?? "") === module_);
+      return row === undefined ? null : () => { table.choose(row); panel.scrollIntoView({ block: "nearest" }); };
+    });
   };
 
   const table = virtualTable({
@@ -45,7 +55,7 @@ export function ops(view: View): Section {
     onChoose: explain,
     signal: view.signal,
     columns: [
-      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { title: name(row).slice(0, 400) }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), name(row).slice(0, 200)) },
+      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), middle(name(row))) },
       { id: "kind", title: "Class", width: "96px", from: 880, value: (row) => kind![row] ?? null, cell: (row) => kind![row]?.replaceAll("_", " ") ?? "" },
       { id: "share", title: "Share", about: "Of all device time", width: "112px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
       { id: "time", title: "Per step", about: "Time per step and device", width: "84px", number: true, from: 400, value: ms, cell: (row) => duration(ms(row)) },

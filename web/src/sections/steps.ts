@@ -164,7 +164,7 @@ function stepPanel(table: StepTable, row: number, rows: number[], view: View): H
   const time = table.duration(row);
   const usual = table.duration(median);
   const difference = row === median ? "" : `, ${change(time - usual)} against the median`;
-  const drawn = table.isDrawn(row);
+  const drawn = view.run.drawn.length > 0;
   return [
     h("div", { class: "panel-head" },
       h("h3", null, table.name(row), which === "" ? null : h("span", { class: "chip" }, which)),

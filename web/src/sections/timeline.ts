@@ -1,12 +1,17 @@
-/** The median and the worst step of each host by device, stream and thread; by pointer, keys, or as a table. */
+/** The steps of each host by device, stream and thread, or one step of all hosts; by pointer, keys, or as a table. */
 import { KINDS, MEANING, type Kind } from "../data/classes.js";
 import { markedFindings, type Marked } from "../data/marked_findings.js";
 import type { DrawnStep } from "../data/generated.js";
 import { h, replaceChildren, safeAddress } from "../dom.js";
 import { swatch } from "../parts/bar.js";
-import { asTable, empty, labelled, section, select, type Section, type View } from "../parts/section.js";
+import { asTable, empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
 import { THEME_CHANGED, palette } from "../parts/theme.js";
 import { virtualTable } from "../parts/virtual_table.js";
+import { PRINTS } from "../parts/print.js";
+import { criticalPath, summed, withPath, type Link } from "../timeline/critical_path.js";
+import { together } from "../timeline/hosts_together.js";
+import { EveryStep } from "../data/every_step.js";
+import { StepTable } from "../data/steps.js";
 import { Zoom, zoomDrag, zoomKey, zoomWheel } from "../parts/zoom.js";
 import { zoomButtons } from "../parts/zoom_buttons.js";
 import { AXIS, draw } from "../timeline/draw.js";
@@ -16,6 +21,7 @@ import { count, duration, percent, plural } from "../words.js";
 const TALLEST = 520;
 const LEAST_NS = 100;
 const SLACK_PX = 3;
+const MOST_ON_PATH = 40;
 
 export interface TimelineSection extends Section {
   /** host "": any. index: of the step, null for the one that is shown. */
@@ -29,10 +35,18 @@ export function timeline(view: View): TimelineSection {
   }
   const marked = markedFindings(view.run.report);
   const stage = new Stage(view.signal, marked);
+  const every = new EveryStep(view.run, view.links.loadStep);
+  const steps = new StepTable(view.run);
   const table = h("div");
+  const path = h("div");
   const about = h("p", { class: "dim small" });
-  const several = new Set(drawn.map((one) => one.host)).size > 1;
-  const choices = select(drawn.map((one) => choiceWords(one, several)), 0, (index) => { use(index); });
+  const hosts = [...new Set(drawn.map((one) => one.host))];
+  const several = steps.hosts.length > 1;
+  const state = { host: drawn[0]!.host, index: drawn[0]!.index };
+  const words = h("p", { class: "caveat", role: "status", hidden: true });
+  const hostChoice = select([...steps.hosts, ...(several ? ["All hosts, the late one first"] : [])], Math.max(steps.hosts.indexOf(state.host), 0), (place) => { void choose(steps.hosts[place] ?? "", state.index); });
+  const stepChoice = h("select", { on: { change: () => { void choose(state.host, Number(stepChoice.value)); } } });
+  const whole = h("button", { type: "button", hidden: !every.canLoad, title: "Reads the trace again", on: { click: () => { void choose(state.host, state.index, true); } } }, "With every thread");
   const search = h("input", { type: "search", placeholder: "Find events", "aria-label": "Find events in the timeline" });
   const found = h("span", { class: "dim small", "aria-live": "polite" });
   search.addEventListener("input", () => { found.textContent = stage.find(search.value); });
@@ -43,35 +57,81 @@ export function timeline(view: View): TimelineSection {
     findings.update();
   };
 
-  const use = (index: number): void => {
-    const step = drawn[index]!;
-    choices.selectedIndex = index;
-    stage.use(step);
+  const listSteps = (): void => {
+    const rows = steps.of(state.host === "" ? (steps.hosts[0] ?? "") : state.host);
+    const which = new Map(drawn.filter((one) => one.host === (state.host === "" ? hosts[0] : state.host)).map((one) => [one.index, one.which]));
+    const first = [...which].filter(([, kind]) => kind !== "other").map(([index]) => index);
+    const rest = rows.map((row) => steps.index(row)).filter((index) => !first.includes(index));
+    const option = (index: number): HTMLElement => {
+      const row = rows.find((one) => steps.index(one) === index);
+      const length = row === undefined ? (drawn.find((one) => one.index === index)?.span_ns ?? 0) / 1e6 : steps.duration(row);
+      const kind = which.get(index);
+      return h("option", { value: index, selected: index === state.index }, `${kind === "median" ? "Median: step" : kind === "worst" ? "Worst: step" : "Step"} ${index}, ${duration(length)}`);
+    };
+    replaceChildren(stepChoice, ...[...first, ...rest].map(option));
+    hostChoice.selectedIndex = state.host === "" ? steps.hosts.length : Math.max(steps.hosts.indexOf(state.host), 0);
+    whole.hidden = !every.canLoad || state.host === "";
+  };
+  const use = (step: DrawnStep, hostsOf: number[] | null): void => {
+    const links = criticalPath(step, hostsOf);
+    stage.use(links.length > 0 ? withPath(step, links) : step);
     found.textContent = stage.find(search.value);
-    about.textContent = aboutStep(step, view.run.hosts_left_out);
+    about.textContent = aboutStep(step, hostsOf === null ? view.run.hosts_left_out : 0);
+    replaceChildren(path, links.length === 0 ? null : asTable("Critical path of this step", () => pathTable(links)));
     replaceChildren(table, asTable("Events as a table, the longest first", () => eventTable(stage, view.signal)));
     legend.update();
     findings.update();
+  };
+  let asked = 0;
+  /** host "": all. withAll: every thread of it, by a server. */
+  const choose = async (host: string, index: number, withAll = false): Promise<void> => {
+    const mine = asked += 1;
+    if (host !== "" && steps.rows > 0 && steps.find(host, index) < 0) index = drawn.find((one) => one.host === host)?.index ?? steps.index(steps.of(host)[0] ?? 0);
+    Object.assign(state, { host, index });
+    listSteps();
+    words.hidden = true;
+    stage.element.setAttribute("aria-busy", "true");
+    try {
+      const wanted = host === "" ? lateFirst(steps, index) : [host];
+      const made = await Promise.all(wanted.map((one) => (withAll ? every.whole(one, index) : every.get(one, index))));
+      if (mine !== asked) return;
+      const known = made.filter((one) => one !== null);
+      if (known.length > 0) {
+        const all = host === "" ? together(known, lateHost(steps, index)) : null;
+        use(all?.step ?? known[0]!, all?.hosts ?? null);
+      }
+      if (known.length < wanted.length) {
+        words.hidden = false;
+        words.textContent = `This file does not hold step ${index}${known.length > 0 ? ` of ${wanted.length - known.length} hosts` : ""}, to stay small. The tab in TensorBoard draws every step, and so does: tfadvisor export RUN --to perfetto`;
+      }
+    } catch (error) {
+      if (mine !== asked || view.signal.aborted) return;
+      words.hidden = false;
+      words.textContent = `Step ${index} cannot be drawn: ${error instanceof Error ? error.message : String(error)}`;
+    } finally {
+      if (mine === asked) stage.element.removeAttribute("aria-busy");
+    }
   };
   const made = section(
     "timeline",
     "Timeline",
     "",
-    h("div", { class: "toolbar" }, labelled("Step", choices), zoomButtons(() => stage.zoom, () => { stage.redraw(); }), search, found, viewerLink(view, () => drawn[choices.selectedIndex]!)),
+    h("div", { class: "toolbar" }, several ? labelled("Host", hostChoice) : null, labelled("Step", stepChoice), whole, zoomButtons(() => stage.zoom, () => { stage.redraw(); }), search, found, viewerLink(view, () => state.host)),
+    words,
     legend.element,
     findings.element,
     stage.element,
     stage.panel,
     about,
+    path,
     table,
   );
-  use(0);
+  listSteps();
+  use(drawn[0]!, null);
   return {
     ...made,
     show: (host, index, kinds) => {
-      const place = index === null ? choices.selectedIndex : drawn.findIndex((one) => one.index === index && one.host === host);
-      if (place < 0) return false;
-      if (place !== choices.selectedIndex || index !== null) use(place);
+      if (index !== null) void choose(host, index);
       stage.highlight = kinds;
       stage.onHighlight();
       stage.redraw();
@@ -82,9 +142,28 @@ export function timeline(view: View): TimelineSection {
   };
 }
 
-function choiceWords(step: DrawnStep, several: boolean): string {
-  const which = step.which === "median" ? "Median" : "Worst";
-  return `${which}: step ${step.index}, ${duration(step.span_ns / 1e6)}${several ? `, ${step.host}` : ""}`;
+/** The host that the others wait for in a step: the one that waits least in collectives, "" where none waits. */
+function lateHost(steps: StepTable, index: number): string {
+  const rows = steps.hosts.map((host) => steps.find(host, index)).filter((row) => row >= 0);
+  const waits = (row: number): number => steps.share(row, "collective") * steps.duration(row);
+  const most = Math.max(...rows.map(waits));
+  const least = rows.reduce((best, row) => (best < 0 || waits(row) < waits(best) ? row : best), -1);
+  return least >= 0 && most > 1.2 * waits(least) ? steps.host(least) : "";
+}
+
+function lateFirst(steps: StepTable, index: number): string[] {
+  const late = lateHost(steps, index);
+  const length = (host: string): number => steps.duration(steps.find(host, index));
+  return steps.hosts.filter((host) => steps.find(host, index) >= 0).sort((a, b) => Number(b === late) - Number(a === late) || length(b) - length(a));
+}
+
+function pathTable(links: Link[]): HTMLElement {
+  const total = links.reduce((sum, link) => sum + link.end - link.start, 0);
+  const rows = summed(links).slice(0, MOST_ON_PATH);
+  return h("div", null,
+    h("p", { class: "dim small" }, "From the end of the step back to what held up each thing: the device's op while it works, the driving thread while it waits, the device that arrives last while it waits in a collective. Only what is listed here can shorten the step."),
+    smallTable("Critical path", [{ title: "Class" }, { title: "What" }, { title: "Time", number: true }, { title: "Of the step", number: true }, { title: "Events", number: true }],
+      rows.map((one) => [h("span", null, swatch(one.kind), one.kind), one.name === "" ? "not named" : h("code", null, one.name.slice(0, 200)), duration(one.ns / 1e6), percent(one.ns / Math.max(total, 1)), count(one.times)])));
 }
 
 function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
@@ -99,12 +178,12 @@ function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
   ].filter((one) => one !== "").join(" ");
 }
 
-function viewerLink(view: View, step: () => DrawnStep): HTMLElement | null {
+function viewerLink(view: View, host: () => string): HTMLElement | null {
   const address = view.data.trace_viewer;
   if (address === null) return null;
   const link = h("a", { class: "small", target: "_blank", rel: "noopener" }, "Open in XProf's trace viewer");
   const update = (): void => {
-    const filled = address.replaceAll("{run}", encodeURIComponent(view.run.report.run.name)).replaceAll("{host}", encodeURIComponent(step().host));
+    const filled = address.replaceAll("{run}", encodeURIComponent(view.run.report.run.name)).replaceAll("{host}", encodeURIComponent(host() || (view.run.drawn[0]?.host ?? "")));
     link.setAttribute("href", safeAddress(filled));
   };
   update();
@@ -207,6 +286,7 @@ class Stage {
     const sized = new ResizeObserver(() => { this.redraw(); });
     sized.observe(this.scroller);
     document.addEventListener(THEME_CHANGED, () => { this.redraw(); }, { signal });
+    document.addEventListener(PRINTS, () => { this.paint(); }, { signal });
     signal.addEventListener("abort", () => { sized.disconnect(); });
   }
 

@@ -3,6 +3,7 @@ import { bar, legend, parts } from "../parts/bar.js";
 import { section, type Section, type View } from "../parts/section.js";
 import { h } from "../dom.js";
 import { VERDICT_NAMES, type Report } from "../data/generated.js";
+import { firstChange } from "./findings.js";
 import { count, duration, percent, plural } from "../words.js";
 
 export function verdictName(report: Report): string {
@@ -15,7 +16,7 @@ export function verdictTone(report: Report): string {
   return report.verdict.healthy ? "good" : "bad";
 }
 
-export function verdict({ run: { report } }: View): Section {
+export function verdict({ run: { report }, links }: View): Section {
   const found = parts(report.breakdown);
   const step = report.steps.source === "whole-trace" ? null : (report.steps.time_ms?.median ?? null);
   const made = section(
@@ -23,10 +24,11 @@ export function verdict({ run: { report } }: View): Section {
     "Verdict",
     "",
     h("div", { class: `verdict ${verdictTone(report)}` }, h("p", { class: "verdict-name" }, verdictName(report)), h("p", { class: "verdict-words" }, report.verdict.summary)),
-    stats(report),
+    firstChange(report, links.openFinding),
     h("h3", null, step === null ? "Where the time goes" : `Where a step of ${duration(step)} goes`),
     found.length > 0 ? bar(found) : h("p", { class: "dim" }, "The trace holds no step."),
     legend(found, step),
+    stats(report),
   );
   return made;
 }
@@ -37,7 +39,7 @@ function stats(report: Report): HTMLElement {
   const rows: [string, string, string][] = [];
   if (times !== null && steps.source !== "whole-trace") {
     rows.push(["Step", duration(times.median), `median; mean ${duration(times.mean)}`]);
-    rows.push(["95% of steps within", duration(times.p95), `${duration(times.min)} to ${duration(times.max)}`]);
+    rows.push(["95% of steps within", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}`]);
     rows.push(["Steps", count(steps.count), stepsAside(report)]);
   }
   const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;

@@ -1,5 +1,5 @@
 /** What the plugin's routes answer; the only place of the page that asks a server for anything, and only its own. */
-import type { ComparedRuns, Data, PageData } from "../data/generated.js";
+import type { ComparedRuns, Data, DrawnStep, PageData } from "../data/generated.js";
 import { checked } from "../data/read.js";
 
 const QUICK_POLLS = 40;
@@ -16,6 +16,8 @@ export interface ListedRun {
   recorded: number;
   stamp: string;
   trace_viewer: string | null;
+  /** null before the run was analysed. */
+  told: { verdict: string; step_ms: number | null } | null;
 }
 
 interface Progress {
@@ -43,6 +45,17 @@ export async function loadRun(name: string, again: boolean, signal: AbortSignal,
     if ("runs" in answer) return checked(answer).runs[0]!;
     if (answer.error !== null) throw new Unreadable(answer.error.place, answer.error.cause, answer.error.remedy);
     onProgress(answer.state === "waiting" ? null : answer.fraction);
+    await pause(poll, signal);
+  }
+}
+
+/** One step with all of its threads. Waits until the trace was read again. Throws Unreadable. */
+export async function loadStep(name: string, host: string, index: number, signal: AbortSignal): Promise<DrawnStep> {
+  const route = `step?run=${encodeURIComponent(name)}&host=${encodeURIComponent(host)}&index=${index}`;
+  for (let poll = 0; ; poll += 1) {
+    const answer = await ask<DrawnStep | Progress>(route, signal);
+    if ("lanes" in answer) return answer;
+    if (answer.error !== null) throw new Unreadable(answer.error.place, answer.error.cause, answer.error.remedy);
     await pause(poll, signal);
   }
 }

@@ -5,8 +5,10 @@ import { labelled, select } from "../parts/section.js";
 import { startTheme, surround } from "../parts/theme.js";
 import { drawRun, topLine } from "../report_page.js";
 import * as address from "./address.js";
+import { VERDICT_NAMES } from "../data/generated.js";
+import { duration, percent } from "../words.js";
 import { failed, nothingYet, reading } from "./states.js";
-import { listRuns, loadComparison, loadRun, Unreadable, type ListedRun } from "./server.js";
+import { listRuns, loadComparison, loadRun, loadStep, Unreadable, type ListedRun } from "./server.js";
 
 const LOOK_EVERY_MS = 10_000;
 const MOST_KEPT = 8;
@@ -108,17 +110,29 @@ class Tab {
 
   private fillPicker(): void {
     const names = this.runs.map((one) => one.name);
-    const words = this.runs.map((one) => (one.hosts > 1 ? `${one.name} (${one.hosts} hosts)` : one.name));
+    const words = this.runs.map((one, place) => [one.hosts > 1 ? `${one.name} (${one.hosts} hosts)` : one.name, toldWords(one, this.runs.slice(place + 1))].filter((part) => part !== "").join(": "));
+    const before = this.runBefore();
     const focused = [...this.picker.querySelectorAll("select, button")].indexOf(document.activeElement!);
     replaceChildren(this.picker,
       labelled("Run", select(words, names.indexOf(this.chosen), (index) => { this.choose(names[index]!); })),
-      labelled("Compare with", select(["nothing", ...words], names.indexOf(this.compared) + 1, (index) => {
+      labelled("Compare with", select(["nothing", ...words.map((one, place) => (names[place] === before ? `${one} (the run before)` : one))], names.indexOf(this.compared) + 1, (index) => {
         this.compared = index === 0 || names[index - 1] === this.chosen ? "" : names[index - 1]!;
         this.fillPicker();
         void this.show("");
       })),
+      before === "" || this.compared !== "" ? null : h("button", { type: "button", class: "quiet", title: `Compare with ${before}`, on: { click: () => {
+        this.compared = before;
+        this.fillPicker();
+        void this.show("");
+      } } }, "Compare with the run before"),
       h("button", { type: "button", class: "quiet", title: "Look for new runs", on: { click: () => { void this.lookWhenAsked(); } } }, "Refresh"));
     if (focused >= 0) this.picker.querySelectorAll<HTMLElement>("select, button")[focused]?.focus();
+  }
+
+  /** The run that was recorded last before the chosen one in the same folder, "" without one. */
+  private runBefore(): string {
+    const at = this.runs.findIndex((one) => one.name === this.chosen);
+    return at < 0 ? "" : (this.runs.slice(at + 1).find((one) => folderOf(one.name) === folderOf(this.chosen))?.name ?? "");
   }
 
   private choose(name: string): void {
@@ -185,6 +199,7 @@ class Tab {
       data: { format: FORMAT, trace_viewer: listed?.trace_viewer ?? null, runs: other === null ? [run] : [run, other], comparisons: known === null ? [] : [known] },
       run, other, signal,
       toFinding: (id) => address.linkTo({ run: this.chosen, compare: this.compared, finding: id }),
+      loadStep: (host, index) => loadStep(this.chosen, host, index, signal),
       picker: this.picker,
       notice: this.notice,
       aside: ASIDE,
@@ -201,6 +216,7 @@ class Tab {
     if (show) this.say(state.element);
     const run = await loadRun(name, again, signal, state.update);
     this.kept.set(key, run);
+    void this.look(false);
     for (const old of [...this.kept.keys()].slice(0, -MOST_KEPT)) this.kept.delete(old);
     return run;
   }
@@ -222,4 +238,18 @@ class Tab {
     replaceChildren(this.page, h("header", { class: "top" }, topLine(this.runs.length > 0 ? this.picker : null), this.notice, this.chosen === "" ? null : h("h1", null, this.chosen)), h("div", { class: "frame alone" }, h("main", null, words)));
     focused?.focus();
   }
+}
+
+/** `Input-bound, 3.28 ms, +12%`: verdict, step, and the step's change since the run before in the same folder. earlier: newest first. */
+function toldWords(run: ListedRun, earlier: ListedRun[]): string {
+  if (run.told === null) return "";
+  const { verdict, step_ms: step } = run.told;
+  const before = earlier.find((one) => folderOf(one.name) === folderOf(run.name) && typeof one.told?.step_ms === "number")?.told?.step_ms ?? null;
+  const change = step === null || before === null || before <= 0 ? null : step / before - 1;
+  const trend = change === null ? "" : Math.abs(change) < 0.01 ? "as before" : `${change > 0 ? "▲ +" : "▼ −"}${percent(Math.abs(change))}`;
+  return [VERDICT_NAMES[verdict] ?? verdict, step === null ? "" : duration(step), trend].filter((one) => one !== "").join(", ");
+}
+
+function folderOf(name: string): string {
+  return name.includes("/") ? name.slice(0, name.lastIndexOf("/")) : "";
 }

@@ -122,6 +122,7 @@ export function laneTitle(lane: LaneInfo): string {
 }
 
 function nameOf(lane: LaneInfo): string {
+  if (lane.role === "classes" && lane.name !== "") return lane.name;
   if (lane.role === "classes") return lane.device === "" ? "Where the time goes" : `${lane.device}: where its time goes`;
   if (lane.role === "driver") return `Host thread ${lane.name}, drives the steps`;
   if (lane.role === "thread") return `Host thread ${lane.name}`;

@@ -1,0 +1,136 @@
+"""The JSON Schema of tfadvisor.toml, for editors: names with what they mean, and the values that each takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import tfadvisor.metrics  # noqa: F401  (registers every metric)
+from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.gate.config.presets import PRESETS
+from tfadvisor.gate.config.resolved import LEVELS, POLICIES
+from tfadvisor.metrics.registry import registered_metrics
+
+NAME = "tfadvisor-toml-1.json"
+_SHARE = {"type": ["number", "string"], "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$", "minimum": 0}
+_SIGNED = {"type": ["number", "string"], "pattern": r"^\s*[+-]?\d+(\.\d+)?\s*%\s*$"}
+_PATTERNS = {"type": ["string", "array"], "items": {"type": "string", "minLength": 1}}
+_SEVERITIES = ("critical", "high", "medium", "low", "info")
+_OLDER = ("on-cannot-tell", "on-inconclusive")
+
+
+def config_schema() -> str:
+    """Draft 7, which editors of TOML read."""
+    layer = {name: {"$ref": f"#/definitions/{name}"} for name in _layer()}
+    whole = {
+        "preset": _choice(PRESETS, "What holds where this file says nothing."),
+        "model": {"type": "string", "minLength": 1, "description": "Whose baseline; --model wins."},
+        "baseline": {"type": "string", "minLength": 1, "description": "The store's folder; --baseline wins."},
+        "labels": {
+            "type": "object",
+            "description": "What a trace does not tell and must be alike to compare.",
+            "additionalProperties": {"type": ["string", "number", "boolean"]},
+        },
+        **layer,
+        "ignore": {"type": "array", "items": _ignore(), "description": "Known, until a day."},
+        "override": {
+            "type": "array",
+            "description": "For some runs; all patterns that are given must fit.",
+            "items": _table({**dict.fromkeys(("models", "runs", "hosts", "devices"), _PATTERNS), **layer}),
+        },
+    }
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "tfadvisor.toml",
+        "description": "What `tfadvisor gate` asks of a run.",
+        **_table(whole),
+        "definitions": {**_layer(), **_limits()},
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _layer() -> dict[str, Any]:
+    policy = _choice(POLICIES, "What to do where the data do not decide.")
+    severity = _choice(LEVELS, "The level of findings of this severity.")
+    return {
+        "on_cannot_tell": policy,
+        **{name: {**policy, "description": "An older name of on_cannot_tell."} for name in _OLDER},
+        "on-slower-machine": _choice(("inconclusive", "fail"), "When all unchanged ops slowed down alike."),
+        "new-findings": _choice(
+            (*_SEVERITIES, "off"), "From which severity on a finding fails that the baseline has not."
+        ),
+        "false-alarm-rate": {**_SHARE, "maximum": 0.2, "description": "Over all gated metrics together."},
+        "min-runs": _whole(2, "With fewer runs the gate says what so many could show."),
+        "keep": _whole(1, "How many runs a baseline keeps, of each branch."),
+        "budgets": _table(dict(_each_metric("budget")), "Absolute limits, in the metric's unit."),
+        "relative": _table(dict(_each_metric("relative")), "Limits on the change against the baseline."),
+        "severity": _table(dict.fromkeys(_SEVERITIES, severity), "The level of findings by severity."),
+        "rules": {
+            "type": "object",
+            "description": "The level of findings by rule or pattern, above severity; the last that fits counts.",
+            "properties": {rule.id: _choice(LEVELS, rule.title) for rule in load_catalogue().rules},
+            "patternProperties": {r"[*?\[]": _choice(LEVELS, "For every rule that the pattern fits.")},
+            "additionalProperties": False,
+        },
+    }
+
+
+def _each_metric(kind: str) -> Iterable[tuple[str, dict[str, Any]]]:
+    for name, metric in sorted(registered_metrics().items()):
+        unit = metric.unit.value
+        limit = {"$ref": f"#/definitions/{_named(kind, unit)}"}
+        yield name, {"description": f"{metric.about} ({unit})", "allOf": [limit]}
+
+
+def _limits() -> dict[str, Any]:
+    """The limits that metrics of each unit take."""
+    units = sorted({metric.unit.value for metric in registered_metrics().values()})
+    made = {"budget": _budget, "relative": _relative}
+    return {_named(kind, unit): make(unit) for kind, make in made.items() for unit in units}
+
+
+def _named(kind: str, unit: str) -> str:
+    return f"{kind} in {unit}".replace("/", " per ").replace(" ", "-")
+
+
+def _budget(unit: str) -> dict[str, Any]:
+    amount = _SIGNED if unit == "fraction" else {"type": "number"}
+    table = _table({"max": amount, "min": amount, "level": _choice(LEVELS, "off, or what it is to exceed it.")})
+    return {"anyOf": [amount, table]}
+
+
+def _relative(unit: str) -> dict[str, Any]:
+    table = _table({
+        "limit": {**_SHARE, "description": "As a share of the baseline."},
+        "change": {**(_SHARE if unit == "fraction" else {"type": "number", "minimum": 0}), "description": f"In {unit}."},
+        "worse": _choice(("up", "down", "both"), "Which way is worse, where it is not what is usual for the metric."),
+        "floor": {**_SHARE, "description": "The smallest spread between runs that is believed."},
+        "level": _choice(LEVELS, "off, or what it is to exceed it."),
+    })  # fmt: skip
+    return {"anyOf": [_SHARE, table]}
+
+
+def _ignore() -> dict[str, Any]:
+    day = {"type": "string", "description": "The last day of it, as 2026-12-31."}
+    text = {"type": "string", "minLength": 1}
+    properties = {
+        "check": {**text, "description": "A metric or a rule, or a pattern."},
+        "reason": {**text, "description": "Why the gate may ignore it."},
+        "expires": day,
+        "models": _PATTERNS,
+    }
+    return {**_table(properties), "required": ["check", "reason", "expires"]}
+
+
+def _table(properties: Mapping[str, Any], about: str = "") -> dict[str, Any]:
+    described = {"description": about} if about else {}
+    return {"type": "object", **described, "properties": dict(properties), "additionalProperties": False}
+
+
+def _choice(names: Iterable[str], about: str) -> dict[str, Any]:
+    return {"enum": list(names), "description": about}
+
+
+def _whole(least: int, about: str) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "maximum": 1000, "description": about}

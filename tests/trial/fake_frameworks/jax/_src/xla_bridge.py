@@ -1,0 +1,6 @@
+class Device:
+    device_kind = "fake"
+
+
+DEVICES = [Device()]
+_backends = {"fake": DEVICES}

@@ -1,0 +1,2 @@
+def func_graph_from_py_func():
+    pass

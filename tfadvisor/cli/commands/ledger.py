@@ -1,0 +1,50 @@
+"""`tfadvisor ledger`: what findings promised, beside what `tfadvisor try` measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import write_out
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.errors import TraceError
+from tfadvisor.report.terminal_text import screen_of
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor ledger                                  .tfadvisor/ledger.jsonl, where `tfadvisor try` writes
+  tfadvisor ledger --ledger other/ledger.jsonl
+  tfadvisor ledger --format json
+
+Exit codes: 0 fine, 2 usage, 3 there is no ledger, or it cannot be read."""
+
+LedgerFile = Annotated[Path, typer.Option("--ledger", metavar="FILE", help="the ledger", readable=False)]
+Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="format (text)")]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="promises of findings against what was measured")
+def ledger(ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"), format: Format = None) -> int:
+    """Say how true the promises were.
+
+    Each line of the ledger is a change that was tried: ids, versions and numbers, no paths and no code.
+    """
+    from tfadvisor.trial.ledger.file import read  # noqa: PLC0415  (--help needs none of these)
+    from tfadvisor.trial.ledger.promises import accounts_of  # noqa: PLC0415
+    from tfadvisor.trial.ledger.text import as_text  # noqa: PLC0415
+
+    found = read(ledger)
+    if not found.entries and not found.unread:
+        raise TraceError(str(ledger), "no change was tried yet.", "`tfadvisor try` writes it.")
+    accounts = accounts_of(found.entries, found.unread)
+    if format == "json":
+        write_out(json.dumps(accounts.to_dict(), indent=2) + "\n", json=True)
+    else:
+        write_out(as_text(accounts, screen_of(sys.stdout)))
+    return 0

@@ -1,0 +1,223 @@
+"""`tfadvisor try`: what is tried, on which program, for how long; what is said before, meanwhile and at the end."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tfadvisor.cli.commands.run import TheCommand
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import note, write_out, write_output
+from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders
+from tfadvisor.cli.typer_commands import Command
+from tfadvisor.errors import NothingToCompare, UsageError
+from tfadvisor.report.terminal_text import screen_of
+
+if TYPE_CHECKING:
+    from tfadvisor.trial.arms import Tell
+    from tfadvisor.trial.asked_for import AskedFor
+    from tfadvisor.trial.result import TrialResult
+    from tfadvisor.trial.running.one_run import Asked
+
+_EXAMPLES = """\
+Examples:
+  tfadvisor try --from logdir/ -- python train.py                every fix that the report of a trace offers
+  tfadvisor try --from logdir/ --patch input-not-prefetched -- python train.py   those of one rule
+  tfadvisor try --patch fix.diff -- python train.py --config big.yaml            your own change
+  tfadvisor try --patch prefetch --env XLA_FLAGS=--xla_cpu_multi_thread_eigen=false -- python train.py
+  tfadvisor try --passes --budget 30m -- python train.py         which of XLA's passes hurt this program
+
+What it does: runs the program as it is and with each change, in turns, without the profiler, until its steps are timed; then
+ends the run. Changes lie in an overlay: no file of yours is written. What the program itself writes, it writes in each run;
+TFADVISOR_TRY=1 in its environment tells it. What was measured goes into the ledger.
+
+Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or never stepped, 4 cannot tell, or
+the report offers nothing to try, 130 interrupted (what was measured by then is printed), 143 terminated."""
+TRYING = "What to try"
+_BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h)?$")
+_SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+EXIT_CODES = {"winner": 0, "none better": 1, "cannot tell": 4}
+
+Patches = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--patch",
+        metavar="ID|FILE.diff",
+        help="a diff, a codemod of docs/fix.md, or a rule of the report given with --from; may be repeated",
+        rich_help_panel=TRYING,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env", metavar="NAME=VALUE", help="a variable; may be repeated, each is a candidate", rich_help_panel=TRYING
+    ),
+]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="PATH",
+        help="a logdir, a trace or a report as JSON: its findings' own fixes",
+        readable=False,
+        rich_help_panel=TRYING,
+    ),
+]
+Passes = Annotated[
+    bool,
+    typer.Option(
+        "--passes", help="each pass of XLA that changes the program, switched off alone", rich_help_panel=TRYING
+    ),
+]
+SourcePlace = Annotated[
+    Path | None,
+    typer.Option(
+        "--source",
+        metavar="DIR",
+        help="where codemods look for the program (the script of the command, or the folder where you are)",
+        show_default=False,
+        readable=False,
+        rich_help_panel=TRYING,
+    ),
+]
+Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="no run ends later than this: 90s, 10m, 2h")]
+LedgerFile = Annotated[
+    Path,
+    typer.Option(
+        "--ledger", metavar="FILE", help="where what was measured is kept", readable=False, rich_help_panel=OUTPUT
+    ),
+]
+Format = Annotated[
+    str | None, choice("--format", "-f", names=("text", "json"), help="format of the result (text)", panel=OUTPUT)
+]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command(
+    "try",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="changes against your program as it is, measured in turns",
+    context_settings={"allow_interspersed_args": False},
+)
+def try_out(
+    command: TheCommand,
+    patch: Patches = None,
+    env: Settings = None,
+    from_: From = None,
+    passes: Passes = False,
+    source: SourcePlace = None,
+    budget: Budget = "10m",
+    rules: RuleFolders = None,
+    ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"),
+    format: Format = None,
+    output: Output = None,
+) -> int:
+    """Measure what changes are worth for your program, before you take one.
+
+    The fixes of a report, your own patches, variables, XLA's passes: each is a candidate. What is better is tried together.
+    """
+    seconds = seconds_of(budget)
+    if not (patch or env or from_ or passes):
+        raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
+    from tfadvisor.trial.asked_for import asked_for  # noqa: PLC0415  (--help needs none of these)
+    from tfadvisor.trial.running.one_run import Asked, Interrupted  # noqa: PLC0415
+
+    wanted = asked_for(command, patch or [], env or [], from_, source, rules or [])
+    asked = Asked()
+    try:
+        with asked.heeded(), _told() as tell:
+            result = _tried(wanted, command, passes=passes, seconds=seconds, asked=asked, tell=tell)
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    _write(result, format or ("json" if output and output.suffix == ".json" else "text"), output)
+    _keep(result, wanted, ledger)
+    if asked.end:
+        raise KeyboardInterrupt
+    return EXIT_CODES[result.outcome]
+
+
+def seconds_of(text: str) -> float:
+    """`90s`, `10m`, `2h`, or seconds. Raises UsageError."""
+    found = _BUDGET.match(text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise UsageError(f"--budget {text}: give a time as 90s, 10m or 2h.")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _tried(
+    wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: Asked, tell: Tell
+) -> TrialResult:
+    from tfadvisor.trial.conduct import Wanted, try_out  # noqa: PLC0415
+
+    candidates = wanted.candidates
+    if not candidates and not passes:
+        raise NothingToCompare(
+            str(wanted.origin), "its findings offer no change of this program.", "Give --patch or --env."
+        )
+    note(
+        f"runs {' '.join(command)} again and again for up to {_words(seconds)}, and ends each run when its steps are timed:"
+        " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
+    )
+    if passes:
+        from tfadvisor.trial.candidates.passes import pass_candidates  # noqa: PLC0415
+
+        candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
+    return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
+
+
+def _words(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"
+
+
+def _say_nothing(_words: str) -> None:
+    """Nobody looks."""
+
+
+@contextmanager
+def _told() -> Iterator[Tell]:
+    """Shows which arm runs, on a terminal."""
+    if not sys.stderr.isatty():
+        yield _say_nothing
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.markup import escape  # noqa: PLC0415
+
+    with Console(stderr=True).status("") as status:
+
+        def tell(words: str) -> None:
+            status.update(escape(words))
+
+        yield tell
+
+
+def _write(result: TrialResult, form: str, output: Path | None) -> None:
+    from tfadvisor.trial.outputs.text import as_json, as_text  # noqa: PLC0415
+
+    if output is not None:
+        write_output(output, as_json(result) if form == "json" else as_text(result), "--output")
+    elif form == "json":
+        write_out(as_json(result), json=True)
+    else:
+        write_out(as_text(result, screen_of(sys.stdout)))
+    sys.stdout.flush()
+
+
+def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
+    from tfadvisor.trial.ledger.entries import entries_of  # noqa: PLC0415
+    from tfadvisor.trial.ledger.file import append  # noqa: PLC0415
+
+    entries = entries_of(result, wanted.sketch)
+    if not entries:
+        return
+    try:
+        append(ledger, entries)
+    except OSError as error:
+        note(f"--ledger {ledger}: nothing was kept: {error.strerror or error}.")

@@ -1,0 +1,1 @@
+"""What `tfadvisor gate` does beside judging a run: it records in turns, and writes pages."""

@@ -1,0 +1,1 @@
+"""A store's runs over time, as a page."""

@@ -1,0 +1,110 @@
+"""The runs of a trial's arms: each once more, what it showed, and when the time is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from tfadvisor.trial.candidates.candidate import Candidate
+from tfadvisor.trial.candidates.settings import environment_of, refused
+from tfadvisor.trial.deciding.alike import Values, compare_values
+from tfadvisor.trial.deciding.rounds import BASE, Enough
+from tfadvisor.trial.result import DIFFERS, NOT_CHECKED
+from tfadvisor.trial.running.one_run import Interrupted
+from tfadvisor.trial.running.program import Program, Timed
+from tfadvisor.trial.running.settling_in import settle_in
+from tfadvisor.trial.running.steps import StepPlan
+
+UNCHANGED = Candidate(name="the program as it is")
+_PATIENCE = 3.0
+_PATIENCE_SECONDS = 60.0
+"""A run may take three times as long as one of the program as it is, or a minute more: compiling takes its time."""
+Tell = Callable[[str], None]
+"""Shows what is being done."""
+
+
+class Arms:
+    """What every run of every arm gave."""
+
+    def __init__(
+        self,
+        program: Program,
+        plan: StepPlan,
+        candidates: Sequence[Candidate],
+        until: float,
+        processes: int,
+        tell: Tell,
+    ) -> None:
+        """until: when no run may end later, by time.monotonic(). processes: how many answer."""
+        self.program, self.plan, self.until, self.processes, self.tell = program, plan, until, processes, tell
+        self.candidates = {BASE: UNCHANGED, **{one.name: one for one in candidates}}
+        self.values: dict[str, list[Values]] = {}
+        self.broken: dict[str, str] = {}
+        self.differing: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
+        self.longest_base = 0.0
+
+    def smoke(self, seconds: float) -> Timed:
+        """The program as it is, before all rounds: until as many steps are timed as last so long. Raises Interrupted."""
+
+        def timed(plan: StepPlan, fewest: int) -> Timed:
+            self.plan = plan
+            return self._run(BASE, max(self.until - time.monotonic(), 1.0), fewest)
+
+        self.plan, last = settle_in(timed, self.plan, seconds)
+        return last
+
+    def refuse(self, versions: Mapping[str, str]) -> list[str]:
+        """Settles those whose flags would be refused. Returns the names of the others."""
+        for name, one in self.candidates.items():
+            why = refused(one, versions)
+            if why:
+                self.broken[name] = f"its flags would be refused: {why}"
+        return [one for one in self.candidates if one != BASE and one not in self.broken]
+
+    def measure(self, arm: str) -> float | None:
+        """As deciding.rounds.Measure. Raises Enough."""
+        if time.monotonic() + self.seconds.get(arm, self.longest_base) > self.until:
+            raise Enough
+        patience = max(_PATIENCE * self.longest_base, self.longest_base + _PATIENCE_SECONDS)
+        try:
+            timed = self._run(arm, min(patience, max(self.until - time.monotonic(), self.longest_base)))
+        except Interrupted:
+            raise Enough from None
+        if timed.step_ms is None:
+            if arm == BASE or (time.monotonic() >= self.until and "more than" in timed.why):
+                raise Enough
+            self.broken[arm] = timed.why
+            return None
+        if arm != BASE and self.check(arm) == DIFFERS:
+            self.broken[arm] = f"results differ: {self.differing[arm]}"
+            return None
+        return timed.step_ms
+
+    def check(self, arm: str) -> str:
+        """same, differs or not checked, by all that is known by now."""
+        kind = self.candidates[arm].check
+        word, what = compare_values(self.values.get(BASE, []), self.values.get(arm, []), kind)
+        if word == NOT_CHECKED and kind == "batches":
+            word, what = compare_values(self.values.get(BASE, []), self.values.get(arm, []), "values")
+        self.differing[arm] = what
+        return word
+
+    def add(self, candidate: Candidate) -> None:
+        """One more arm."""
+        self.candidates[candidate.name] = candidate
+
+    def _run(self, arm: str, patience: float, fewest: int | None = None) -> Timed:
+        candidate = self.candidates[arm]
+        self.tell(candidate.name)
+        set_up = replace(candidate, env=environment_of(candidate))
+        timed = self.program.time(set_up, self.plan, patience, self.processes, fewest)
+        self.seconds[arm] = max(self.seconds.get(arm, 0.0), timed.seconds)
+        if arm == BASE:
+            self.longest_base = max(self.longest_base, timed.seconds)
+        for answer in timed.answers[:1]:
+            if answer.values:
+                self.values.setdefault(arm, []).append(answer.values)
+        return timed

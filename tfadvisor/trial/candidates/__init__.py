@@ -1,0 +1,1 @@
+"""What is tried: patches, settings, the findings' own fixes, passes of the compiler."""

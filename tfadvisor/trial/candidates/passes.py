@@ -1,0 +1,57 @@
+"""XLA's passes as candidates: each that changes the program's large modules, switched off alone."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tfadvisor.errors import TraceError
+from tfadvisor.trial.candidates.candidate import Candidate
+from tfadvisor.trial.candidates.settings import environment_of, refused
+from tfadvisor.trial.running.one_run import Asked
+from tfadvisor.trial.running.program import Program, last_line
+
+_DUMPED = re.compile(
+    r"^(?P<module>module_\d+\.[^/]*?)\.\d{4}\.(?P<pipeline>[^.]+)\.after_(?P<name>[^.]+)\.before_[^.]+\.txt$"
+)
+"""What XLA calls the state of a module after a pass that has changed it."""
+_NEEDED = ("pipeline-start", "copy-insertion", "layout-assignment")
+"""No pass, or one without which the rest computes something else."""
+_LARGE = 0.2
+"""Modules are looked at that are so large beside the largest."""
+FLAG = "--xla_disable_hlo_passes="
+
+
+def pass_candidates(
+    command: Sequence[str], seconds: float, asked: Asked, tell: Callable[[str], None]
+) -> tuple[Candidate, ...]:
+    """From one run that writes what its passes do. Raises TraceError where XLA compiles nothing, Interrupted."""
+    tell("looks which passes change the program")
+    with tempfile.TemporaryDirectory(prefix="tfadvisor-passes-") as folder:
+        flags = Candidate(name="", env={"XLA_FLAGS": f"--xla_dump_to={folder} --xla_dump_hlo_pass_re=.*"})
+        run = Program(command, asked).watch(seconds, 1.0, environment_of(flags))
+        sizes = {one.name: one.stat().st_size for one in Path(folder).iterdir()}
+    names = passes_in(sizes)
+    if not names:
+        why = f"ended with exit code {run.code}{last_line(run.tail)}" if run.code else "XLA compiled no program of it"
+        raise TraceError(
+            " ".join(command), f"{why}.", "--passes is for programs that XLA compiles: JAX, or jit_compile."
+        )
+    versions = run.answers[0].versions if run.answers else {}
+    return tuple(one for one in map(_without, names) if not refused(one, versions))
+
+
+def passes_in(sizes: Mapping[str, int]) -> list[str]:
+    """Passes that changed a large module, by name. sizes: of the files that XLA wrote, by their names."""
+    found = [(told, size) for name, size in sizes.items() if (told := _DUMPED.match(name))]
+    largest = max((size for _, size in found), default=0)
+    pipelines = {told["pipeline"] for told, _ in found}
+    large = {told["module"] for told, size in found if size >= _LARGE * largest}
+    names = {told["name"] for told, _ in found if told["module"] in large}
+    return sorted(names - pipelines - set(_NEEDED))
+
+
+def _without(name: str) -> Candidate:
+    return Candidate(name=f"without {name}", env={"XLA_FLAGS": f"{FLAG}{name}"}, change=f"pass {name}")

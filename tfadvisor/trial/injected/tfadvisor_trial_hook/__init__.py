@@ -1,0 +1,33 @@
+"""Times the steps of the process that it runs in when `tfadvisor try` asks for it, and nothing else.
+
+The program's own files are compiled with a call at the head of its loops, or of the one loop whose rounds are its steps;
+patched files are read from where the parent has put them. Nothing on disk changes, and profilers that the program starts
+itself stay off.
+"""
+
+import os
+
+FOLDER = "TFADVISOR_TRIAL"
+"""The variable that names the folder where the order lies and answers go."""
+
+
+def install() -> None:
+    """Starts the clock, in a process that `tfadvisor try` has started, and in no other."""
+    folder = os.environ.get(FOLDER)
+    if not folder or not os.path.isdir(folder):
+        return
+    from tfadvisor_hook.letters import read_letter
+
+    from . import keras_steps, own_profilers
+    from .importing import Importing
+    from .timing import Timing
+    from .watching import Watching
+
+    order = read_letter(os.path.join(folder, "order.json"))
+    if order is None:
+        return
+    clock = Watching(folder, order) if order["loops"] is None else Timing(folder, order)
+    clock.start()
+    after = dict(own_profilers.after_import())
+    after.update(keras_steps.after_import(clock))
+    Importing(order, clock, after).start()

@@ -1,0 +1,100 @@
+"""What the clock asks TensorFlow and JAX: whether they work already, to wait for their devices, and what they are."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import Any
+
+from tfadvisor_hook.compiling import Compilations
+
+NAMES = ("jax", "tensorflow")
+_VERSIONS = ("jax", "jaxlib", "tensorflow", "keras", "torch", "numpy")
+
+
+class Frameworks:
+    """Those that the program has imported by now."""
+
+    def __init__(self) -> None:
+        """Nothing is imported yet."""
+        self.compilations = Compilations()
+        self.watched: set[str] = set()
+
+    def compiled(self) -> int:
+        """How often they have traced or compiled since they were seen first."""
+        for name in NAMES:
+            if name not in self.watched and _is_ready(sys.modules.get(name)):
+                self.watched.add(name)
+                self.compilations.watch(name)
+        return int(self.compilations.count)
+
+    def ready(self) -> bool:
+        """Whether one has compiled or has its devices; so is a program with neither framework."""
+        if self.compiled() or not any(name in sys.modules for name in NAMES):
+            return True
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+        return bool(getattr(bridge, "_backends", None)) or bool(getattr(context, "_initialized", False))
+
+    def wait(self) -> None:
+        """Until the devices have done all that they were told to do."""
+        for wait in (_wait_for_jax, _wait_for_tensorflow):
+            try:
+                wait()
+            except Exception as error:
+                sys.stderr.write(f"tfadvisor: devices are not waited for: {type(error).__name__}: {error}\n")
+
+    def about(self) -> dict[str, Any]:
+        """Versions, and the kind of the first device."""
+        versions = {
+            name: str(getattr(sys.modules[name], "__version__", "")) for name in _VERSIONS if name in sys.modules
+        }
+        try:
+            device = _device()
+        except Exception:
+            device = ""
+        return {"versions": {"python": platform.python_version(), **versions}, "device": device}
+
+
+def _is_ready(module: Any) -> bool:
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+def _jax_with_devices() -> Any:
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return sys.modules.get("jax") if getattr(bridge, "_backends", None) else None
+
+
+def _wait_for_jax() -> None:
+    jax = _jax_with_devices()
+    if jax is not None:
+        for array in jax.live_arrays():
+            if not array.is_deleted():
+                array.block_until_ready()
+        jax.effects_barrier()
+
+
+def _wait_for_tensorflow() -> None:
+    module = sys.modules.get("tensorflow.python.eager.context")
+    context = getattr(module, "_context", None)
+    if module is None or not getattr(context, "_initialized", False):
+        return
+    module.async_wait()
+    tensorflow = sys.modules.get("tensorflow")
+    wait = getattr(getattr(getattr(tensorflow, "test", None), "experimental", None), "sync_devices", None)
+    if wait is not None and context is not None and context.num_gpus():
+        wait()
+
+
+def _device() -> str:
+    """As the framework calls it; "" where there is none yet."""
+    jax = _jax_with_devices()
+    if jax is not None:
+        return str(jax.devices()[0].device_kind)
+    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+    if not getattr(context, "_initialized", False):
+        return ""
+    tensorflow: Any = sys.modules["tensorflow"]
+    for gpu in tensorflow.config.list_physical_devices("GPU"):
+        return str(tensorflow.config.experimental.get_device_details(gpu).get("device_name", "gpu"))
+    return "cpu"

@@ -1,0 +1,69 @@
+"""Keras' own loop: `fit` tells its callbacks where epochs begin, where batches end, and what they gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Do = Callable[[Any, tuple[Any, ...]], None]
+
+PLACES = ("keras.src.callbacks.callback_list", "keras.src.callbacks", "keras.callbacks")
+"""Modules that define CallbackList, in Keras 3, 2.13 to 2.15, and before."""
+FILE = "keras"
+"""Stands for a file in the name of this loop."""
+
+
+def after_import(clock: Any) -> dict[str, Callable[[Any], None]]:
+    """By module, how its batches are told to the clock."""
+
+    def tell(module: Any) -> None:
+        told = getattr(module, "CallbackList", None)
+        if told is not None and told.__module__ == module.__name__:
+            _tell(told, clock)
+
+    return dict.fromkeys(PLACES, tell) if clock.wants(FILE, 0) else {}
+
+
+def _tell(told: Any, clock: Any) -> None:
+    number = clock.loop(FILE, 0, "fit", [], False)
+    batches = [0]
+    fitting: list[Any] = [None]
+
+    def epoch(callbacks: Any, _given: tuple[Any, ...]) -> None:
+        batches[0] = 0
+        fitting[0] = callbacks
+        clock.enter(number)
+
+    def batch(_callbacks: Any, given: tuple[Any, ...]) -> None:
+        """A call may make several steps: then its number is that of the last."""
+        done = int(given[0]) + 1
+        steps = max(done - batches[0], 1)
+        clock.look_at_logs(number, given[1] if len(given) > 1 else None, steps)
+        clock.finished(number, steps)
+        batches[0] = done
+
+    def leave(callbacks: Any, _given: tuple[Any, ...]) -> None:
+        """What a callback evaluates by itself belongs to its step; what `fit` evaluates after an epoch does not."""
+        if callbacks is fitting[0]:
+            clock.leave(number)
+
+    _around(told, "on_epoch_begin", before=epoch)
+    _around(told, "on_test_begin", before=leave)
+    _around(told, "on_epoch_end", before=leave)
+    _around(told, "on_train_batch_end", behind=batch)
+
+
+def _around(told: Any, name: str, before: Do | None = None, behind: Do | None = None) -> None:
+    inside = getattr(told, name)
+
+    def with_ours(self: Any, *given: Any, **named: Any) -> Any:
+        if before:
+            before(self, given)
+        found = inside(self, *given, **named)
+        if behind:
+            behind(self, given)
+        return found
+
+    setattr(told, name, with_ours)

@@ -1,0 +1,103 @@
+"""Looks which loop the program spends its time in."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from .clock import Clock
+
+_LOOK_EVERY_SECONDS = 0.1
+_WITHOUT_COMPILING = 2.5
+"""A loop in which nothing compiled is watched for so many times as long: it may only prepare data."""
+
+
+class Watching(Clock):
+    """All loops, until one has run for long enough."""
+
+    def __init__(self, folder: str, order: dict[str, Any]) -> None:
+        """As Clock."""
+        super().__init__(folder, order)
+        self.ready: float | None = None
+        self.looked = 0.0
+
+    def enter(self, number: int) -> None:
+        """As Clock."""
+        loop = self.loops[number]
+        loop["thread"] = loop["thread"] or threading.get_ident()
+        if loop["thread"] == threading.get_ident():
+            loop["entries"] += 1
+            loop["aside"] = loop["aside"] or threading.current_thread() is not threading.main_thread()
+            loop["open"] = False
+            loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
+            loop["last"] = time.perf_counter()
+            loop["since"] = loop["last"], self.frameworks.compiled()
+
+    def tick(self, number: int) -> None:
+        """As Clock."""
+        loop = self.loops[number]
+        if loop["thread"] != threading.get_ident():
+            return
+        if loop["open"]:
+            self.finished(number, 1)
+        loop["open"] = True
+
+    def finished(self, number: int, rounds: int) -> None:
+        """As Clock."""
+        loop = self.loops[number]
+        now = time.perf_counter()
+        if self.ready is not None:
+            loop["done"] += rounds
+            loop["longest"] = max(loop["longest"], now - max(loop["last"], self.ready))
+        loop["last"] = now
+        if abs(now - self.looked) >= _LOOK_EVERY_SECONDS:
+            self.looked = now
+            self.look(now)
+
+    def leave(self, number: int) -> None:
+        """As Clock."""
+        loop = self.loops[number]
+        if loop["thread"] != threading.get_ident() or loop["since"] is None:
+            return
+        if loop["open"]:
+            loop["open"] = False
+            self.finished(number, 1)
+        self.count(loop, time.perf_counter())
+        loop["since"] = None
+
+    def count(self, loop: dict[str, Any], now: float) -> None:
+        """The time since it was looked at last, as far as the program was ready."""
+        began, compiled = loop["since"]
+        if self.ready is not None:
+            loop["seconds"] += max(now - max(began, self.ready), 0.0)
+        loop["compiled"] += self.frameworks.compiled() - compiled
+        loop["since"] = now, self.frameworks.compiled()
+
+    def look(self, now: float) -> None:
+        """Whether it was long enough."""
+        if self.ready is None:
+            if not self.frameworks.ready():
+                return
+            self.ready = now
+        for loop in self.loops:
+            if loop["since"] is not None:
+                self.count(loop, now)
+        long = self.order["seconds"]
+        for loop in self.loops:
+            needed = long if loop["compiled"] or loop["after"] else long * _WITHOUT_COMPILING
+            if loop["done"] >= self.order["fewest"] and now - self.ready >= needed <= 2 * loop["seconds"]:
+                self.stay()
+
+    def answer(self) -> dict[str, Any]:
+        """Loops that went round."""
+        return {"loops": [{**one, "since": None} for one in self.loops if one["done"]], "sample": None, "values": {}}
+
+    def at_exit(self) -> None:
+        """What is still open counts too: it may have been left by an exception."""
+        if self.ready is None and self.frameworks.ready():
+            self.ready = 0.0
+        for loop in self.loops:
+            if loop["since"] is not None:
+                self.count(loop, time.perf_counter())
+        super().at_exit()

@@ -1,0 +1,1 @@
+"""What was promised and what was measured, kept in one small file."""

@@ -1,0 +1,1 @@
+"""What a trial says, as text and as JSON."""

@@ -1,0 +1,1 @@
+"""One run of the program: what it is told, how it is ended, what it answers."""

@@ -1,0 +1,86 @@
+"""Which loop's rounds are the program's steps, and how many of them are timed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.trial.running.messages import KERAS, Loop, SeenLoop
+
+_NEARLY_ALL = 0.8
+"""Loops inside of each other share their time; those that hold so much of the longest one's may be the steps."""
+_FEWEST = 8
+_WITHOUT_COMPILING = 0.3
+"""What the time in a loop counts where nothing compiled, in it or in a loop before: it may only prepare data."""
+_ASIDE = 0.5
+"""The same of a loop that may make the batches of another: generators stand still between their rounds, inside of the loop."""
+_WARM_STEPS = 3
+_WARM_SECONDS = 0.5
+_MOST_WARM = 100
+_LONG_ENOUGH = 0.6
+
+
+class StepPlan(msgspec.Struct, frozen=True):
+    """The same in all arms."""
+
+    loop: Loop
+    function: str
+    warm: int
+    """Steps that are set aside first."""
+    count: int
+    """Steps that are timed."""
+    period_ms: float
+    """As it was while all loops were watched."""
+    whole: bool = False
+    """The program makes no more steps than these."""
+
+
+def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenLoop | None:
+    """The longest by time; of those around each other the outermost that goes round often enough.
+
+    step_ms: what a report says of the step; then the loop whose rounds come nearest, within a factor of two.
+    """
+    often = [one for one in seen if one.done >= _FEWEST and one.seconds > 0]
+    if not often:
+        return None
+    longest = max(_weight(one) for one in often)
+    near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
+    if step_ms is not None:
+        told = min(near, key=lambda one: abs(one.seconds * 1000 / one.done - step_ms))
+        if step_ms / 2 <= told.seconds * 1000 / told.done <= step_ms * 2:
+            return told
+    return min(near, key=lambda one: (one.done, one.file == KERAS))
+
+
+def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
+    """seconds: how long to time the program as it is. ended: the program made no more steps than were seen."""
+    period = max((chosen.seconds - chosen.longest) / max(chosen.done - 1, 1), 1e-6)
+    warm = max(_WARM_STEPS, min(ceil(_WARM_SECONDS / period), _MOST_WARM))
+    count = max(ceil(seconds / period), _FEWEST)
+    plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count, period * 1000)
+    return shortened(plan, chosen.done) if ended else plan
+
+
+def shortened(plan: StepPlan, made: int) -> StepPlan:
+    """For a program that makes no more steps than these."""
+    warm = min(plan.warm, max(_WARM_STEPS, made // 4))
+    return replace(plan, warm=warm, count=min(plan.count, max(made - warm, 1)), whole=True)
+
+
+def refined(plan: StepPlan, step_ms: float, seconds: float, made: int | None) -> StepPlan:
+    """By the program's own step, which nothing watched. made: how many steps it timed, where it had no more."""
+    if made is not None:
+        return shortened(plan, plan.warm + made)
+    if plan.whole or plan.count * step_ms / 1000 >= _LONG_ENOUGH * seconds:
+        return plan
+    warm = max(plan.warm, min(ceil(_WARM_SECONDS * 1000 / step_ms), _MOST_WARM))
+    return replace(plan, warm=warm, count=ceil(seconds * 1000 / step_ms))
+
+
+def _weight(one: SeenLoop) -> float:
+    """Without the longest round, in which it may have compiled."""
+    trains = (1.0 if one.compiled or one.after else _WITHOUT_COMPILING) * (_ASIDE if one.aside else 1.0)
+    return (one.seconds - one.longest) * trains
