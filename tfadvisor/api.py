@@ -16,6 +16,7 @@ from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import Report
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
 from tfadvisor.xplane.runs import Run, choose_run, host_of, without_duplicates
@@ -106,7 +107,7 @@ def analyze(
     `if __name__ == "__main__":`. Raises TraceError when there is nothing to read, UsageError for options that do not fit
     the trace.
     """
-    chosen, _ = choose_run([Path(path)], run, host)
+    chosen, _ = choose_run([place_of(path)], run, host)
     return analyze_run(chosen, Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes))
 
 
@@ -135,7 +136,7 @@ def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
     if isinstance(side, Snapshot):
         return side
     if not isinstance(side, Report):
-        path = Path(side)
+        path = place_of(side)
         if path.suffix == ".json" and path.is_file():
             return _stored(path)
         side = analyze(path)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.logdirs import add_run
 
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.tensorboard_tab.listing import Listing, roots_of
 from tfadvisor.xplane.runs import Run, find_runs
 
@@ -115,6 +116,10 @@ def test_what_tensorboard_was_started_with(tmp_path: Path) -> None:
     assert roots_of(str(one), "") == [("", one)]
     assert roots_of("", f"a:{one},{other}") == [("a/", one), ("", other)]
     assert roots_of("~/logs", None) == [("", Path.home() / "logs")]
-    assert roots_of("gs://bucket/logs", None) == []
-    assert roots_of("", f"gs://bucket/logs,b:s3://bucket/logs,c:{one}") == [("c/", one)]
+    assert roots_of("gs://bucket/logs", None) == [("", place_of("gs://bucket/logs"))]
+    assert roots_of("", f"gs://bucket/logs,b:s3://bucket/logs,c:{one}") == [
+        ("", place_of("gs://bucket/logs")),
+        ("b/", place_of("s3://bucket/logs")),
+        ("c/", one),
+    ]
     assert roots_of(None, None) == []

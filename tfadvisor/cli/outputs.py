@@ -20,7 +20,7 @@ def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:
     target = output.resolve()
     for path in paths:
         folder = path.resolve()
-        if target == folder or (folder.is_dir() and folder in target.parents):
+        if target == folder or (folder in target.parents and folder.is_dir()):
             raise UsageError(
                 f"{option} {output} lies in {path}, and nothing is written into what is analysed. Give another place."
             )

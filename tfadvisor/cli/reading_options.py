@@ -12,6 +12,7 @@ import typer
 from tfadvisor.cli.completing import host_names, rule_ids, run_names
 from tfadvisor.cli.option_values import gigabytes_per_second, parameter_count, step_range
 from tfadvisor.cli.outputs import note
+from tfadvisor.sources.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.api import Options
@@ -21,11 +22,17 @@ WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 """The panels of --help that options stand in."""
 BASELINE = "Which baseline"
 
-_TRACE = "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run"
+_TRACE = (
+    "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run; "
+    "of this machine, or at gs://, s3://, hf://, hdfs://, https://"
+)
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False)]
+Paths = Annotated[
+    list[str], typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False, path_type=str)
+]
+"""As written: a Path would make one slash of an address's two. `places` makes paths of them."""
 PathsOrNone = Annotated[
-    list[Path] | None, typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False)
+    list[str] | None, typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False, path_type=str)
 ]
 RunName = Annotated[
     str | None,
@@ -106,6 +113,11 @@ Config = Annotated[
         readable=False,
     ),
 ]
+
+
+def places(given: Sequence[str] | None) -> list[Path]:
+    """Paths of this machine and addresses. Raises UsageError for an address that is not taken."""
+    return [place_of(one) for one in given or ()]
 
 
 def reading(

@@ -21,6 +21,7 @@ from tfadvisor.cli.reading_options import (
     RunName,
     Steps,
     chosen_run,
+    places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
@@ -88,9 +89,10 @@ def analyze(
     options = reading(
         run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, disabled=disable
     )
-    chosen = chosen_run(paths, options)
+    read = places(paths)
+    chosen = chosen_run(read, options)
     if output is not None:
-        check_outside(output, paths, "--output")
+        check_outside(output, read, "--output")
     report, subject = _measured(chosen, options, form)
     write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
     for broken in report.broken:

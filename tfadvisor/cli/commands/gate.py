@@ -27,6 +27,7 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     RunName,
     Steps,
+    places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
@@ -64,22 +65,24 @@ not enough data to judge, 5 a rule or metric broke."""
 
 _JUDGING = "How to judge"
 Candidates = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--candidates",
         metavar="PATH",
         help="more runs of the same program as PATH: one or several paths",
         readable=False,
+        path_type=str,
     ),
 ]
 Store = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--baseline",
         metavar="DIR",
         help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
         rich_help_panel=BASELINE,
         readable=False,
+        path_type=str,
     ),
 ]
 Preset = Annotated[
@@ -139,7 +142,7 @@ class Asked(msgspec.Struct, frozen=True):
     candidates: Sequence[Path]
     options: Options
     written: Written
-    baseline: Path | None
+    baseline: str | None
     model: str | None
     labels: Sequence[str]
     on_cannot_tell: str | None
@@ -209,8 +212,8 @@ def gate(
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
     return _gated(
         Asked(
-            paths=paths,
-            candidates=candidates or (),
+            paths=places(paths),
+            candidates=places(candidates),
             options=reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules),
             written=written,
             baseline=baseline,

@@ -12,6 +12,7 @@ import msgspec
 
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory
+from tfadvisor.sources.ahead import fetched_ahead
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
@@ -68,7 +69,7 @@ def run_hosts(
 
 
 def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
-    for file in files:
+    for file in fetched_ahead(files):
         try:
             summary = read(file)
         except TraceError as error:
