@@ -11,7 +11,7 @@ import msgspec
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
 from tfadvisor.engine.judging.judge_rules import run_rules
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.metrics.registry import Settings, measure
@@ -61,13 +61,20 @@ def draw_run(run: Run, options: Options, progress: Progress | None = None) -> Pa
 
 
 def conclude(
-    run: Run, options: Options, progress: Progress | None = None, *, detail: bool = False, watch: Watch | None = None
+    run: Run,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    detail: bool = False,
+    watch: Watch | None = None,
+    catalogue: Catalogue | None = None,
 ) -> tuple[Report, RunTimeline]:
     """The report, and the timeline that it rests on; no more than one host's events are in memory at a time.
 
-    detail: with what a page draws. watch: sees each host's events. Raises as analyze_run.
+    detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
+    already. Raises as analyze_run.
     """
-    catalogue = load_catalogue(options.rules, options.disabled)
+    catalogue = catalogue or load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(

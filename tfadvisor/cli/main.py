@@ -46,6 +46,7 @@ class _Commands(LazyCommands):
             "gate",
             "baseline",
             "export",
+            "fleet",
             "rules",
             "flags",
             "completion",
