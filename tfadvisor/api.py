@@ -10,6 +10,7 @@ import msgspec
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
+from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
@@ -46,6 +47,8 @@ class Options(msgspec.Struct, frozen=True):
     """First and last (exclusive) step to look at."""
     processes: int = 1
     """How many hosts may be read at once, each in a process of its own."""
+    engine: Engine | None = None
+    """Who reads the hosts, as a cluster; None for this machine."""
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
@@ -86,6 +89,7 @@ def conclude(
             detail=detail,
             watch=watch,
             skip=lambda file, error: failed.append((file, error)),
+            engine=options.engine,
         )
     )
     if not hosts:

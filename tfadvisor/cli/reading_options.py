@@ -135,7 +135,7 @@ Scheduler = Annotated[
 
 @contextmanager
 def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
-    """Who does work that is the same for many files. Raises UsageError for what cannot be, and for a cluster that fails."""
+    """Who does work that is the same for many files. Raises UsageError for what cannot be, ClusterError."""
     if workers is not None and scheduler is not None:
         raise UsageError("--workers is for this machine and --scheduler for a cluster. Give one of them.")
     if workers is not None and not 1 <= workers <= 1024:
@@ -149,6 +149,18 @@ def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
 
     with dask_cluster(scheduler) as engine:
         yield engine
+
+
+@contextmanager
+def hosts_read_by(workers: int | None, scheduler: str | None, options: Options) -> Iterator[Options]:
+    """The options with who reads a run's hosts. Raises as engine_of."""
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    with engine_of(workers, scheduler) as engine:
+        if scheduler is not None:
+            yield replace(options, engine=engine)
+        else:
+            yield options if workers is None else replace(options, processes=workers)
 
 
 def places(given: Sequence[str] | None) -> list[Path]:

@@ -8,8 +8,16 @@ from typing import Protocol
 
 import msgspec
 
+from tfadvisor.errors import AdvisorError
+
 Work = Callable[[bytes], bytes]
 """A function of a module, so that another process can find it. It raises only for what is wrong with every task."""
+
+
+class ClusterError(AdvisorError):
+    """The cluster that was to read the input failed, or is none."""
+
+    exit_code = 3
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -25,7 +33,7 @@ class Engine(Protocol):
     """Processes here, or a cluster."""
 
     def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
-        """The answers as they come, in any order. Raises what the work raises, UsageError for a cluster that fails."""
+        """The answers as they come, in any order. Raises what the work raises, ClusterError for a cluster that fails."""
         ...
 
 

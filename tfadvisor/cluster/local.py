@@ -8,9 +8,8 @@ from queue import SimpleQueue
 from threading import Thread
 
 from tfadvisor.cluster.engine import Answer, Work, name_of
-from tfadvisor.processes import Worker
+from tfadvisor.processes import Replaced, Worker
 
-_TRIES = 2
 _WORKER = "tfadvisor.cluster.local_worker"
 
 
@@ -25,7 +24,7 @@ class LocalProcesses:
         """As Engine. A thread waits for each process, so that this one can be interrupted."""
         waiting = deque(enumerate(tasks))
         ended: SimpleQueue[Answer | Exception] = SimpleQueue()
-        workers = [_Replaced() for _ in range(min(self._working, len(tasks)))]
+        workers = [Replaced(lambda: Worker(_WORKER)) for _ in range(min(self._working, len(tasks)))]
         try:
             for worker in workers:
                 Thread(target=_drive, args=(worker, name_of(work), waiting, ended), daemon=True).start()
@@ -40,35 +39,8 @@ class LocalProcesses:
                 worker.end()
 
 
-class _Replaced:
-    """A worker, and after it was killed the next one."""
-
-    def __init__(self) -> None:
-        self._worker = Worker(_WORKER)
-        self._ended = False
-
-    def ask(self, task: object) -> bytes | None:
-        """None where each of several processes was killed."""
-        for _ in range(_TRIES):
-            try:
-                answer = self._worker.ask(task)
-            except (EOFError, OSError, ValueError):  # killed, or its pipes are closed
-                if self._ended:
-                    return None
-                self._worker.end()
-                self._worker = Worker(_WORKER)
-            else:
-                assert isinstance(answer, bytes)
-                return answer
-        return None
-
-    def end(self) -> None:
-        self._ended = True
-        self._worker.end()
-
-
 def _drive(
-    worker: _Replaced, work: str, waiting: deque[tuple[int, bytes]], ended: SimpleQueue[Answer | Exception]
+    worker: Replaced, work: str, waiting: deque[tuple[int, bytes]], ended: SimpleQueue[Answer | Exception]
 ) -> None:
     while True:
         try:
@@ -76,6 +48,10 @@ def _drive(
         except IndexError:
             return
         try:
-            ended.put(Answer(index, worker.ask((work, task))))
+            answer = worker.ask((work, task))
+            assert isinstance(answer, bytes)
+            ended.put(Answer(index, answer))
+        except EOFError:
+            ended.put(Answer(index, None))
         except Exception as error:
             ended.put(error)

@@ -19,8 +19,11 @@ from tfadvisor.cli.reading_options import (
     Paths,
     RuleFolders,
     RunName,
+    Scheduler,
     Steps,
+    Workers,
     chosen_run,
+    hosts_read_by,
     places,
     reading,
 )
@@ -79,6 +82,8 @@ def analyze(
     format: Format = None,
     output: Output = None,
     details: Details = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> int:
     """Say where the step's time goes, why, and what to change.
 
@@ -93,7 +98,8 @@ def analyze(
     chosen = chosen_run(read, options)
     if output is not None:
         check_outside(output, read, "--output")
-    report, subject = _measured(chosen, options, form)
+    with hosts_read_by(workers, scheduler, options) as how:
+        report, subject = _measured(chosen, how, form)
     write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")
