@@ -188,3 +188,21 @@ def test_a_bucket_that_is_not_there(s3: str, say) -> None:
 
     assert code == 3
     assert "there is no such object" in err
+
+
+def test_the_tab_analyses_what_lies_there(s3: str, tmp_path: Path) -> None:
+    """In a process of its own, with the driver's environment."""
+    from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis  # noqa: PLC0415
+    from tfadvisor.tensorboard_tab.cache import Cache  # noqa: PLC0415
+    from tfadvisor.tensorboard_tab.listing import Listing, roots_of  # noqa: PLC0415
+
+    (listed,) = Listing(roots_of(f"{s3}/log", None)).current().values()
+    analyses = Analyses(Cache(tmp_path / "tab"))
+    asked = analyses.report(listed)
+    assert isinstance(asked, Analysis)
+    assert asked.ended.wait(60)
+
+    assert asked.error is None
+    found = analyses.report(listed)
+    assert isinstance(found, bytes)
+    assert json.loads(found)["run"]["path"] == f"{s3}/{RUN}"

@@ -123,3 +123,20 @@ def test_what_tensorboard_was_started_with(tmp_path: Path) -> None:
         ("c/", one),
     ]
     assert roots_of(None, None) == []
+
+
+def test_runs_in_a_store_are_listed_and_asked_for_less_often() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
+    store = fsspec.filesystem("memory")
+    store.pipe_file("/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"12345")
+
+    listing = Listing([("", place_of("memory://tab"))])
+    (listed,) = listing.current().values()
+    before = listed.stamp
+    store.pipe_file("/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"123456")
+    listing._looked_at -= 10  # a disk would be looked at again
+
+    assert (listed.run.name, listed.bytes, listed.for_xprof) == ("train/2026_01_02_03_04_05", 5, True)
+    assert next(iter(listing.known().values())).bytes == 5
+    assert next(iter(listing.current().values())).stamp != before
+    store.rm("/tab", recursive=True)
