@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.places import FIXTURES
 
 import tfadvisor
 from tfadvisor.errors import UsageError
@@ -91,6 +92,13 @@ def test_nothing_is_written_to_an_address() -> None:
     for write in (path.mkdir, path.unlink, lambda: path.open("w")):
         with pytest.raises(OSError, match="only reads there"):
             write()
+
+
+def test_no_output_is_written_to_an_address(say) -> None:
+    code, _, err = say("analyze", FIXTURES / "jax-healthy", "-o", "s3://bucket/report.html")
+
+    assert code == 2
+    assert "an address is only read from" in err
 
 
 def test_errors_survive_the_way_back_from_a_process() -> None:

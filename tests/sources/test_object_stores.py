@@ -206,3 +206,17 @@ def test_the_tab_analyses_what_lies_there(s3: str, tmp_path: Path) -> None:
     found = analyses.report(listed)
     assert isinstance(found, bytes)
     assert json.loads(found)["run"]["path"] == f"{s3}/{RUN}"
+
+
+def test_a_copied_hosts_file_is_no_second_host(memory: str) -> None:
+    """`other` has as many bytes as `alpha`, and other ones."""
+    filesystem = fsspec.filesystem("memory")
+    for name in ("alpha", "beta", "copy"):
+        source = HOSTS / f"{name.replace('copy', 'beta')}.xplane.pb.gz"
+        filesystem.pipe_file(f"/copied/{name}.xplane.pb", gzip.decompress(source.read_bytes()))
+    alpha = gzip.decompress((HOSTS / "alpha.xplane.pb.gz").read_bytes())
+    filesystem.pipe_file("/copied/other.xplane.pb", alpha.replace(b"python", b"PYTHON", 1))
+
+    report = tfadvisor.analyze("memory://copied")
+
+    assert report.run.hosts == ("alpha", "beta", "other")

@@ -61,7 +61,7 @@ class DaskCluster:
         workers = max(len(self._client.nthreads()), 1)
         bundles = _bundles(len(tasks), workers)
         running: dict[Any, Sequence[int]] = {}
-        completed = as_completed()
+        completed = as_completed(loop=self._client.loop)
 
         def begin() -> None:
             while bundles and len(running) < workers * _BUNDLES_A_WORKER:
@@ -80,7 +80,7 @@ class DaskCluster:
             if values is None and len(indices) > 1:
                 bundles.extend([one] for one in indices)
             else:
-                for index, value in zip(indices, values or [None], strict=True):
+                for index, value in zip(indices, values if values is not None else (None,), strict=True):
                     yield Answer(index, value)
             future.release()
             begin()
@@ -120,7 +120,8 @@ def version() -> str:
 def _bundles(tasks: int, workers: int) -> list[Sequence[int]]:
     """Of about as many tasks each, the first tasks last; small enough that every worker has several."""
     size = max(min(tasks // (workers * 4), _LARGEST_BUNDLE), 1)
-    return [range(first, min(first + size, tasks)) for first in range(0, tasks, size)][::-1]
+    bundles: list[Sequence[int]] = [range(first, min(first + size, tasks)) for first in range(0, tasks, size)]
+    return bundles[::-1]
 
 
 def _check_versions(client: Client, address: str) -> None:

@@ -22,7 +22,7 @@ FORMAT = 1
 _TUPLE, _RECORD, _ENUM, _MAPPING, _SET, _LIST, _ARRAY = range(7)
 _PACKAGE = "tfadvisor."
 _AS_THEY_ARE = (bool, int, float, str, bytes)
-_KIND_OF = {tuple: _TUPLE, frozenset: _SET, list: _LIST}
+_KIND_OF: Mapping[type, int] = {tuple: _TUPLE, frozenset: _SET, list: _LIST}
 
 
 class WrongVersion(UsageError):

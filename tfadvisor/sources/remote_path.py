@@ -27,6 +27,11 @@ def is_address(text: str) -> bool:
     return _ADDRESS.match(text) is not None
 
 
+def was_address(path: Path) -> bool:
+    """Whether a path that names nothing here was made from an address: of its two slashes a path keeps one."""
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(path)) is not None and not Path(path.parts[0]).exists()
+
+
 def place_of(text: str | Path) -> Path:
     """A path of this machine, or an address. Raises UsageError for an address that holds a password."""
     if isinstance(text, Path):

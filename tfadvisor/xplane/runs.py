@@ -12,6 +12,7 @@ import msgspec
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.files import open_regular
 from tfadvisor.sources.faults import Unreachable
 from tfadvisor.sources.remote_path import RemotePath
 
@@ -20,6 +21,7 @@ _SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-
 _TOOL_OUTPUTS = re.compile(
     r"\.(trace(\.json(\.gz)?)?|(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|pod_viewer)\.(pb|json))$"
 )
+_PIECE = 1 << 16
 _HOW_TO_RECORD = (
     "Record again with TensorFlow 2.3 or newer (`tf.profiler.experimental.start(logdir)`, or "
     "`TensorBoard(profile_batch=(10, 20))`) or with `jax.profiler.trace(logdir)`: they write `<host>.xplane.pb`."
@@ -101,10 +103,15 @@ def without_duplicates(files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[P
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
-    import filecmp  # noqa: PLC0415  (only several hosts need it)
-
+    """Also of addresses, of whose files copies are needed anyway: etags of a server may be alike for different bytes."""
     try:
-        return one.stat().st_size == other.stat().st_size and filecmp.cmp(one, other, shallow=False)
+        if one.stat().st_size != other.stat().st_size:
+            return False
+        with open_regular(one) as first, open_regular(other) as second:
+            while piece := first.read(_PIECE):
+                if piece != second.read(_PIECE):
+                    return False
+            return not second.read(1)
     except OSError:
         return False  # decoding will say what is wrong with it
 

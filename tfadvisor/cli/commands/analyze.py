@@ -42,10 +42,12 @@ Examples:
   tfadvisor analyze logdir/
   tfadvisor analyze logdir/ -o report.html
   tfadvisor analyze logdir/ --run 2026_01_31_12_00_00 --details
+  tfadvisor analyze s3://bucket/logs
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
 
-Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
+Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse or a cluster that fails, 5 a rule
+or metric broke."""
 
 
 FailOn = Annotated[

@@ -44,8 +44,8 @@ Examples:
 
 needs: pip install 'tfadvisor[parquet]'
 
-Exit codes: 0 fine (also where some runs have no report: their rows say why), 2 usage, or the cluster failed, 3 a source or
-the table cannot be read."""
+Exit codes: 0 fine (also where some runs have no report: their rows say why), 2 usage, or workers of another version, 3 a
+source or the table cannot be read, or the cluster failed."""
 
 
 class _TableOrReport(Commands):
