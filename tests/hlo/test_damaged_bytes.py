@@ -22,6 +22,7 @@ from tfadvisor.hlo.questions.collectives import collectives
 from tfadvisor.hlo.questions.convolutions import convolution_size, filter_length
 from tfadvisor.hlo.questions.cost import Costs
 from tfadvisor.hlo.questions.dots import dot_size
+from tfadvisor.hlo.questions.equal_state import equal_state_exchanged
 from tfadvisor.hlo.questions.executions import executions
 from tfadvisor.hlo.questions.flow import effect, inside
 from tfadvisor.hlo.questions.parameters import parameter_summary
@@ -37,6 +38,7 @@ OF_MODULES: tuple[Callable[[Module], object], ...] = (
     parameter_summary,
     unfused_attention,
     collectives_between_products,
+    equal_state_exchanged,
     copies_of_gathered,
     products_of_one_operand,
     lambda module: Costs(module).of_module(),

@@ -171,6 +171,26 @@ def test_whole_table_updates() -> None:
     assert metrics.fact("dense_gradient_op") == "adam/UnsortedSegmentSum"
 
 
+def test_a_tables_gradient_made_dense_for_a_sum_with_another() -> None:
+    """15 for making it dense, 10 for the sum, 20 for the update, 5 for the norm; 50 in a product."""
+    metrics = on_cpu(
+        ("GatherV2:GatherV2", 5),
+        ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
+        ("AddN_1:AddN", 10),
+        ("AssignSubVariableOp:AssignSubVariableOp", 20),
+        ("L2Loss:L2Loss", 5),
+        ("MatMul:MatMul", 45),
+    ).measure()
+
+    assert metrics.value("dense_gradient_fraction") == approx(0.15)
+    assert metrics.value("dense_sum_fraction") == approx(0.5)
+    assert metrics.fact("dense_gradient_op") == "AddN_1/UnsortedSegmentSum"
+
+
+def test_an_optimizers_dense_gradient_is_added_to_no_other() -> None:
+    assert on_cpu(*EMBEDDING, ("adam/AddN:AddN", 40)).measure().value("dense_sum_fraction") == 0
+
+
 def test_a_models_own_segment_sum_is_no_gradient() -> None:
     metrics = on_cpu(
         ("model/g/GatherV2:GatherV2", 5), ("model/g/UnsortedSegmentSum:UnsortedSegmentSum", 40), ("adam/Mul:Mul", 40)

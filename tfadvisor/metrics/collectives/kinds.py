@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.metrics.collectives.cost import exposed_transfer_fraction
-from tfadvisor.metrics.kernels.patterns import patterns_of
+from tfadvisor.metrics.kernels.patterns import between_products, exchanged_in_vain
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_steps, share
@@ -113,13 +113,16 @@ def exposed_all_reduce_fraction(question: Question) -> float:
 class _Use(Enum):
     """What a collective is for, as far as its surroundings tell; each has one use."""
 
+    EQUAL_STATE = "nothing: it is equal on all devices"
     BETWEEN_PRODUCTS = "tensor parallelism"
     PERMUTE = "pipeline parallelism"
     WEIGHTS = "sharded parameters, layer by layer"
     REST = "gradients and others"
 
 
-def _use(one: _Label, between_products: tuple[str, ...]) -> _Use:
+def _use(one: _Label, equal_state: tuple[str, ...], between_products: tuple[str, ...]) -> _Use:
+    if one.op in equal_state:
+        return _Use.EQUAL_STATE
     if one.op in between_products:
         return _Use.BETWEEN_PRODUCTS
     if one.kind is CollectiveKind.SEND_RECV:
@@ -129,11 +132,15 @@ def _use(one: _Label, between_products: tuple[str, ...]) -> _Use:
 
 
 def _exposed_for(question: Question, use: _Use) -> float:
+    equal, between = _or_none(exchanged_in_vain, question), _or_none(between_products, question)
+    return _exposed(question, lambda one: _use(one, equal, between) is use)
+
+
+def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) -> tuple[str, ...]:
     try:
-        between = patterns_of(question).between_products
+        return find(question)
     except MetricAbsent:
-        between = ()
-    return _exposed(question, lambda one: _use(one, between) is use)
+        return ()
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -157,22 +164,33 @@ def exposed_between_products_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in collectives that wait for one matrix product and hold up another,
     as in tensor parallelism; from the trace's HLO.
     """
-    patterns_of(question)
+    between_products(question)
     return _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
+def exposed_equal_state_fraction(question: Question) -> float:
+    """The part of exposed_transfer_fraction spent in collectives that exchange what is equal on all devices already:
+    arguments updated with an all-reduced gradient, which the program returns; from the trace's HLO.
+    """
+    exchanged_in_vain(question)
+    return _exposed_for(question, _Use.EQUAL_STATE)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_rest_fraction(question: Question) -> float:
-    """exposed_transfer_fraction without exposed_weight_gather_fraction, exposed_permute_fraction and
-    exposed_between_products_fraction: gradients and all other communication. On devices other than GPUs it is all of
-    exposed_transfer_fraction.
+    """exposed_transfer_fraction without exposed_equal_state_fraction, exposed_weight_gather_fraction,
+    exposed_permute_fraction and exposed_between_products_fraction: gradients and all other communication. On devices other
+    than GPUs only the first of these is left out.
     """
     everything = exposed_transfer_fraction(question)
+    if not everything:
+        return 0.0
     try:
         gpus(question.run)
-        return _exposed_for(question, _Use.REST) if everything else 0.0
+        return _exposed_for(question, _Use.REST)
     except MetricAbsent:
-        return everything
+        return everything - _exposed_for(question, _Use.EQUAL_STATE)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)

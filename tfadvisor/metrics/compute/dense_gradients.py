@@ -12,6 +12,9 @@ from tfadvisor.vocabulary import Better
 
 _MAKES_DENSE = frozenset(("UnsortedSegmentSum", "_FusedUnsortedSegmentSum"))
 _GATHERS = ("Gather", "ResourceGather")
+_SUM_OF_GRADIENTS = "AddN"
+"""What a tape adds up the gradients of one variable with; it makes those of looked-up rows dense where another is."""
+_WHOLE_VARIABLE = ("AddN", "AssignSubVariableOp", "AssignAddVariableOp", "ResourceApply", "L2Loss")
 
 
 @once
@@ -27,7 +30,13 @@ def _made_dense(question: Question) -> tuple[Part, ...]:
 
 def _of_table(one: Part) -> bool:
     """Whether the sum is a gradient's or the optimizer's, and no op of the model itself."""
-    return one.path is not None and (one.path.is_gradient or is_optimizer(one.layer))
+    return one.path is not None and (one.path.is_gradient or is_optimizer(one.layer) or _of_sum(one))
+
+
+def _of_sum(one: Part) -> bool:
+    """Whether a tape made the gradient dense to add it to another: `AddN_1/UnsortedSegmentSum`."""
+    layer, _, number = one.layer.partition("_")
+    return layer == _SUM_OF_GRADIENTS and (not number or number.isdigit())
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -48,6 +57,18 @@ def dense_update_fraction(question: Question) -> float:
         return 0.0
     updates = [one for one in compute_parts(question.run).parts if is_optimizer(one.layer) and one not in dense]
     return compute_fraction_of(question, [*dense, *updates])
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def dense_sum_fraction(question: Question) -> float:
+    """Share of step time in sums of a table's gradients where one of them is as large as the table, and in the updates and
+    norms of whole variables; 0 where the gradients of looked-up rows are added to no dense one.
+    """
+    dense = [one for one in _made_dense(question) if _of_sum(one)]
+    if not dense:
+        return 0.0
+    whole = [one for one in compute_parts(question.run).parts if one.op_type.startswith(_WHOLE_VARIABLE)]
+    return compute_fraction_of(question, [*dense, *whole])
 
 
 @fact

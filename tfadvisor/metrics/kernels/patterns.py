@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.kernels.kinds import hottest_ops, name_of, of_step_time, place_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, gpus
+from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -21,6 +21,36 @@ def patterns_of(question: Question) -> ProgramPatterns:
     if host.program is None or host.program.patterns is None:
         raise MetricAbsent("the trace carries no HLO of the step's program")
     return host.program.patterns
+
+
+def between_products(question: Question) -> tuple[str, ...]:
+    """The collectives of an accelerator's hottest program that a product waits for. Raises MetricAbsent as patterns_of."""
+    return patterns_of(question).between_products
+
+
+def exchanged_in_vain(question: Question) -> tuple[str, ...]:
+    """The collectives that exchange what is equal on all devices already, of the hottest program on whatever device. Raises
+    MetricAbsent where the trace lacks its HLO.
+    """
+    return _of_any_device(question).equal_state
+
+
+@fact
+def equal_state_place(question: Question) -> str:
+    """The largest collective that exchanges what is equal on all devices already, with its place in the user's program:
+    `all-gather.161 (train.py:54)`.
+    """
+    found = _of_any_device(question).equal_state_place
+    if not found:
+        raise MetricAbsent("no collective exchanges what is equal on all devices already")
+    return found
+
+
+def _of_any_device(question: Question) -> ProgramPatterns:
+    for host in counted_hosts(question.run):
+        if host.program is not None and host.program.patterns is not None:
+            return host.program.patterns
+    raise MetricAbsent("the trace carries no HLO of a step's program with collectives")
 
 
 def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:

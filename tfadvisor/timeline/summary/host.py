@@ -129,7 +129,7 @@ def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArra
 def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
-    if one.kind is not DeviceKind.CPU and host.programs.keys:
+    if host.programs.keys and (one.kind is not DeviceKind.CPU or len(one.collectives)):
         from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (small traces need none)
 
         patterns = program_patterns(one.ops, host.programs)

@@ -11,7 +11,10 @@ from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.around_collectives import collectives_between_products, copies_of_gathered
 from tfadvisor.hlo.questions.attention import unfused_attention
+from tfadvisor.hlo.questions.collectives import collectives
+from tfadvisor.hlo.questions.equal_state import equal_state_exchanged
 from tfadvisor.hlo.questions.products import products_of_one_operand
+from tfadvisor.hlo.questions.source_location import location_of
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import hottest_program
 
@@ -29,6 +32,10 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """Copies of gathered parts."""
     one_operand: tuple[str, ...]
     """Products of one and the same matrix."""
+    equal_state: tuple[str, ...]
+    """Collectives that exchange what is equal on all devices."""
+    equal_state_place: str
+    """The largest of these with its place in the user's program, `all-gather.161 (train.py:54)`, "" without one."""
 
 
 def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:
@@ -36,9 +43,25 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
     program = hottest_program(table, programs)
     if program is None:
         return None
-    queries = (unfused_attention, collectives_between_products, copies_of_gathered, products_of_one_operand)
-    found = [_names(query, program) for query in queries]
-    return ProgramPatterns(program.name, *found)
+    equal_state = _names(equal_state_exchanged, program)
+    return ProgramPatterns(
+        module=program.name,
+        attention=_names(unfused_attention, program),
+        between_products=_names(collectives_between_products, program),
+        gathered_copies=_names(copies_of_gathered, program),
+        one_operand=_names(products_of_one_operand, program),
+        equal_state=equal_state,
+        equal_state_place=_largest_with_place(equal_state, program),
+    )
+
+
+def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
+    """Of these collectives."""
+    if not names:
+        return ""
+    largest = max((one for one in collectives(program) if one.name in names), key=lambda one: one.bytes)
+    place = location_of(largest.instruction)
+    return f"{largest.name} ({place.place()})" if place is not None and place.file else largest.name
 
 
 def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def scan_metadata(const uint8_t[::1] buf, const int64_t[:, ::1] entries):
     values is no entry of the map to protobuf, so it gives no row.
     """
     cdef int64_t n = entries.shape[0]
-    cdef Ranges out = Ranges(9, 2 * n + 64)
+    cdef Ranges out = Ranges(9, 2 * n + MANY_FIELDS)
     cdef Cursor c
     cdef int64_t i
     cdef int code = OK
