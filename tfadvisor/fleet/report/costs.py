@@ -50,7 +50,7 @@ class Fleet(msgspec.Struct, frozen=True):
     causes: tuple[Part, ...]
     """By verdict, what loses most first, healthy runs last."""
     findings: tuple[Part, ...]
-    """By first finding."""
+    """By first finding; runs without one are in none."""
     teams: tuple[Part, ...]
     """Empty where no run has a team."""
     models: tuple[Part, ...]

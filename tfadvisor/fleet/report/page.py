@@ -12,18 +12,19 @@ from tfadvisor.units import duration, percent
 from tfadvisor.version import VERSION
 
 _ROWS = 200
-_BAR = 260
+_BAR = 160
 _TREND = (720, 160)
 """Width and height of the drawing, pixels."""
 _STYLE = """
 :root { color-scheme: light dark; --line: #d5dae0; --dim: #5b6773; --lost: #d55e00; --all: #b4bdc7 }
 @media (prefers-color-scheme: dark) { :root { --line: #38424d; --dim: #9aa7b4; --all: #55616e } }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem }
 h1 { font-size: 1.4rem; margin-bottom: .3rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 p.dim, td.dim, footer { color: var(--dim) }
 table { border-collapse: collapse; width: 100% }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap }
-th:first-child, td:first-child, .left { text-align: left; white-space: normal; overflow-wrap: anywhere }
+th:first-child, td:first-child, .left { text-align: left }
+td:last-child { white-space: normal; overflow-wrap: anywhere; min-width: 14rem; font-size: 13px }
 svg text { font-size: 11px; fill: currentColor }
 """
 
@@ -32,7 +33,7 @@ def as_page(fleet: Fleet) -> str:
     """The whole document. Names from traces are escaped, and nothing is loaded."""
     sections = [
         _part_section("By cause", fleet.causes, fleet.whole),
-        _part_section("By first finding", fleet.findings, fleet.whole),
+        _part_section("By first finding", fleet.findings, fleet.whole, findings=False),
         _part_section("By team", fleet.teams, fleet.whole),
         _part_section("By model", fleet.models, fleet.whole),
         _trend_section(fleet.trend),
@@ -63,16 +64,17 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequenc
     return f"<table><thead>{row(headings, 'th')}</thead><tbody>{body}</tbody></table>\n"
 
 
-def _part_section(title: str, parts: Sequence[Part], whole: Part) -> str:
+def _part_section(title: str, parts: Sequence[Part], whole: Part, *, findings: bool = True) -> str:
+    """findings: with the column of the commonest."""
     if not parts:
         return ""
-    most = max(part.hours for part in parts) or 1.0
+    most, columns = max(part.hours for part in parts) or 1.0, len(HEADINGS) - (not findings)
     rows = [
-        (_text(part.name), _bar(part, most), *map(_text, part_cells(part, whole)), _text(part.worst or ""))
+        (_text(part.name), _bar(part, most), *map(_text, part_cells(part, whole)[:columns]), _text(part.worst or ""))
         for part in parts[:_ROWS]
     ]
     more = f"<p class=dim>and {len(parts) - _ROWS:,} more</p>" if len(parts) > _ROWS else ""
-    headings = ("", "", *HEADINGS, "loses most")
+    headings = ("", "", *HEADINGS[:columns], "loses most")
     return f"<h2>{escape(title)}</h2>\n{_table(headings, rows, (1, 7, 8))}{more}"
 
 

@@ -21,13 +21,10 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
     page.hanging("", lost_words(fleet), 2, 2)
     page.line()
     if whole.runs:
-        for title, parts in (
-            ("By cause", fleet.causes),
-            ("By first finding", fleet.findings),
-            ("By team", fleet.teams),
-            ("By model", fleet.models),
-        ):
-            _table(page, title, parts, whole)
+        _table(page, "By cause", fleet.causes, whole)
+        _table(page, "By first finding", fleet.findings, whole, findings=False)
+        _table(page, "By team", fleet.teams, whole)
+        _table(page, "By model", fleet.models, whole)
         _trend(page, fleet.trend)
     _worse(page, fleet)
     _failed(page, fleet)
@@ -67,11 +64,13 @@ def part_cells(part: Part, whole: Part) -> tuple[str, ...]:
 HEADINGS = ("device-hours", "lost", "of all", "could save", "runs", "commonest finding")
 
 
-def _table(page: TextPage, title: str, parts: Sequence[Part], whole: Part) -> None:
+def _table(page: TextPage, title: str, parts: Sequence[Part], whole: Part, *, findings: bool = True) -> None:
+    """findings: with the column of the commonest."""
     if not parts:
         return
-    rows = [(one_line(part.name)[:40], *part_cells(part, whole)) for part in parts[:_ROWS]]
-    page.table(title, [("", *HEADINGS), *rows], left=(0, 6))
+    columns = len(HEADINGS) - (not findings)
+    rows = [(one_line(part.name)[:40], *part_cells(part, whole)[:columns]) for part in parts[:_ROWS]]
+    page.table(title, [("", *HEADINGS[:columns]), *rows], left=(0, 6))
     if len(parts) > _ROWS:
         page.line((f"  and {len(parts) - _ROWS:,} more; the page and the table have them", DIM))
         page.line()
