@@ -13,7 +13,7 @@ from support.fleet_runs import add
 
 from tfadvisor.errors import UsageError
 from tfadvisor.fleet.build import Outcome, bring_up_to_date
-from tfadvisor.fleet.find import Labels, tasks_of
+from tfadvisor.fleet.find import Labels, find_tasks
 from tfadvisor.fleet.row import Row
 from tfadvisor.fleet.table import read_table
 from tfadvisor.fleet.work import FORMAT, HowToRead, WrongVersion, row_bytes
@@ -21,8 +21,8 @@ from tfadvisor.fleet.work import FORMAT, HowToRead, WrongVersion, row_bytes
 
 def made(logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None) -> Outcome:
     known = read_table(output).rows if output.exists() else ()
-    tasks = tasks_of([logs], Labels("{team}/{model}/{job}"), how or HowToRead())
-    return bring_up_to_date(known, tasks, engine or Here(), output, lambda done, total: None)
+    found = find_tasks([logs], Labels("{team}/{model}/{job}"), how or HowToRead())
+    return bring_up_to_date(known, found, engine or Here(), output, lambda done, total: None)
 
 
 def rows(output: Path) -> dict[str, Row]:
@@ -118,6 +118,15 @@ def test_a_run_that_is_gone_stays_and_is_marked(logs: Path, tmp_path: Path) -> N
     assert (row.there, row.step_time_ms) == (False, pytest.approx(0.1))
 
 
+def test_rows_of_other_sources_stay_as_they_are(logs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "runs.parquet"
+    made(logs / "vision", output)
+
+    outcome = made(logs / "text", output)
+
+    assert (outcome.rows, outcome.gone) == (4, 0)
+
+
 def test_a_run_whose_processes_were_killed_is_tried_again_next_time(logs: Path, tmp_path: Path) -> None:
     output, engine = tmp_path / "runs.parquet", Here()
     made(logs, output, Here(lost=(0,)))
@@ -145,7 +154,7 @@ def test_labels_that_name_something_else(logs: Path) -> None:
 
 
 def test_without_labels_the_first_folder_is_the_model(logs: Path) -> None:
-    tasks = tasks_of([logs / "vision"], Labels(None), HowToRead())
+    tasks = find_tasks([logs / "vision"], Labels(None), HowToRead()).tasks
 
     assert [dict(task.labels) for task in tasks] == [{"model": "resnet"}, {"model": "resnet"}]
 
@@ -153,7 +162,7 @@ def test_without_labels_the_first_folder_is_the_model(logs: Path) -> None:
 def test_a_worker_of_another_version_refuses(logs: Path) -> None:
     import msgspec  # noqa: PLC0415
 
-    (task, *_) = tasks_of([logs], Labels(None), HowToRead())
+    (task, *_) = find_tasks([logs], Labels(None), HowToRead()).tasks
     packed = msgspec.msgpack.encode(msgspec.structs.replace(task, tool="9.9.9", format=FORMAT))
 
     with pytest.raises(WrongVersion, match=r"and this is 9\.9\.9"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from tfadvisor.cluster.engine import Engine
+from tfadvisor.fleet.find import Found
 from tfadvisor.fleet.row import Row
 from tfadvisor.fleet.table import merged, write_table
 from tfadvisor.fleet.work import Task, lost_row, row_bytes, row_from
@@ -31,14 +32,18 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def bring_up_to_date(
-    known: Sequence[Row], tasks: Sequence[Task], engine: Engine, output: Path, done: Callable[[int, int], None]
+    known: Sequence[Row],
+    found: Found,
+    engine: Engine,
+    output: Path,
+    done: Callable[[int, int], None],
 ) -> Outcome:
     """Reads what the known rows do not tell, and writes the table. done: told how many of how many runs are read.
 
-    Raises UsageError for a table that cannot be written and a cluster that fails; what was read until then is in the table.
+    Raises UsageError for a table that cannot be written, ClusterError; what was read until then is in the table.
     """
-    rows = merged(known, {task.place for task in tasks})
-    new = [task for task in tasks if not _is_told(rows.get(task.place), task)]
+    rows = merged(known, {task.place for task in found.tasks}, found.sources)
+    new = [task for task in found.tasks if not _is_told(rows.get(task.place), task)]
     failed: list[Row] = []
     unsaved = 0 if known and list(rows.values()) == list(known) else 1
     try:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.fleet.work import HowToRead, Task, rules_version
 from tfadvisor.sources.remote_path import RemotePath
@@ -44,7 +46,16 @@ class Labels:
         }
 
 
-def tasks_of(sources: Sequence[Path], labels: Labels, how: HowToRead) -> list[Task]:
+class Found(msgspec.Struct, frozen=True):
+    """What there is to read."""
+
+    tasks: tuple[Task, ...]
+    """One a run, by place."""
+    sources: tuple[str, ...]
+    """Where it was looked for, as places are written."""
+
+
+def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found:
     """Every run, each place once, by place. Raises TraceError for a source that cannot be listed or holds no run."""
     version = rules_version(how)
     found: dict[str, Task] = {}
@@ -65,7 +76,8 @@ def tasks_of(sources: Sequence[Path], labels: Labels, how: HowToRead) -> list[Ta
                     how=how,
                 ),
             )
-    return [found[place] for place in sorted(found)]
+    roots = tuple(_shown(str(source.absolute())) for source in sources)
+    return Found(tuple(found[place] for place in sorted(found)), roots)
 
 
 def _runs_below(root: Path) -> Iterator[Run]:

@@ -87,11 +87,17 @@ def schema() -> Any:
     return pa.schema(fields, metadata={_KEY: SCHEMA_VERSION.encode()})
 
 
-def merged(known: Sequence[Row], found: set[str]) -> dict[str, Row]:
-    """The rows by place, with those marked whose run was not found any more."""
-    return {
-        row.place: row if row.there == (row.place in found) else replace(row, there=row.place in found) for row in known
-    }
+def merged(known: Sequence[Row], found: set[str], sources: Sequence[str]) -> dict[str, Row]:
+    """The rows by place, with those marked that lie below a source and whose run was not found there any more."""
+    rows = {}
+    for row in known:
+        there = row.place in found or (row.there and not _is_below(row.place, sources))
+        rows[row.place] = row if row.there == there else replace(row, there=there)
+    return rows
+
+
+def _is_below(place: str, sources: Sequence[str]) -> bool:
+    return any(place == source or place.startswith(f"{source.rstrip('/')}/") for source in sources)
 
 
 def arrow() -> Any:

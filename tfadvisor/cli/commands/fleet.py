@@ -123,7 +123,7 @@ def table(
     cannot be read is a row with its error.
     """
     from tfadvisor.fleet.build import bring_up_to_date  # noqa: PLC0415  (--help needs none of these)
-    from tfadvisor.fleet.find import Labels, tasks_of  # noqa: PLC0415
+    from tfadvisor.fleet.find import Labels, find_tasks  # noqa: PLC0415
     from tfadvisor.fleet.table import arrow  # noqa: PLC0415
     from tfadvisor.fleet.work import HowToRead  # noqa: PLC0415
 
@@ -132,9 +132,9 @@ def table(
     check_outside(output, found, "--output")
     known = _known(output)
     how = HowToRead(tuple(str(one.absolute() if one.is_dir() else one) for one in rules or ()), tuple(disable or ()))
-    tasks = tasks_of(found, Labels(labels), how)
+    runs = find_tasks(found, Labels(labels), how)
     with engine_of(workers, scheduler) as engine, _progress() as done:
-        outcome = bring_up_to_date(known, tasks, engine, output, done)
+        outcome = bring_up_to_date(known, runs, engine, output, done)
     _tell(outcome, output)
     return 0
 
