@@ -22,6 +22,8 @@ from tfadvisor.xplane.runs import choose_run
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
+from dask import config as dask_config  # noqa: E402
+
 from tfadvisor.cluster import dask  # noqa: E402
 
 _CLUSTER = """
@@ -132,6 +134,7 @@ def test_every_answer_comes_once(clusters: tuple[Cluster, Cluster]) -> None:
     assert found == {number: f"{number}-{number}-".encode() for number in range(500)}
 
 
+@pytest.mark.slow
 def test_workers_killed_in_the_middle_lose_nothing(clusters: tuple[Cluster, Cluster], tmp_path: Path) -> None:
     """Two of a hundred tasks kill the worker that tries them first."""
     names = ["kill-one" if number == 30 else "kill-two" if number == 60 else f"{number}" for number in range(100)]
@@ -145,6 +148,7 @@ def test_workers_killed_in_the_middle_lose_nothing(clusters: tuple[Cluster, Clus
     assert found == {number: f"done {name}".encode() for number, name in enumerate(names)}
 
 
+@pytest.mark.slow
 def test_a_task_that_always_kills_its_worker_is_told_and_the_others_are_done(
     clusters: tuple[Cluster, Cluster],
 ) -> None:
@@ -203,7 +207,7 @@ def test_a_scheduler_that_dies(clusters: tuple[Cluster, Cluster], tmp_path: Path
     cluster = Cluster(tmp_path)
     try:
         with (
-            distributed.config.set({"distributed.comm.timeouts.connect": "2s"}),
+            dask_config.set({"distributed.comm.timeouts.connect": "2s"}),
             pytest.raises(ClusterError, match="the connection to the Dask scheduler is lost"),
             dask.dask_cluster(cluster.address) as engine,
         ):

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tfadvisor.cluster.engine import Answer, ClusterError, Work, name_of, work_called
 from tfadvisor.errors import AdvisorError, UsageError
 from tfadvisor.version import VERSION
@@ -21,6 +23,15 @@ _LARGEST_BUNDLE = 20
 _BUNDLES_A_WORKER = 3
 """Under way: what is not asked for yet takes no memory, neither here nor there."""
 _RETRIES = 2
+_LOSSES = 5
+_GATHER_S = 60
+
+
+class _Bundle(msgspec.Struct, frozen=True):
+    """Tasks that are handed out together. lost: how often their answers were lost with a worker."""
+
+    tasks: Sequence[int]
+    lost: int = 0
 
 
 @contextmanager
@@ -60,50 +71,56 @@ class DaskCluster:
 
         workers = max(len(self._client.nthreads()), 1)
         bundles = _bundles(len(tasks), workers)
-        running: dict[Any, Sequence[int]] = {}
+        running: dict[Any, _Bundle] = {}
         completed = as_completed(loop=self._client.loop)
-
-        def begin() -> None:
+        while bundles or running:
             while bundles and len(running) < workers * _BUNDLES_A_WORKER:
-                indices = bundles.pop()
-                future = self._client.submit(
-                    answers, name_of(work), [tasks[one] for one in indices], pure=False, retries=_RETRIES
-                )
-                running[future] = indices
+                bundle = bundles.pop()
+                asked = [tasks[one] for one in bundle.tasks]
+                future = self._client.submit(answers, name_of(work), asked, pure=False, retries=_RETRIES)
+                running[future] = bundle
                 completed.add(future)
-
-        begin()
-        while running:
             future = next(completed)
-            indices = running.pop(future)
-            values = self._values(future, len(indices))
-            if values is None and len(indices) > 1:
-                bundles.extend([one] for one in indices)
-            else:
-                for index, value in zip(indices, values if values is not None else (None,), strict=True):
-                    yield Answer(index, value)
+            bundle = running.pop(future)
+            values, killed = self._outcome(future)
             future.release()
-            begin()
+            if values is not None:
+                yield from map(Answer, bundle.tasks, values)
+            elif not killed:
+                bundles.append(self._tried_again(bundle))
+            elif len(bundle.tasks) > 1:
+                bundles.extend(_Bundle((one,)) for one in bundle.tasks)
+            else:
+                yield Answer(bundle.tasks[0], None)
 
-    def _values(self, future: Any, number: int) -> Sequence[bytes] | None:
-        """None where workers were killed. Raises what the work raised, ClusterError where the scheduler is gone."""
+    def _outcome(self, future: Any) -> tuple[Sequence[bytes] | None, bool]:
+        """(answers, whether the workers were killed that tried it); (None, False) where the answers were lost with the worker
+        that had them. Raises what the work raised, ClusterError where the scheduler is gone.
+        """
         from distributed.scheduler import KilledWorker  # noqa: PLC0415
 
         if future.status == "finished":
             with suppress(Exception):
-                values: Sequence[bytes] = future.result(timeout=60)
-                return values
-        if future.status != "error":
-            raise ClusterError(
-                f"{self._address}: the connection to the Dask scheduler is lost. What was read until then is kept where the "
-                "command keeps it; start the scheduler, and the command again."
-            )
-        error = future.exception()
+                return future.result(timeout=_GATHER_S), False
+        error = future.exception() if future.status == "error" else None
         if isinstance(error, KilledWorker):
-            return None
+            return None, True
         if isinstance(error, AdvisorError):
             raise error
-        raise ClusterError(f"{self._address}: a worker failed: {type(error).__name__}: {error}.") from error
+        if error is not None:
+            raise ClusterError(f"{self._address}: a worker failed: {type(error).__name__}: {error}.") from error
+        if self._client.status != "running":
+            raise ClusterError(
+                f"{self._address}: the connection to the Dask scheduler is lost. Start the scheduler again, and the command."
+            )
+        return None, False
+
+    def _tried_again(self, bundle: _Bundle) -> _Bundle:
+        if bundle.lost >= _LOSSES:
+            raise ClusterError(
+                f"{self._address}: workers end again and again before they hand over what they have read."
+            )
+        return _Bundle(bundle.tasks, bundle.lost + 1)
 
 
 def answers(work: str, tasks: Sequence[bytes]) -> list[bytes]:
@@ -117,11 +134,10 @@ def version() -> str:
     return VERSION
 
 
-def _bundles(tasks: int, workers: int) -> list[Sequence[int]]:
+def _bundles(tasks: int, workers: int) -> list[_Bundle]:
     """Of about as many tasks each, the first tasks last; small enough that every worker has several."""
     size = max(min(tasks // (workers * 4), _LARGEST_BUNDLE), 1)
-    bundles: list[Sequence[int]] = [range(first, min(first + size, tasks)) for first in range(0, tasks, size)]
-    return bundles[::-1]
+    return [_Bundle(range(first, min(first + size, tasks))) for first in range(0, tasks, size)][::-1]
 
 
 def _check_versions(client: Client, address: str) -> None:
