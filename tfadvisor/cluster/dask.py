@@ -170,12 +170,16 @@ def _check_versions(client: Client, address: str) -> None:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Dask's log says a lost connection in many lines; we say it in one."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    names = [one for one in logging.root.manager.loggerDict if one.partition(".")[0] == "distributed"]
+    levels = {
+        logger: logger.level for logger in map(logging.getLogger, names)
+    }  # Dask gives several a level of their own
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="distributed")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in levels.items():
+            logger.setLevel(level)
