@@ -197,9 +197,14 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def _untraced(ms: float | None) -> str:
+    """Of one form; a dash where it was not timed without the profiler."""
+    return "–" if ms is None else f"{ms:.1f}"
+
+
 def _row(name: str, planted: Mapping[str, Any], said: Mapping[str, Any], judged: Mapping[str, str]) -> str:
     what = "; ".join(f"{one['class']}: {one['what']}" for one in planted.get("planted", ())) or "nothing"
-    steps = " → ".join(f"{said[form]['untraced_ms']:.1f}" for form in ("healthy", "faulty") if form in said)
+    steps = " → ".join(_untraced(said[form]["untraced_ms"]) for form in ("healthy", "faulty") if form in said)
     told = said.get("faulty", said["healthy"])
     first = next((f"`{one['rule']}`" for one in told["findings"] if one["severity"] != "info"), told["verdict"][2])
     return f"| `{name}` | {what} | {steps} | {first} | {judged.get('first', '–')} | {judged.get('since', '')} |"

@@ -15,7 +15,7 @@ from tfadvisor.timeline.host.calls_that_cost import host_calls
 from tfadvisor.timeline.host.compiles import compiled_in_steps
 from tfadvisor.timeline.host.costs import HostCost, host_costs
 from tfadvisor.timeline.host.dispatches import without_evaluations
-from tfadvisor.timeline.host.host_ops import host_ops
+from tfadvisor.timeline.host.host_ops import host_ops, pipeline_ops
 from tfadvisor.timeline.host.input_pipeline import input_pipeline
 from tfadvisor.timeline.host.libraries import libraries
 from tfadvisor.timeline.host.loop_frames import loop_frames
@@ -128,6 +128,7 @@ def build_host(
             compiles=compiled_in_steps(trace, threads, steps, activity.compile, programs),
             pipeline=input_pipeline(trace, threads, steps),
             host_ops=host_ops(trace, threads, steps, pipeline),
+            pipeline_ops=pipeline_ops(threads, steps, pipeline),
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),

@@ -44,6 +44,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """The stages of the input pipeline, None without tf.data."""
     host_ops: HostOps
     """TensorFlow's ops that run on the host although the step has a device."""
+    pipeline_ops: HostOps
+    """The ops of the functions that tf.data maps over elements."""
     cores: SharedCores
     """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
     losses: tuple[LostTime, ...]

@@ -24,6 +24,7 @@ CAUSES = {
     "input-sequential-map": "input/sequential-map",
     "input-per-element-map": "input/per-element-map",
     "input-parallel-map-saturated": "input/heavy-map",
+    "input-dropped-after-map": "input/heavy-map",
     "input-python-function": "input/python-function",
     "input-generator": "input/generator",
     "input-not-prefetched": "input/no-prefetch",

@@ -109,7 +109,12 @@ def exchange_of_state() -> bytes:
             hlo.op(3, "all-reduce", SQUARE, 2, name="all-reduce.3", extra=TWO),
             hlo.op(4, "add", SQUARE, 1, 3),
             hlo.op(
-                5, "all-gather", "f32[128,64]", 4, extra=TWO, metadata=hlo.metadata("jit(step)/all_gather", "a.py", 54)
+                5,
+                "all-gather",
+                "f32[128,64]",
+                4,
+                extra=TWO,
+                metadata=hlo.metadata("jit(step)/all_gather", "/home/user/a.py", 54),
             ),
         )
     )

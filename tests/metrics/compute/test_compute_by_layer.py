@@ -281,3 +281,17 @@ def test_the_filters_gradient_of_a_laptop() -> None:
     assert report.time_by.op_type[0].name == "Conv2DBackpropFilter"
     assert report.time_by.op_type[0].ms_per_step == approx(36.04, abs=0.01)
     assert report.time_by.layer[0].name == "sequential_7/conv2d_7"
+
+
+def test_cells_of_recurrent_layers_with_their_gradients() -> None:
+    """40 in a GRU's cell, 30 in its gradient, 20 in a product of the layer outside of the cell, 10 in a layer whose name
+    only resembles one.
+    """
+    metrics = on_cpu(
+        ("gru_1/while/body/_1/gru_1/while/gru_cell_1/Mul:Mul", 40),
+        ("gradient_tape/gru_1/while_grad/gru_cell_1/mul_grad/Mul:Mul", 30),
+        ("gru_1/MatMul:MatMul", 20),
+        ("fuel_cell/MatMul:MatMul", 10),
+    ).measure()
+
+    assert metrics.value("recurrent_cell_share") == approx(0.7)

@@ -67,7 +67,7 @@ class Parts(msgspec.Struct, frozen=True):
         return sorted(summed, key=lambda one: -one[2])
 
 
-_Key = tuple[str, str, str, str]
+OpKey = tuple[str, str, str, str]
 """Path, HLO op, kernel and module; "" for what a row does not have."""
 
 
@@ -75,15 +75,15 @@ _Key = tuple[str, str, str, str]
 def compute_parts(run: RunTimeline) -> Parts:
     """Raises MetricAbsent when nothing computes in a counted step."""
     needs_device(run)
-    time: dict[_Key, int] = {}
-    count: dict[_Key, int] = {}
+    time: dict[OpKey, int] = {}
+    count: dict[OpKey, int] = {}
     total = 0
     for device in (device for host in run.hosts for device in host.devices):
         table = device.ops_by_path
         rows = table.of_class(DeviceClass.COMPUTE)
         total += int(table.total_ps[rows].sum())
         for row in rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST].tolist():
-            key = _key(table, row)
+            key = key_of(table, row)
             time[key] = time.get(key, 0) + int(table.total_ps[row])
             count[key] = count.get(key, 0) + int(table.count[row])
     if not total:
@@ -104,10 +104,17 @@ def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def _key(table: OpTable, row: int) -> _Key:
+def key_of(table: OpTable, row: int) -> OpKey:
+    """What tells a row's op apart."""
     columns = table.path, table.op, table.name, table.module
     path, op, name, module = (table.names[column[row]] if column[row] >= 0 else "" for column in columns)
     return path, op, name, module
+
+
+def name_with_place(run: RunTimeline, key: OpKey) -> str:
+    """`fusion.3 (train.py:42)`, without the place where the HLO does not tell it."""
+    one = _part(key, 0, 0, _known(run).get((key[1] or key[2], key[3])))
+    return f"{one.name} ({one.line})" if one.line else one.name
 
 
 def _known(run: RunTimeline) -> Mapping[tuple[str, str], InProgram]:
@@ -117,12 +124,12 @@ def _known(run: RunTimeline) -> Mapping[tuple[str, str], InProgram]:
         for one in host.program.hot_ops.ops if host.program is not None else ():
             if one.known is not None and host.program is not None:
                 for row in one.rows:
-                    _, op, kernel, module = _key(host.program_device.ops, row)
+                    _, op, kernel, module = key_of(host.program_device.ops, row)
                     found[op or kernel, module] = one.known
     return found
 
 
-def _part(key: _Key, total_ps: int, count: int, known: InProgram | None) -> Part:
+def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Part:
     text, op, kernel, _ = key
     path = op_path(text) if text else None
     if path is None and known is not None and known.op_name:

@@ -1,5 +1,23 @@
 """Input, Python, dispatch and compilation."""
 
-from tfadvisor.metrics.host import between_dispatches, compilation, input, launch, loader, shared_cores
+from tfadvisor.metrics.host import (
+    between_dispatches,
+    compilation,
+    dropped_elements,
+    input,
+    input_ops,
+    launch,
+    loader,
+    shared_cores,
+)
 
-__all__ = ["between_dispatches", "compilation", "input", "launch", "loader", "shared_cores"]
+__all__ = [
+    "between_dispatches",
+    "compilation",
+    "dropped_elements",
+    "input",
+    "input_ops",
+    "launch",
+    "loader",
+    "shared_cores",
+]

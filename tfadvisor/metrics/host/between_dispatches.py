@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.metrics.host.launch import dispatches_per_step
 from tfadvisor.metrics.needs import a_device, an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
@@ -17,6 +18,7 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.package_files import saves_checkpoints
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -57,6 +59,23 @@ def host_frames(question: Question) -> str:
         raise MetricAbsent("the trace holds no Python frames")
     total = sum(map(counted_ps, question.run.hosts))
     return ", ".join(f"{frame.called()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
+
+
+@fact
+def longest_host_calls(question: Question) -> str:
+    """The same as a clause: `the longest calls are save (checkpoint_manager.py:1334) 25%, log 4%`. Always known."""
+    if not _costliest_frames(question):
+        return "the trace does not name its calls"
+    return f"the longest calls are {host_frames(question)}"
+
+
+@fact
+def host_call_saves(question: Question) -> str:
+    """Whether one of the calls in host_frames writes checkpoints: yes or no."""
+    frames = _costliest_frames(question)
+    if not frames:
+        raise MetricAbsent("the trace holds no Python frames")
+    return "yes" if any(saves_checkpoints(one.file) for one in frames[:3]) else "no"
 
 
 @metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)
@@ -142,6 +161,17 @@ def loop_python_ms_per_step(question: Question) -> float:
     hosts = counted_hosts(question.run)
     steps = counted_steps(hosts)
     return loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
+
+
+@metric(unit=Unit.US, better=Better.LESS)
+def loop_python_us_per_dispatch(question: Question) -> float:
+    """loop_python_ms_per_step for each dispatch of the step, in µs. Below about 150 µs it is what dispatching op by op itself
+    costs in Python, and no other work.
+    """
+    dispatches = dispatches_per_step(question)
+    if not dispatches:
+        raise MetricAbsent("the step dispatches nothing")
+    return loop_python_ms_per_step(question) * 1e3 / dispatches
 
 
 @fact

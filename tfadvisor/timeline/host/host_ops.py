@@ -1,4 +1,4 @@
-"""Which framework ops run on the host although the run has an accelerator."""
+"""Which framework ops run on the host: although the run has an accelerator, and in the input pipeline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -38,7 +38,17 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
     launching = (
         (first < len(launches)) & same_thread & (threads.start[following] < threads.end[ops]) if len(ops) else ops > 0
     )
-    ops = ops[~launching]
+    return _by_type(threads, steps, ops[~launching])
+
+
+def pipeline_ops(threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps:
+    """Ops of the functions that tf.data maps over elements."""
+    ops = threads.everywhere(HostClass.OP)
+    return _by_type(threads, steps, ops[pipeline[ops]])
+
+
+def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
+    """Those of the ops that begin in counted steps."""
     steady = steps.steady()
     step = np.searchsorted(steps.starts, threads.start[ops], side="right") - 1
     counted = (step >= 0) & steady[np.maximum(step, 0)] & (threads.start[ops] < steps.ends[np.maximum(step, 0)])

@@ -19,6 +19,10 @@ _WORKING_AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
 """Kinds of stages that prepare elements in the background."""
 _FILLING = ("Shuffle",)
 """Kinds of stages that fill a buffer before they give the first element."""
+_DROPPING = ("Shard", "Filter", "ParallelFilter")
+"""Kinds of stages that give only some of the elements that they ask for."""
+_MAPPING = ("Map", "ParallelMap")
+"""Kinds of stages that run the user's function once for each element."""
 _HIDDEN = frozenset(
     {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
 )
@@ -64,6 +68,16 @@ def works_ahead(kind: str) -> bool:
 def fills_buffer(kind: str) -> bool:
     """Whether a stage of this kind asks for many elements before it gives the first."""
     return kind.startswith(_FILLING)
+
+
+def drops_elements(kind: str) -> bool:
+    """Whether a stage of this kind throws some of its elements away."""
+    return kind in _DROPPING
+
+
+def maps_elements(kind: str) -> bool:
+    """Whether a stage of this kind works on each element alone."""
+    return kind in _MAPPING
 
 
 def produced_kind(name: str) -> str | None:

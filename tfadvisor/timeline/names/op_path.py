@@ -25,6 +25,10 @@ _OPTIMIZERS = frozenset(
 )
 
 
+_RECURRENT_CELL = re.compile(r"(?:^|/)(?:\w+_)?(?:gru|lstm|rnn)_cell(?:_\d+)?(?:/|$)")
+"""A scope that Keras gives each time step of a recurrent layer: `gru_cell_1`, `simple_rnn_cell`."""
+
+
 class OpPath(NamedTuple):
     """What an op's path tells."""
 
@@ -64,6 +68,11 @@ def op_path(path: str) -> OpPath | None:
 def is_optimizer(layer: str) -> bool:
     """Whether a layer's name is an optimizer's: `Adam`, `sgd_1`."""
     return _TRAILING_NUMBER.sub("", layer).lower() in _OPTIMIZERS
+
+
+def is_recurrent_cell(layer: str) -> bool:
+    """Whether a layer is a recurrent layer's cell, which runs once for each time step: `gru_1/gru_cell_1`."""
+    return _RECURRENT_CELL.search(layer) is not None
 
 
 def _scopes(parts: list[str]) -> tuple[list[str], int]:

@@ -56,6 +56,7 @@ _TENSORFLOW = """
 _TORCH = """
     _tensor.py _utils.py collate.py dataloader.py fetch.py pin_memory.py sampler.py signal_handling.py worker.py
 """
+_CHECKPOINT_FILES = frozenset(one for one in _CHECKPOINTS.split() if "checkpoint" in one or one == "serialization.py")
 _LIBRARY_FILES = frozenset(" ".join((_PYTHON, _JAX, _CHECKPOINTS, _TENSORFLOW, _TORCH)).split())
 
 
@@ -82,3 +83,8 @@ def is_package_file(file: str) -> bool:
 def _installed() -> frozenset[str]:
     """Names that installed packages give their files, and programs hardly do."""
     return frozenset(Path(__file__).with_name("installed_files.txt").read_text(encoding="utf-8").split())
+
+
+def saves_checkpoints(file: str) -> bool:
+    """Whether a file's functions write checkpoints: Orbax's, by the file's name without its folder."""
+    return file in _CHECKPOINT_FILES

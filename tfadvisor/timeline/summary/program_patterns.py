@@ -61,7 +61,9 @@ def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
         return ""
     largest = max((one for one in collectives(program) if one.name in names), key=lambda one: one.bytes)
     place = location_of(largest.instruction)
-    return f"{largest.name} ({place.place()})" if place is not None and place.file else largest.name
+    if place is None or not place.file:
+        return largest.name
+    return f"{largest.name} ({place.file.rpartition('/')[2]}:{place.line})"
 
 
 def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[str, ...]:

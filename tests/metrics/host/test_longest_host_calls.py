@@ -1,0 +1,48 @@
+"""Which calls of the loop take the host's time, and whether they save checkpoints."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import TraceBuilder, trace
+
+
+def beside_the_step(*calls: tuple[str, float, float]) -> TraceBuilder:
+    """Four steps of 1,000 µs, each with a dispatch and device work from 0 to 100, and these calls (name, from, to)."""
+    builder = trace().call("$train.py:60 main", 0, 4000)
+    for at in range(0, 4000, 1000):
+        builder.step(at, at + 1000).busy("GPU:0", (at, at + 100)).call("PjitFunction(step)", at, at + 90)
+        for name, start, end in calls:
+            builder.call(name, at + start, at + end)
+    return builder
+
+
+def test_a_checkpoint_manager_saves() -> None:
+    metrics = beside_the_step(("$checkpoint_manager.py:1334 save", 200, 600), ("$train.py:30 log", 600, 700)).measure()
+
+    assert metrics.fact("longest_host_calls") == (
+        "the longest calls are save (checkpoint_manager.py:1334) 40%, log (train.py:30) 10%"
+    )
+    assert metrics.fact("host_call_saves") == "yes"
+
+
+def test_a_log_does_not() -> None:
+    assert beside_the_step(("$train.py:30 log", 200, 600)).measure().fact("host_call_saves") == "no"
+
+
+def test_without_frames() -> None:
+    metrics = trace().steps(4, period=1000).busy("GPU:0", (0, 100)).measure()
+
+    assert metrics.fact("longest_host_calls") == "the trace does not name its calls"
+    assert metrics.fact("host_call_saves") is None
+
+
+def test_python_for_each_dispatch() -> None:
+    """900 µs of each step are the loop's; it dispatches once, or ten times."""
+    one = beside_the_step().measure()
+    ten = beside_the_step(*((f"PjitFunction(part{n})", 100 + 10 * n, 101 + 10 * n) for n in range(9))).measure()
+
+    assert one.value("loop_python_us_per_dispatch") == pytest.approx(900, rel=0.05)
+    assert ten.value("loop_python_us_per_dispatch") == pytest.approx(
+        ten.value("loop_python_ms_per_step") * 100, rel=1e-9
+    )
+    assert ten.value("dispatches_per_step") == 10
