@@ -178,6 +178,15 @@ def test_what_a_server_answers_instead(web: Objects, say, status: int, words: st
     assert err.count("\n") == 1
 
 
+def test_what_is_neither_a_trace_nor_a_folder(web: Objects, say) -> None:
+    web.content["/log/notes.txt"] = b"text"
+
+    code, _, err = say("analyze", f"{web.address}/log/notes.txt")
+
+    assert code == 3
+    assert "the server shows no folder there. Give the address of a file that ends in `.xplane.pb`" in err
+
+
 def test_nobody_listens(say) -> None:
     code, _, err = say("analyze", "http://127.0.0.1:9/host.xplane.pb")
 

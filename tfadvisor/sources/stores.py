@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tfadvisor.errors import UsageError
-from tfadvisor.sources.faults import translated
+from tfadvisor.sources.faults import NotThere, translated
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -35,6 +35,7 @@ _DEPTH = 8
 """How many folders deep a web server is followed: its links may never end."""
 SILENCE_S = 60.0
 """How long a web server may send nothing."""
+_FILE_OR_LINKS = "Give the address of a file that ends in `.xplane.pb`, or of a page of links to such."
 _TAGS = ("ETag", "etag", "md5Hash", "generation", "blob_id", "Content-MD5", "Last-Modified", "LastModified", "mtime")
 _TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created", "Last-Modified")
 
@@ -104,7 +105,10 @@ def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
         if not found and not filesystem.exists(name):
             raise FileNotFoundError(name)
     except Exception as error:
-        raise translated(error, address) from error
+        told = translated(error, address)
+        if isinstance(told, NotThere) and scheme in WEB:
+            told = NotThere(address, "the server shows no folder there", _FILE_OR_LINKS)
+        raise told from error
     for one, info in found.items():
         whole = one if "://" in one else f"{scheme}://{one.lstrip('/')}"
         yield _with_host(whole, address), _entry(info)
