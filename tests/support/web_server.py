@@ -65,7 +65,7 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
             held.asked.append((self.command, path, self.headers.get("Range")))
             if path in held.status:
                 self._send(held.status[path], b"no", {}, body)
-            elif path.endswith("/"):
+            elif path.endswith("/") and any(one.startswith(path) for one in held.content):
                 self._send(200, _links(held, path), {"Content-Type": "text/html"}, body)
             elif any(one.startswith(f"{path}/") for one in held.content):
                 self._send(301, b"", {"Location": f"{path}/"}, body)
