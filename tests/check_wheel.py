@@ -1,4 +1,4 @@
-"""Refuses wheels without the compiled decoder: a compiler that fails leaves a wheel that works, slowly and silently.
+"""Refuses wheels without the compiled modules: a compiler that fails leaves a wheel that works, slowly and silently.
 
 python tests/check_wheel.py WHEEL…
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from zipfile import ZipFile
 
-DECODER = "tfadvisor/xplane/_wire."
+MODULES = ("tfadvisor/xplane/_wire", "tfadvisor/timeline/_sweeps")
 COMPILED = (".so", ".pyd")
 NEEDED = ("tfadvisor/report/page/page.html", "tfadvisor/rules/catalogue.py", "tfadvisor/py.typed")
 
@@ -20,7 +20,7 @@ def main(wheels: Sequence[str]) -> int:
         print("usage: python tests/check_wheel.py WHEEL…", file=sys.stderr)
         return 2
     faults = [f"{wheel}: {fault}" for wheel in wheels for fault in faults_of(wheel)]
-    print("\n".join(faults) or f"{len(wheels)} checked: each holds the compiled decoder")
+    print("\n".join(faults) or f"{len(wheels)} checked: each holds the compiled modules")
     return 1 if faults else 0
 
 
@@ -29,8 +29,11 @@ def faults_of(wheel: str) -> list[str]:
     with ZipFile(wheel) as archive:
         names = archive.namelist()
     faults = [f"lacks {name}" for name in NEEDED if name not in names]
-    if not any(name.startswith(DECODER) and name.endswith(COMPILED) for name in names):
-        faults.append("lacks the compiled decoder tfadvisor/xplane/_wire")
+    faults += [
+        f"lacks the compiled module {module}"
+        for module in MODULES
+        if not any(name.startswith(f"{module}.") and name.endswith(COMPILED) for name in names)
+    ]
     if wheel.endswith("-none-any.whl"):
         faults.append("is tagged for every platform, so nothing in it was compiled")
     return faults

@@ -21,7 +21,7 @@ from bill_of_materials import bill_of
 
 ROOT = Path(__file__).parents[1]
 NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv*", "build", "dist", "node_modules", "__pycache__", "*.egg-info", "*.so", "_wire.c"
+    ".git", ".venv*", "build", "dist", "node_modules", "__pycache__", "*.egg-info", "*.so", "_wire.c", "_sweeps.c"
 )
 
 

@@ -1,4 +1,4 @@
-"""A wheel without the compiled decoder is refused."""
+"""A wheel without the compiled modules is refused."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 WHOLE = (
     "tfadvisor/xplane/_wire.cpython-312-x86_64-linux-gnu.so",
+    "tfadvisor/timeline/_sweeps.cpython-312-x86_64-linux-gnu.so",
     "tfadvisor/report/page/page.html",
     "tfadvisor/rules/catalogue.py",
     "tfadvisor/py.typed",
@@ -47,7 +48,8 @@ def test_a_wheel_for_every_platform_is_refused(main: Callable[[list[str]], int],
 
 
 def test_a_windows_wheel_passes(main: Callable[[list[str]], int], tmp_path: Path) -> None:
-    names = ("tfadvisor/xplane/_wire.cp312-win_amd64.pyd", *WHOLE[1:])
+    compiled = ("tfadvisor/xplane/_wire.cp312-win_amd64.pyd", "tfadvisor/timeline/_sweeps.cp312-win_amd64.pyd")
+    names = (*compiled, *WHOLE[2:])
 
     assert main([wheel(tmp_path, *names, tag="cp312-cp312-win_amd64")]) == 0
 

@@ -31,6 +31,7 @@ def wheel(tmp_path_factory) -> list[str]:
 
 def test_the_wheel_holds_the_compiled_decoder(wheel: list[str]) -> None:
     assert any(re.fullmatch(r"tfadvisor/xplane/_wire\..*\.so", name) for name in wheel)
+    assert any(re.fullmatch(r"tfadvisor/timeline/_sweeps\..*\.so", name) for name in wheel)
 
 
 def test_the_wheel_holds_every_module(wheel: list[str]) -> None:
@@ -83,7 +84,9 @@ def test_the_package_is_the_command() -> None:
 def test_a_checkout_works_before_it_is_installed(tmp_path: Path) -> None:
     """Without the extension, and with its rules beside the package."""
     for folder in ("tfadvisor", "rules"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("_wire.*", "__pycache__"))
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("_wire.*", "_sweeps.*", "__pycache__")
+        )
     code = "import sys; sys.path.insert(0, '.'); from tfadvisor.cli.entry import run; run()"
 
     done = subprocess.run(
@@ -96,7 +99,8 @@ def test_a_checkout_works_before_it_is_installed(tmp_path: Path) -> None:
 def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
     """As where no compiler was at hand: slower, and the same report."""
     code = (
-        "import sys; sys.modules['tfadvisor.xplane._wire'] = None; import tfadvisor; "
+        "import sys; sys.modules['tfadvisor.xplane._wire'] = sys.modules['tfadvisor.timeline._sweeps'] = None; "
+        "import tfadvisor; "
         f"report = tfadvisor.analyze({str(ROOT / 'fixtures' / 'jax-logging')!r}); "
         "from tfadvisor.xplane.decode import is_compiled; print(is_compiled(), report.verdict.bottleneck)"
     )

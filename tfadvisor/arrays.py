@@ -11,15 +11,31 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+_FEW = 4
+"""Numbers that are compared one by one sooner than they are looked up."""
+
+
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The distinct values of an integer array, ascending, as np.unique."""
     if not len(values):
         return values
-    ordered = np.sort(values)
+    ordered = values if (values[1:] >= values[:-1]).all() else np.sort(values)
     first = np.empty(len(ordered), np.bool_)
     first[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
+
+
+def used(rows: npt.NDArray[Any], count: int) -> list[int]:
+    """The distinct numbers of a column, ascending, all of them below count: without a sort, unlike distinct."""
+    seen = np.zeros(count, np.bool_)
+    seen[rows] = True
+    return np.flatnonzero(seen).tolist()
+
+
+def constant(value: int, count: int, kind: npt.DTypeLike = np.int32) -> npt.NDArray[Any]:
+    """A column of one value, which takes no memory and cannot be written to."""
+    return np.broadcast_to(np.array(value, kind), count)
 
 
 def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -33,9 +49,12 @@ def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 def is_in(values: npt.NDArray[Any], chosen: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether each integer is one of the chosen, as np.isin."""
-    ordered = np.sort(np.asarray(chosen, dtype=np.int64))
-    if not len(ordered):
-        return np.zeros(len(values), np.bool_)
+    ordered = distinct(np.asarray(chosen, dtype=np.int64))
+    if len(ordered) <= _FEW:
+        found = np.zeros(len(values), np.bool_)
+        for one in ordered.tolist():
+            found |= values == one
+        return found
     place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
     return np.asarray(ordered[place] == values, np.bool_)
 

@@ -16,13 +16,16 @@ from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.format.window import window_of
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
-from tfadvisor.hlo.questions.around_collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.hlo.questions.around_collectives import (
+    collectives_between_products,
+    copies_of_gathered,
+    equal_state_exchanged,
+)
 from tfadvisor.hlo.questions.attention import unfused_attention
 from tfadvisor.hlo.questions.collectives import collectives
 from tfadvisor.hlo.questions.convolutions import convolution_size, filter_length
 from tfadvisor.hlo.questions.cost import Costs
 from tfadvisor.hlo.questions.dots import dot_size
-from tfadvisor.hlo.questions.equal_state import equal_state_exchanged
 from tfadvisor.hlo.questions.executions import executions
 from tfadvisor.hlo.questions.flow import effect, inside
 from tfadvisor.hlo.questions.parameters import parameter_summary

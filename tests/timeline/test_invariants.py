@@ -182,12 +182,12 @@ def check_devices(timeline: HostTimeline, summary: HostSummary) -> None:
         known = instants_with_a_class(device, timeline)
         assert (time[:, TimeClass.IDLE] == hi - lo - known.within(lo, hi)).all()  # else two classes share an instant
         assert (reduced.covered_ps <= periods[:, None]).all()
-        assert (reduced.launches.latency >= 0).all()
-        assert (reduced.launches.queued >= 0).all()
+        assert (reduced.launches.latency.values >= 0).all()
+        assert (reduced.launches.queued.values >= 0).all()
         assert reduced.launches.in_graphs <= reduced.launches.linked <= reduced.launches.kernels
         rows = reduced.ops.of_class(DeviceClass.COMPUTE)
         assert reduced.ops.count[rows].sum() == len(reduced.lengths) == reduced.launches.kernels
-        assert reduced.ops.total_ps[rows].sum() == reduced.lengths.sum()
+        assert reduced.ops.total_ps[rows].sum() == reduced.lengths.values.sum()
         assert (reduced.ops.small <= reduced.ops.count).all()
         begins = (device.ops.start[:, None] >= lo[None, steady]) & (device.ops.start[:, None] < hi[None, steady])
         assert reduced.ops.count.sum() == begins.any(axis=1).sum()

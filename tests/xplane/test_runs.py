@@ -91,6 +91,27 @@ def test_copies_of_a_host_file_are_told_apart_from_hosts(tmp_path: Path) -> None
     assert [file.name for file in left_out] == ["copy.xplane.pb"]
 
 
+def test_each_of_many_hosts_is_read_once_to_find_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred files of one size: a hundred reads, where pairs would take thousands. Files of a size of their own: none."""
+    folder = put(tmp_path, *(f"{number:03}" for number in range(100)))
+    (folder / "alone.xplane.pb").write_bytes(b"longer")
+    opened: list[str] = []
+    opens = Path.open
+
+    def counting(self: Path, *args: str) -> object:
+        opened.append(self.name)
+        return opens(self, *args)
+
+    for number in range(100):
+        (folder / f"{number:03}.xplane.pb").write_bytes(b"%03d" % number)
+    monkeypatch.setattr(Path, "open", counting)
+    kept, left_out = without_duplicates(sorted(folder.iterdir()))
+
+    assert (len(kept), left_out) == (101, ())
+    assert len(opened) == 100
+    assert "alone.xplane.pb" not in opened
+
+
 def test_nothing_to_read_is_said_with_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="is empty"):
         choose_run([tmp_path])

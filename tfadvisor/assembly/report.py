@@ -9,6 +9,7 @@ import numpy as np
 from tfadvisor.arrays import median, percentile
 from tfadvisor.assembly.ops import run_ops
 from tfadvisor.assembly.time_by import time_by
+from tfadvisor.assembly.told_hosts import told_hosts
 from tfadvisor.engine.judging.judge_rules import Outcomes
 from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.errors import RuleError
@@ -44,7 +45,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
-        steps=_steps_info(run),
+        steps=_steps_info(run, metrics),
         breakdown=breakdown,
         verdict=give_verdict(breakdown, metrics, outcomes.findings),
         metrics={
@@ -91,17 +92,24 @@ def _run_info(run: RunTimeline) -> RunInfo:
     )
 
 
-def _steps_info(run: RunTimeline) -> StepsInfo:
+def _steps_info(run: RunTimeline, metrics: Metrics) -> StepsInfo:
     weakest = min((host.steps for host in run.hosts), key=lambda steps: steps.confidence)
-    each = tuple(step for host in run.hosts for step in _counted(host))
+    told = told_hosts(run, metrics)
+    each = tuple(step for host in told for step in _counted(host))
+    left_out = len(run.hosts) - len(told)
+    more = (
+        f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host NAME lists another's"
+        if left_out
+        else ""
+    )
     return StepsInfo(
         count=max((int(host.steps.steady().sum()) for host in run.hosts), default=0),
         source=weakest.source.value,
         confidence=weakest.confidence,
-        about=weakest.about,
+        about=weakest.about + more,
         time_ms=_times(run),
         each=each,
-        set_aside=tuple(step for host in run.hosts for step in _set_aside(host)),
+        set_aside=tuple(step for host in told for step in _set_aside(host)),
     )
 
 

@@ -17,6 +17,7 @@ from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 
+@once
 def counted_hosts(run: RunTimeline) -> list[HostSummary]:
     """The hosts that sums over steps are about.
 
@@ -27,6 +28,7 @@ def counted_hosts(run: RunTimeline) -> list[HostSummary]:
     return [host for host in told_apart if host.devices] or told_apart
 
 
+@once
 def periods_ms(run: RunTimeline) -> np.ndarray:
     """Periods of the counted steps of the counted hosts, ms. Raises MetricAbsent when there are none."""
     found = [(host.steps.ends - host.steps.starts)[host.steps.steady()] for host in counted_hosts(run)]
@@ -94,11 +96,13 @@ def hosts_with_work(run: RunTimeline) -> list[HostSummary]:
     return working
 
 
+@once
 def device_steps(run: RunTimeline) -> int:
     """Counted steps times the devices that take part in them: what per-step sums are divided by."""
     return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in counted_hosts(run))
 
 
+@once
 def device_ps(run: RunTimeline) -> int:
     """Summed length of the counted steps of the devices that take part in them: what shares are divided by, ps."""
     counted = [host.breakdown[host.takes_part & host.steps.steady()[None, :]] for host in counted_hosts(run)]

@@ -6,8 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tfadvisor.hlo.format.find_modules import find_modules
-from tfadvisor.timeline.capture import capture_of
+from tfadvisor.timeline.capture import capture_of, window_of
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
 from tfadvisor.timeline.devices.unrecorded import unrecorded_work
@@ -36,7 +38,7 @@ from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_
 from tfadvisor.timeline.steps.capture_work import capture_work_ps
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.vocabulary import DeviceKind, TimeClass
-from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
+from tfadvisor.xplane.columns import NO_EVENTS, HostTrace, NameFilter, Selection
 from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
@@ -92,16 +94,18 @@ def build_host(
     trace = on_own_clocks(trace)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
     threads = without_evaluations(host_threads(trace))
-    programs = find_modules(trace)
+    programs, window = find_modules(replace(trace, events=NO_EVENTS, stats={})), window_of(trace)
     pipeline = pipeline_work(trace, threads)
     devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
     empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
     unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
+    trace = replace(trace, events=NO_EVENTS)  # most of the memory, unless threads and devices are views of it
     activity = host_activity(trace, threads, steps, pipeline)
     classes = host_classes_of_time(activity)
     active = [device for device in devices if device.is_active]
-    breakdown = unknown_time(steps) if unrecorded.proof else break_down(active, classes, steps)
+    time = break_down(active, classes, steps)
+    breakdown = unknown_time(steps) if unrecorded.proof else time.breakdown
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     costs = host_costs(threads, steps, activity, classes, active, pipeline)
     names = cache(lambda: names_of(threads))
@@ -112,10 +116,11 @@ def build_host(
         pictures = step_pictures(threads, pipeline, active, classes, steps, pictured_events)
     return HostTimeline(
         host=host,
-        capture=capture_of(trace, threads, empty, unrecorded, capture_work_ps(threads, steps)),
+        capture=capture_of(trace, threads, window, empty, unrecorded, capture_work_ps(threads, steps)),
         steps=steps,
         breakdown=breakdown,
         takes_part=taking_part(breakdown),
+        short_launch_ps=time.short_launch_ps,
         evidence=HostEvidence(
             calls=host_calls(
                 threads,
@@ -132,7 +137,7 @@ def build_host(
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
-            losses=() if unrecorded.proof else lost_time(threads, steps, classes, active, programs, names),
+            losses=() if unrecorded.proof else lost_time(threads, steps, time.first, active, programs, names),
             makers=batch_makers(threads, steps, classes, names),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),

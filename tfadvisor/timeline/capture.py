@@ -45,9 +45,14 @@ class Capture(msgspec.Struct, frozen=True):
 
 
 def capture_of(
-    trace: HostTrace, threads: Threads, empty_accelerators: int, unrecorded: Unrecorded, work_ps: tuple[int, int]
+    trace: HostTrace,
+    threads: Threads,
+    window: tuple[int, int],
+    empty_accelerators: int,
+    unrecorded: Unrecorded,
+    work_ps: tuple[int, int],
 ) -> Capture:
-    """From planes, names and warnings."""
+    """From planes, names and warnings; the trace's events are not asked."""
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
     return Capture(
@@ -55,7 +60,7 @@ def capture_of(
         framework_version=version,
         captured_at=datetime.fromtimestamp(start / 1e9, timezone.utc).isoformat(timespec="seconds") if start else "",
         session_start_ns=start,
-        window=_window(trace),
+        window=window,
         errors=trace.errors,
         warnings=trace.warnings,
         dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
@@ -66,7 +71,8 @@ def capture_of(
     )
 
 
-def _window(trace: HostTrace) -> tuple[int, int]:
+def window_of(trace: HostTrace) -> tuple[int, int]:
+    """First start and last end of all events, ps."""
     if not len(trace.events):
         return 0, 0
     end = trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)

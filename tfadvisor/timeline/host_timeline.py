@@ -73,6 +73,8 @@ class HostTimeline(msgspec.Struct, frozen=True):
     """ps, shape (active devices, steps, TimeClass); one row when there is no active device."""
     takes_part: npt.NDArray[np.bool_]
     """Shape (active devices, steps): False where a device did nothing in a step that others worked in."""
+    short_launch_ps: npt.NDArray[np.int64]
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps)."""
     evidence: HostEvidence
     """What explains the breakdown."""
     devices: tuple[Device, ...]

@@ -112,6 +112,8 @@ class DeviceOps(msgspec.Struct, frozen=True):
     def covered(self, *kinds: int) -> Intervals:
         """The instants at which an event of one of the classes runs."""
         mask = is_in(self.kind, kinds)
+        if mask.all():
+            return union(self.start, self.end)
         return union(self.start[mask], self.end[mask])
 
 

@@ -30,14 +30,18 @@ class PlaneKey:
 
 class StatBuffer:
     def __len__(self) -> int: ...
-    def into(
+    def tally(self, slots: Int64Array) -> None: ...
+    def into(self, columns: StatColumns) -> None: ...
+
+class StatColumns:
+    def __init__(self, number: int) -> None: ...
+    def give(
         self,
-        at: int,
-        event: Int64Array,
-        slot: npt.NDArray[np.int16],
-        kind: npt.NDArray[np.uint8],
-        value: Int64Array,
-        length: Int64Array,
+        slot: int,
+        event: npt.NDArray[np.int32],
+        value: npt.NDArray[np.int32] | Int64Array,
+        kind: npt.NDArray[np.uint8] | None,
+        length: Int64Array | None,
     ) -> None: ...
 
 def scan_space(buf: memoryview) -> Int64Array: ...

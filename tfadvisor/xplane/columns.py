@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
@@ -51,6 +52,8 @@ class NameFilter(msgspec.Struct, frozen=True):
         return name.startswith(self.prefixes) != self.invert
 
 
+LAST_EVENT = 1 << 62
+"""Beyond the index of every event."""
 _NOTHING: Mapping[str, NameFilter | None] = {}
 
 
@@ -100,6 +103,9 @@ class Events(msgspec.Struct, frozen=True):
         return len(self.start_ps)
 
 
+NO_EVENTS = Events(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
+
+
 class Names(msgspec.Struct, frozen=True):
     """Event metadata of all planes: plane by plane, by ascending metadata id; row 0 stands for missing metadata."""
 
@@ -117,12 +123,12 @@ class StatColumn(msgspec.Struct, frozen=True):
     """The values of one stat, for the events that carry it.
 
     event: index of the event, ascending. kind: a Kind. value: the number, the bits of a double, or for TEXT and BYTES
-    an index into texts (distinct, sorted).
+    an index into texts (distinct, sorted); int32 where all are numbers that fit.
     """
 
-    event: Int64Array
+    event: Int32Array | Int64Array
     kind: UInt8Array
-    value: Int64Array
+    value: Int32Array | Int64Array
     texts: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -131,8 +137,18 @@ class StatColumn(msgspec.Struct, frozen=True):
 
     def integers(self) -> tuple[Int64Array, Int64Array]:
         """(event, value) of the integer values; unsigned values above 2**63 appear negative."""
-        keep = (self.kind == Kind.INT) | (self.kind == Kind.UINT)
-        return self.event[keep], self.value[keep]
+        event, value = self.integers_between(0, LAST_EVENT)
+        return event.astype(np.int64, copy=False), value.astype(np.int64, copy=False)
+
+    def integers_between(self, lo: int, hi: int) -> tuple[Int32Array | Int64Array, Int32Array | Int64Array]:
+        """The same of the events lo .. hi - 1, without a copy where all values are integers."""
+        bounds = np.minimum([lo, hi], np.iinfo(self.event.dtype).max).astype(self.event.dtype)
+        part = slice(*np.searchsorted(self.event, bounds).tolist())
+        event, kind, value = self.event[part], self.kind[part], self.value[part]
+        if not len(kind) or (kind.strides == (0,) and kind[0] in (Kind.INT, Kind.UINT)):
+            return event, value
+        keep = (kind == Kind.INT) | (kind == Kind.UINT)
+        return event[keep], value[keep]
 
     def numbers(self) -> tuple[Int64Array, npt.NDArray[np.float64]]:
         """(event, value) of the integer and double values, as float64."""
@@ -140,12 +156,12 @@ class StatColumn(msgspec.Struct, frozen=True):
         kind, value = self.kind[keep], self.value[keep]
         as_float = value.astype(np.float64)
         as_float[kind == Kind.DOUBLE] = value[kind == Kind.DOUBLE].view(np.float64)
-        return self.event[keep], as_float
+        return self.event[keep].astype(np.int64), as_float
 
     def codes(self) -> tuple[Int64Array, Int64Array]:
         """(event, index into texts) of the text values."""
         keep = self.kind == Kind.TEXT
-        return self.event[keep], self.value[keep]
+        return self.event[keep].astype(np.int64), self.value[keep].astype(np.int64)
 
 
 EMPTY_STAT = StatColumn(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64), ())
@@ -223,11 +239,16 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def row_bits(self, names: Sequence[str]) -> npt.NDArray[np.uint64]:
         """Bit g of entry i is set when stats of group g are wanted for names[i]; bit 0 always is."""
-        bits = np.ones(len(names), dtype=np.uint64)
-        for number, group in enumerate(self.groups, start=1):
-            hit = np.fromiter((group.wants(name) for name in names), dtype=np.bool_, count=len(names))
-            bits |= hit.astype(np.uint64) << np.uint64(number)
-        return bits
+        return _row_bits(self.groups, tuple(names))
+
+
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def _row_bits(groups: tuple[NameFilter, ...], names: tuple[str, ...]) -> npt.NDArray[np.uint64]:
+    bits = np.ones(len(names), dtype=np.uint64)
+    for number, group in enumerate(groups, start=1):
+        hit = np.fromiter((group.wants(name) for name in names), dtype=np.bool_, count=len(names))
+        bits |= hit.astype(np.uint64) << np.uint64(number)
+    return bits
 
 
 def wanted(selection: Selection, stat_names: Sequence[str]) -> Wanted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from itertools import pairwise
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 _EVENTS_A_CHUNK = 1 << 16
 _DENSE_LIMIT = 1 << 22
+_LARGE = 1 << 24
+"""Bytes of a file of which no more is kept than can still be asked for."""
 
 
 def decode(source: Source, selection: Selection, progress: Progress | None = None) -> HostTrace:
@@ -115,7 +118,7 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
         events=Events(work.start_ps, work.duration_ps, work.row),
         names=names,
         stats=stats,
-        details=_BufferDetails(buf, names.plane, ranges, work.exemplar, [p.stat_names for p in raw]),
+        details=_details(buf, names.plane, ranges, work.exemplar, [p.stat_names for p in raw]),
         origin_ns=origin,
     )
 
@@ -141,6 +144,16 @@ def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
 
 def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
     """Rows of scan_metadata -> one entry a key: the last entry of a key wins, several values of an entry merge."""
+    order = np.argsort(scanned[:, 0], kind="stable")
+    key = scanned[order, 0]
+    if (key[1:] > key[:-1]).all():  # one value a key, as profilers write them
+        items = scanned[order].tolist()
+        return _Metadata(
+            key,
+            tuple(_text(buf, v[1], v[2]) if v[7] & 1 else "" for v in items),
+            tuple(_text(buf, v[3], v[4]) if v[7] & 2 else "" for v in items),
+            tuple(((v[5], v[6]),) for v in items),
+        )
     by_key: dict[int, tuple[int, list[list[int]]]] = {}
     for item in scanned.tolist():
         key, entry = item[0], item[8]
@@ -237,7 +250,7 @@ class _Work:
 
     def run(self) -> None:
         """Decodes every chunk. Raises the error with the lowest position."""
-        workers = min(len(self._chunks), _processors())
+        workers = min(len(self._chunks), _processors() if len(self.row) > _EVENTS_A_CHUNK else 1)
         tables = [np.zeros_like(self.exemplar) for _ in range(workers)]
         threads = [Thread(target=self._drain, args=(table,)) for table in tables[1:]]
         for thread in threads:
@@ -290,52 +303,82 @@ def _processors() -> int:
 
 
 def _stat_columns(buf: memoryview, work: _Work, want: Wanted, raw: list[_RawPlane]) -> dict[str, StatColumn]:
-    sizes = [len(stats) if stats is not None else 0 for stats in work.stats]
-    total = sum(sizes)
-    event = np.empty(total, np.int64)
-    slot = np.empty(total, np.int16)
-    kind = np.empty(total, np.uint8)
-    value = np.empty(total, np.int64)
-    length = np.empty(total, np.int64)
-    at = 0
+    """Each slot's stats of all chunks, in columns no wider than their values. The chunks' buffers are freed on the way."""
+    tallies = np.zeros((len(work.stats), len(want.slots), 4), np.int64)
+    for stats, tally in zip(work.stats, tallies, strict=True):
+        if stats is not None:
+            stats.tally(tally)
+    counts = tallies[:, :, 0]
+    into = _wire.StatColumns(len(want.slots))
+    columns: dict[int, _Slot] = {}
+    for slot in np.flatnonzero(counts.any(axis=0)).tolist():
+        seen = tallies[counts[:, slot] > 0, slot]
+        columns[slot] = _slot(
+            int(seen[:, 0].sum()), int(np.bitwise_or.reduce(seen[:, 1])), seen[:, 2].min(), seen[:, 3].max()
+        )
+        into.give(slot, columns[slot].event, columns[slot].value, columns[slot].kind, columns[slot].length)
     for index, stats in enumerate(work.stats):
         if stats is not None:
-            stats.into(at, event, slot, kind, value, length)
-            at += len(stats)
+            stats.into(into)
             work.stats[index] = None
-    plane = np.repeat(work.chunk_plane, sizes)
-    order = np.argsort(slot, kind="stable")
-    edges = np.searchsorted(slot[order], np.arange(len(want.slots) + 1))
-    columns = {}
-    for number, name in enumerate(want.slots):
-        mine = order[edges[number] : edges[number + 1]]
-        if len(mine):
-            columns[name] = _column(buf, event[mine], kind[mine], value[mine], length[mine], plane[mine], raw)
-    return columns
+    found = {}
+    for slot, column in columns.items():
+        plane = np.repeat(work.chunk_plane, counts[:, slot]) if column.kinds >> Kind.REF & 1 else None
+        found[want.slots[slot]] = _column(buf, column, plane, raw)
+    return found
 
 
-def _column(
-    buf: memoryview,
-    event: Int64Array,
-    kind: npt.NDArray[np.uint8],
-    value: Int64Array,
-    length: Int64Array,
-    plane: Int32Array,
-    raw: list[_RawPlane],
-) -> StatColumn:
+class _Slot(msgspec.Struct, frozen=True):
+    """Room for one stat's values. kind and length: None where all are of one kind, or none is a text."""
+
+    event: Int32Array
+    value: Int32Array | Int64Array
+    kind: npt.NDArray[np.uint8] | None
+    length: Int64Array | None
+    kinds: int
+
+
+_SPANS = 1 << Kind.TEXT | 1 << Kind.BYTES | 1 << Kind.COMPRESSED
+_COUNTS = 1 << Kind.INT | 1 << Kind.UINT
+_INT32 = np.iinfo(np.int32)
+
+
+def _slot(size: int, kinds: int, least: int, most: int) -> _Slot:
+    narrow = not kinds & ~_COUNTS and least >= _INT32.min and most <= _INT32.max
+    value: Int32Array | Int64Array = np.empty(size, np.int32) if narrow else np.empty(size, np.int64)
+    return _Slot(
+        np.empty(size, np.int32),
+        value,
+        None if not kinds & (kinds - 1) else np.empty(size, np.uint8),
+        np.empty(size, np.int64) if kinds & _SPANS else None,
+        kinds,
+    )
+
+
+def _column(buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_RawPlane]) -> StatColumn:
+    """plane: of each value, where some are references into their plane's names."""
+    value, kind = slot.value, slot.kind
+    if kind is None:
+        alone = slot.kinds.bit_length() - 1
+        as_text = Kind.TEXT if alone in (Kind.REF, Kind.COMPRESSED) else alone
+        kind = np.broadcast_to(np.uint8(alone), len(value))
+        final = np.broadcast_to(np.uint8(as_text), len(value))
+    else:
+        final = kind.copy()
+        final[(kind == Kind.REF) | (kind == Kind.COMPRESSED)] = Kind.TEXT
     pools: list[tuple[Int64Array, list[str]]] = []
     places: list[npt.NDArray[np.bool_]] = []
     for span_kind, to_text in ((Kind.TEXT, text_of), (Kind.BYTES, text_of), (Kind.COMPRESSED, inflated_text)):
-        mask = kind == span_kind
-        if mask.any():
-            at, size = np.ascontiguousarray(value[mask]), np.ascontiguousarray(length[mask])
+        mask = kind == span_kind if slot.kinds >> span_kind & 1 else None
+        if mask is not None and slot.length is not None:
+            at, size = np.ascontiguousarray(value[mask]), np.ascontiguousarray(slot.length[mask])
             interned, first = _wire.intern_spans(buf, at, size)
             spans = zip(at[first].tolist(), size[first].tolist(), strict=True)
             pools.append(
                 (interned.astype(np.int64), [to_text(bytes(buf[lo : lo + min(n, LONGEST)])) for lo, n in spans])
             )
             places.append(mask)
-    for index, owner in enumerate(raw):
+    for index, owner in enumerate(raw if plane is not None else []):
         mask = (kind == Kind.REF) & (plane == index)
         if mask.any():
             ids, inverse = np.unique(value[mask], return_inverse=True)
@@ -344,8 +387,26 @@ def _column(
     moved, texts = shared_texts(pools)
     for mask, codes in zip(places, moved, strict=True):
         value[mask] = codes
-    kind[(kind == Kind.REF) | (kind == Kind.COMPRESSED)] = Kind.TEXT
-    return StatColumn(event, kind, value, texts)
+    return StatColumn(slot.event, final, value, texts)
+
+
+def _details(
+    buf: memoryview,
+    plane: Int32Array,
+    ranges: list[tuple[tuple[int, int], ...]],
+    exemplar: Int64Array,
+    stat_names: list[dict[int, str]],
+) -> _BufferDetails:
+    """On the bytes themselves, of large files on a copy of what can be asked for: their events fill most of the memory."""
+    if len(buf) < _LARGE:
+        return _BufferDetails(buf, plane, ranges, exemplar, stat_names)
+    asked = [one for row in ranges for one in row] + [(lo, hi) for lo, hi in exemplar.tolist()]
+    ends = np.cumsum([0] + [hi - lo for lo, hi in asked])
+    kept = memoryview(b"".join(buf[lo:hi] for lo, hi in asked)).toreadonly()
+    moved = list(pairwise(ends.tolist()))
+    places = iter(moved)
+    ranges = [tuple(next(places) for _ in row) for row in ranges]
+    return _BufferDetails(kept, plane, ranges, np.array(moved[-len(exemplar) :], np.int64), stat_names)
 
 
 class _BufferDetails(msgspec.Struct, frozen=True):

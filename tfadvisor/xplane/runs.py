@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,16 +14,15 @@ import msgspec
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.files import open_regular
 from tfadvisor.sources.faults import Unreachable
 from tfadvisor.sources.remote_path import RemotePath
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
+_PIECE = 1 << 20
 _SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
 _TOOL_OUTPUTS = re.compile(
     r"\.(trace(\.json(\.gz)?)?|(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|pod_viewer)\.(pb|json))$"
 )
-_PIECE = 1 << 16
 _HOW_TO_RECORD = (
     "Record again with TensorFlow 2.3 or newer (`tf.profiler.experimental.start(logdir)`, or "
     "`TensorBoard(profile_batch=(10, 20))`) or with `jax.profiler.trace(logdir)`: they write `<host>.xplane.pb`."
@@ -95,25 +96,44 @@ def choose_run(paths: Sequence[Path], run: str | None = None, host: str | None =
 
 def without_duplicates(files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """(distinct files, files with the very bytes of an earlier one): a copied host file is no second host."""
+    sizes = [_size(file) for file in files]
+    several = {size for size, count in Counter(sizes).items() if count > 1 and size >= 0}
     kept: list[Path] = []
     left_out: list[Path] = []
-    for file in files:
-        (left_out if any(_same_bytes(file, earlier) for earlier in kept) else kept).append(file)
+    seen: set[tuple[int, bytes]] = set()
+    for file, size in zip(files, sizes, strict=True):
+        digest = _digest(file) if size in several else None
+        if digest is not None and (size, digest) in seen:
+            left_out.append(file)
+            continue
+        kept.append(file)
+        if digest is not None:
+            seen.add((size, digest))
     return tuple(kept), tuple(left_out)
 
 
-def _same_bytes(one: Path, other: Path) -> bool:
-    """Also of addresses, of whose files copies are needed anyway: etags of a server may be alike for different bytes."""
+def _size(file: Path) -> int:
+    """-1 where decoding will say what is wrong with it."""
     try:
-        if one.stat().st_size != other.stat().st_size:
-            return False
-        with open_regular(one) as first, open_regular(other) as second:
-            while piece := first.read(_PIECE):
-                if piece != second.read(_PIECE):
-                    return False
-            return not second.read(1)
+        return file.stat().st_size
     except OSError:
-        return False  # decoding will say what is wrong with it
+        return -1
+
+
+def _digest(file: Path) -> bytes | None:
+    """Of all bytes, so that each file is read once however many there are; None where decoding will say what is wrong."""
+    import hashlib  # noqa: PLC0415  (only several hosts need it)
+
+    hashed = hashlib.blake2b(digest_size=16)
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return None
+        with file.open("rb") as opened:
+            while piece := opened.read(_PIECE):
+                hashed.update(piece)
+    except OSError:
+        return None
+    return hashed.digest()
 
 
 def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:

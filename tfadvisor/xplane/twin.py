@@ -182,12 +182,15 @@ def _stats(stats: Any, names: dict[int, str]) -> dict[str, Value]:
 
 
 def _column(values: list[tuple[int, int, Any]]) -> StatColumn:
-    event = np.array([item[0] for item in values], np.int64)
+    event = np.array([item[0] for item in values], np.int32)
     kind = np.array([item[1] for item in values], np.uint8)
     texts = [item[2] for item in values if isinstance(item[2], str)]
     (codes,), pool = shared_texts([(np.arange(len(texts), dtype=np.int64), texts)])
     value = np.array([0 if isinstance(item[2], str) else item[2] for item in values], np.int64)
     value[(kind == Kind.TEXT) | (kind == Kind.BYTES)] = codes
+    narrow = np.iinfo(np.int32)
+    if ((kind == Kind.INT) | (kind == Kind.UINT)).all() and value.min() >= narrow.min and value.max() <= narrow.max:
+        return StatColumn(event, kind, value.astype(np.int32), pool)
     return StatColumn(event, kind, value, pool)
 
 

@@ -32,7 +32,7 @@ def test_lines_behind_each_other_are_taken_as_they_are() -> None:
         (0, "python", 0, 2),
         (1, "other", 2, 3),
     ]
-    assert (threads.event, threads.first_event) == (None, 3)
+    assert (threads.position_of, threads.first_event) == (None, 3)
     assert threads.positions(np.arange(-1, 7)).tolist() == [-1, -1, -1, -1, 0, 1, 2, -1]
     assert threads.thread_of(np.arange(3)).tolist() == [0, 0, 1]
 

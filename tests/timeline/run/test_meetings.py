@@ -183,7 +183,7 @@ def test_a_host_arrives_with_the_last_of_its_devices() -> None:
     found = meetings(builder)
 
     assert found.host.tolist() == [0, 0, 2, 2]
-    assert (found.host_arrival(3) / PS).tolist() == [[25, 40], [125, 140]]
+    assert (found.host_arrival() / PS).tolist() == [[25, 40], [125, 140]]
 
 
 def test_a_host_whose_clock_is_unknown_does_not_stand_between_the_others() -> None:
@@ -198,6 +198,37 @@ def test_a_host_whose_clock_is_unknown_does_not_stand_between_the_others() -> No
 
     assert found.host.tolist() == [0, 1]
     assert starts(found) == [[0, 20], [100, 120]]
+
+
+def test_a_host_with_foreign_keys_does_not_silence_the_others() -> None:
+    """Four hosts call in the runs 1 and 2; c, recorded beside them, in the runs 8 and 9."""
+    builder = trace()
+    for host, runs in (("a", (1, 2)), ("b", (1, 2)), ("c", (8, 9)), ("d", (1, 2)), ("e", (1, 2))):
+        builder.host(host)
+        for number, run in enumerate(runs):
+            late = 20 if host == "d" else 0
+            builder.collective("GPU:0", number * 100 + late, number * 100 + 60, run_id=run)
+
+    found = meetings(builder)
+
+    assert found.host.tolist() == [0, 1, 3, 4]
+    assert starts(found) == [[0, 0, 20, 0], [100, 100, 120, 100]]
+    assert found.strangers == (2,)
+
+
+def test_a_first_host_with_foreign_keys_does_not_set_the_clock() -> None:
+    """a comes first and calls three times, so that neither keys nor order pair it with the others."""
+    builder = trace()
+    for host, runs in (("a", (7, 8, 9)), ("b", (1, 2)), ("c", (1, 2)), ("d", (1, 2))):
+        builder.host(host)
+        for number, run in enumerate(runs):
+            builder.collective("GPU:0", number * 100, number * 100 + 60, run_id=run)
+
+    found = meetings(builder)
+
+    assert found.host.tolist() == [1, 2, 3]
+    assert found.clocks.offset_ps == (None, 0, 0, 0)
+    assert found.strangers == (0,)
 
 
 def test_steps_of_each_member_are_those_of_its_host() -> None:

@@ -42,7 +42,7 @@ def test_sums_of_long_times_are_exact_to_the_picosecond() -> None:
 
     assert found.ops.total_ps.tolist() == [5 * length]
     assert found.covered_ps[0, DeviceClass.COMPUTE] == 5 * length
-    assert found.lengths.tolist() == [length] * 5
+    assert found.lengths.values.tolist() == [length] * 5
 
 
 def test_one_row_for_each_name_op_module_and_class() -> None:
@@ -85,7 +85,7 @@ def test_what_lies_outside_of_counted_steps_is_left_out_of_the_table_but_not_of_
     found = summary(builder)
 
     assert rows(found.ops) == [("some_kernel", "", "", DeviceClass.COMPUTE, 2, 60 * PS, 0)]
-    assert found.lengths.tolist() == [30 * PS, 30 * PS]
+    assert found.lengths.values.tolist() == [30 * PS, 30 * PS]
     assert found.launches.kernels == 2
     assert (found.covered_ps[:, DeviceClass.COMPUTE] / PS).tolist() == [40, 20, 40]
 
@@ -121,6 +121,6 @@ def test_a_device_that_works_after_the_steps_only_has_empty_tables(start: float)
     found = summary(trace().step(0, 100).busy("GPU:0", (start, start + 20)))
 
     assert rows(found.ops) == []
-    assert found.lengths.tolist() == []
+    assert found.lengths.values.tolist() == []
     assert found.first_start.tolist() == [-1]
     assert found.covered_ps.sum() == 0

@@ -21,6 +21,8 @@ _PLANE = "/host:metadata"
 _NAMED = re.compile(r"^(.+)\((\d{1,20})\)$")
 _STATS = ("Hlo Proto", "hlo_proto")
 _UNSIGNED = 1 << 64
+_SMALL, _MOST_HELD = 1 << 20, 16
+"""Bytes of a program that is kept for the next host, and how many of them are."""
 
 
 class ModuleKey(msgspec.Struct, frozen=True):
@@ -96,14 +98,13 @@ class Modules:
         return ModuleKey(self._trace.names.name[row], int(self._trace.names.id[row]) % _UNSIGNED, row)
 
     def _read(self, key: ModuleKey) -> Module | TraceError:
-        from tfadvisor.hlo.format.module import Module  # noqa: PLC0415  (most small traces hold none)
-
         stats = self._trace.details.metadata_stats(key.row)
         data = next((stats[name] for name in _STATS if isinstance(stats.get(name), bytes)), None)
         if not isinstance(data, bytes):
             return self._absent(f"{key.name}({key.program_id})")
         try:
-            return Module(data, f"{self._trace.path}: HLO of {key.name}({key.program_id})", key.program_id)
+            place = f"{self._trace.path}: HLO of {key.name}({key.program_id})"
+            return _shared(data, key.program_id, place) if len(data) < _SMALL else _module(data, key.program_id, place)
         except TraceError as error:
             return error
 
@@ -113,6 +114,25 @@ class Modules:
             f"the trace carries no HLO of {what}.",
             "Record with a profiler that keeps it: JAX, or TensorFlow with `jit_compile=True`.",
         )
+
+
+def _module(data: bytes, program_id: int, place: str) -> Module:
+    from tfadvisor.hlo.format.module import Module  # noqa: PLC0415  (most small traces hold none)
+
+    return Module(data, place, program_id)
+
+
+_held: dict[tuple[bytes, int], Module] = {}
+
+
+def _shared(data: bytes, program_id: int, place: str) -> Module:
+    """The module of another host of the run where that has the very same one, with all that was worked out of it."""
+    held = _held.get((data, program_id))
+    if held is None:
+        if len(_held) >= _MOST_HELD:
+            _held.clear()
+        _held[data, program_id] = held = _module(data, program_id, place)
+    return held
 
 
 def find_modules(trace: HostTrace) -> Modules:

@@ -1,16 +1,20 @@
-"""What stands right before and behind a program's collectives."""
+"""What stands before and behind a program's collectives: products, copies, state that is equal on all devices."""
 
 from __future__ import annotations
 
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.collectives import collectives
-from tfadvisor.hlo.questions.flow import Users, inside, kernel_computations
+from tfadvisor.hlo.questions.collectives import CollectiveOp, collectives
+from tfadvisor.hlo.questions.flow import PASSING, Users, inside, kernel_computations
 from tfadvisor.hlo.questions.operations import MOVING
 from tfadvisor.hlo.questions.products import is_product, next_products
 
 _BEFORE, _BEHIND = 6, 6
 """How many instructions may lie between a collective and the products around it: a bias, an activation, a norm."""
+_DEPTH, _MOST = 6, 200
+"""How far, and through how many instructions, a value is followed back to the all-reduce that it comes from."""
+_SUMS = ("all-reduce", "all-reduce-done")
+_CONSTANT = ("constant", "iota")
 _PUTS_TOGETHER = frozenset(("concatenate", "transpose", "copy"))
 
 
@@ -43,6 +47,74 @@ def copies_of_gathered(module: Module) -> frozenset[str]:
                 names.update(user.name for user in users.past_passing(one) if _only_moves(user))
                 names.update(user.name for user in users.of(one) if user.opcode == "copy")
     return frozenset(names)
+
+
+def equal_state_exchanged(module: Module) -> frozenset[str]:
+    """Names of the collectives that replicas do not need.
+
+    Such a one sends, for most of its bytes, arguments of the program that were updated with an all-reduced value, and the
+    program returns its result with nothing but constants applied to it. Gradients are not returned, gathered weights are
+    multiplied, and averages of replicas that went on apart (local SGD) have seen no all-reduce. Raises TraceError for
+    damaged bytes.
+    """
+    mine = [one for one in collectives(module) if one.instruction.computation.id == module.entry.id]
+    users: Users | None = None
+    names: set[str] = set()
+    for one in mine:
+        if _sends_updated_state(one):
+            users = users or Users(module.entry)
+            if _returns(one.instruction, users):
+                names.add(one.name)
+    return frozenset(names)
+
+
+def _sends_updated_state(one: CollectiveOp) -> bool:
+    state = sum(each.shape.bytes for each in one.instruction.operands if _updated(each))
+    return state * 2 > one.operand_bytes
+
+
+def _updated(value: Instruction) -> bool:
+    """Whether arithmetic element by element makes it from an argument of its own size and an all-reduced value."""
+    size, argument, summed = value.shape.elements, False, False
+    waiting, seen = [value], {value.id}
+    for _ in range(_DEPTH):
+        before: list[Instruction] = []
+        for one in waiting:
+            argument |= one.opcode == "parameter"
+            summed |= one.opcode in _SUMS
+            if one.opcode not in _SUMS and not is_product(one):
+                of_one_size = (each for each in one.operands if each.opcode in _SUMS or each.shape.elements == size)
+                before += [operand for operand in of_one_size if operand.id not in seen]
+                seen.update(operand.id for operand in before)
+        if (argument and summed) or len(seen) > _MOST:
+            break
+        waiting = before
+    return argument and summed
+
+
+def _returns(one: Instruction, users: Users, further: int = _DEPTH) -> bool:
+    """Whether the result leaves the program, perhaps scaled by constants or in another layout."""
+    if not further:
+        return False
+    return all(_takes_only(user, one) and _returns(user, users, further - 1) for user in users.past_passing(one))
+
+
+def _takes_only(user: Instruction, one: Instruction) -> bool:
+    return all(_is_constant(operand) or _handed_on(operand).id == one.id for operand in user.operands)
+
+
+def _is_constant(value: Instruction, further: int = _DEPTH) -> bool:
+    if value.opcode in _CONSTANT:
+        return True
+    return further > 0 and bool(value.operand_ids) and all(_is_constant(one, further - 1) for one in value.operands)
+
+
+def _handed_on(value: Instruction) -> Instruction:
+    for _ in range(_DEPTH):
+        if not (value.opcode in PASSING or value.opcode.endswith("-done")) or not value.operand_ids:
+            break
+        value = value.operands[0]
+    return value
 
 
 def _product_before(one: Instruction) -> bool:

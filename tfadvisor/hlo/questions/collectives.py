@@ -7,6 +7,7 @@ doc/PERFORMANCE.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -65,6 +66,7 @@ class CollectiveOp(msgspec.Struct, frozen=True):
         return rounds * self.bytes * (self.group_size - 1) // self.group_size
 
 
+@lru_cache(maxsize=16)  # the hosts of a run share their programs
 def collectives(module: Module) -> tuple[CollectiveOp, ...]:
     """Those that the entry reaches, in the file's order. Raises TraceError for damaged bytes."""
     everything = (one for computation in module.computations for one in computation.instructions)

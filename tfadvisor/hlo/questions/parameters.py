@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 import msgspec
 
@@ -93,6 +94,7 @@ def arguments(module: Module) -> tuple[Argument, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=16)  # the hosts of a run share their programs
 def parameter_summary(module: Module) -> ParameterSummary:
     """Sizes of the arguments and of those that a training step is likely to update. Raises TraceError."""
     every = arguments(module)

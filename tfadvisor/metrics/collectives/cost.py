@@ -11,6 +11,7 @@ from tfadvisor.arrays import median
 from tfadvisor.metrics.collectives.ring import ring_bytes
 from tfadvisor.metrics.kernels.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
@@ -25,6 +26,7 @@ _FLOAT32_BYTES = 4
 _GB = 1e9
 _LEAST_SIZE_RATIO = 4.0
 """A line through message sizes is drawn only where the largest is at least this many times the smallest."""
+_NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
 
 
 def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]]:
@@ -94,12 +96,20 @@ def collective_wait_fraction(question: Question) -> float:
     """Share of step time in which a device waits in a collective for the last device to arrive and computes nothing; a
     mean over the devices, from collectives seen on all devices. It is part of exposed_collective_fraction.
     """
+    time, waited = device_ps(question.run), _waited(question)
+    if not time:
+        raise MetricAbsent(_NONE_COUNTED)
+    return min(waited / time, exposed_collective_fraction(question))
+
+
+@once
+def _waited(question: Question) -> int:
+    """ps of all members together. Raises MetricAbsent when no meeting begins in a counted step."""
     meetings = known_meetings(question)
     found = [_waited_ps(question, meetings, member) for member in _counted_members(question, meetings)]
-    time = device_ps(question.run)
-    if not time or all(one is None for one in found):
-        raise MetricAbsent("no collective that all devices were seen in begins in a counted step")
-    return min(sum(one or 0 for one in found) / time, exposed_collective_fraction(question))
+    if all(one is None for one in found):
+        raise MetricAbsent(_NONE_COUNTED)
+    return sum(one or 0 for one in found)
 
 
 def _counted_members(question: Question, meetings: Meetings) -> list[int]:
@@ -120,7 +130,7 @@ def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | Non
     counted = counted_meetings(host, meetings, member)
     if not counted.any():
         return None
-    lo, hi = meetings.exposed_from[:, member] + offset, (meetings.start + meetings.wait)[:, member] + offset
+    lo, hi = meetings.exposed_from[:, member] + offset, meetings.start[:, member] + meetings.wait[:, member] + offset
     steady = host.steps.steady()
     once = union(lo[counted], hi[counted]).within(host.steps.starts[steady], host.steps.ends[steady])
     each = np.clip(hi - lo, 0, meetings.exposed[:, member])

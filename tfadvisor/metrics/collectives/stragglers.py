@@ -5,13 +5,16 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import distinct
 from tfadvisor.metrics.collectives.cost import counted_meetings, known_meetings
 from tfadvisor.metrics.needs import known_steps, several_hosts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts, hosts_with_work, needs_steps
 from tfadvisor.metrics.trace.devices import device_skew_fraction
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.run.meetings import Meetings
+from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit, percent
@@ -62,6 +65,7 @@ def _lateness(arrival: Int64Array, counted: BoolArray, step_ps: int) -> Lateness
     return Lateness(chosen, int((chosen - chosen.min(axis=1, keepdims=True)).sum(axis=0).argmax()), step_ps)
 
 
+@once
 def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     """Of the hosts that communicate. Raises MetricAbsent when there is one or none."""
     meetings = known_meetings(question)
@@ -69,7 +73,7 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     if len(members) < 2:
         raise MetricAbsent("the run has a single host that communicates")
     hosts = [question.run.hosts[index] for index in members]
-    arrival, known = meetings.host_arrival(len(question.run.hosts)), {id(host) for host in counted_hosts(question.run)}
+    arrival, known = meetings.host_arrival(), {id(host) for host in counted_hosts(question.run)}
     for index, host in zip(members, hosts, strict=True):  # by the first host's steps that tell
         counted = counted_meetings(host, meetings, int(np.flatnonzero(meetings.host == index)[0]))
         late = _lateness(arrival, counted, _shared_ps(question, meetings, index)) if id(host) in known else None
@@ -78,10 +82,11 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     raise MetricAbsent(_NONE_COUNTED)
 
 
+@once
 def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
     """Of the devices of the host on which one of them keeps the others waiting longest."""
     meetings = known_meetings(question)
-    several = [host for host in sorted(set(meetings.host.tolist())) if (meetings.host == host).sum() > 1]
+    several = np.flatnonzero(np.bincount(meetings.host) > 1).tolist()
     if not several:
         raise MetricAbsent("no host of this run has several devices that communicate")
     found: list[tuple[Lateness, HostSummary, list[DeviceSummary]]] = []
@@ -96,17 +101,24 @@ def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[Dev
     return max(found, key=lambda one: int(one[0].lost().sum()) / one[0].step_ps)
 
 
+@once
+def _shared_window(run: RunTimeline) -> tuple[int, int]:
+    """First and last instant that the traces of all members hold, ps on the first one's clock."""
+    hosts, offsets = run.hosts, [offset or 0 for offset in run.meetings.clocks.offset_ps]
+    members = distinct(run.meetings.host).tolist()
+    lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
+    hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
+    return lo, hi
+
+
 def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
     """Summed length of a host's counted steps of which the traces of all members hold the middle.
 
     Hosts may be recorded for different lengths, and nothing is known of a step that another one's trace lacks.
     """
-    hosts, offsets = question.run.hosts, [offset or 0 for offset in meetings.clocks.offset_ps]
-    members = sorted(set(meetings.host.tolist()))
-    lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
-    hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
-    steps = hosts[index].steps
-    middle = (steps.starts + steps.ends) // 2 - offsets[index]
+    lo, hi = _shared_window(question.run)
+    steps = question.run.hosts[index].steps
+    middle = (steps.starts + steps.ends) // 2 - (meetings.clocks.offset_ps[index] or 0)
     shared = steps.steady() & (middle >= lo) & (middle <= hi)
     return int((steps.ends - steps.starts)[shared].sum())
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median, percentile
+from tfadvisor.arrays import distinct, is_in
 from tfadvisor.metrics.needs import a_device, a_gpu, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, share
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.distributions import Distribution, percentile_of
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
@@ -33,7 +33,7 @@ def kernel_launch_latency_us(question: Question) -> float:
     """Median time from the end of a kernel's launch call to the kernel's start, for kernels whose stream was free by
     then. Kernels that queue behind others do not count.
     """
-    return float(median(_latencies(question))) / PS_PER_US
+    return percentile_of(_latencies(question), 50) / PS_PER_US
 
 
 @metric(unit=Unit.US, better=Better.LESS)
@@ -41,12 +41,12 @@ def kernel_launch_latency_us_p95(question: Question) -> float:
     """95th percentile of the time from the end of a kernel's launch call to the kernel's start, for kernels whose
     stream was free by then.
     """
-    return float(percentile(_latencies(question), 95)) / PS_PER_US
+    return percentile_of(_latencies(question), 95) / PS_PER_US
 
 
-def _latencies(question: Question) -> Int64Array:
-    together = np.concatenate([device.launches.latency for _, device in gpus(question.run)])
-    if not len(together):
+def _latencies(question: Question) -> list[Distribution]:
+    together = [device.launches.latency for _, device in gpus(question.run)]
+    if not any(map(len, together)):
         raise MetricAbsent("no kernel in a counted step is linked to its launch and found its stream free")
     return together
 
@@ -56,10 +56,10 @@ def kernel_queue_us(question: Question) -> float:
     """Median time from the end of a kernel's launch call to the kernel's start, for kernels that found their stream
     busy. The host should be ahead like this.
     """
-    together = np.concatenate([device.launches.queued for _, device in gpus(question.run)])
-    if not len(together):
+    together = [device.launches.queued for _, device in gpus(question.run)]
+    if not any(map(len, together)):
         raise MetricAbsent("no kernel in a counted step is linked to its launch and queued behind another")
-    return float(median(together)) / PS_PER_US
+    return percentile_of(together, 50) / PS_PER_US
 
 
 @metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
@@ -142,6 +142,7 @@ def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int,
     return found
 
 
+@once
 def _repeated(question: Question) -> dict[str, tuple[int, int]]:
     """The types of _by_type that repeated_op_fraction counts."""
     types = {kind for device in _working(question) for name in device.ops.names if (kind := op_type(name))}
@@ -190,7 +191,7 @@ def kernels_per_step(question: Question) -> float:
 @metric(unit=Unit.US, better=Better.NEITHER)
 def median_kernel_us(question: Question) -> float:
     """Median length of a kernel (on a CPU: an op) in the counted steps."""
-    return float(median(np.concatenate([device.lengths for device in _working(question)]))) / PS_PER_US
+    return percentile_of([device.lengths for device in _working(question)], 50) / PS_PER_US
 
 
 def _working(question: Question) -> list[DeviceSummary]:

@@ -7,6 +7,9 @@ from tfadvisor.timeline.model import StepKind, StepSource
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter
 
+_NAMED = 8
+"""Hosts that a text names."""
+
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def dropped_events(question: Question) -> float:
@@ -66,7 +69,29 @@ def unread_host(question: Question) -> str:
     """The hosts whose trace files could not be read, each with the reason: `beta (is cut short: 12 of 90 bytes)`."""
     if not question.run.unread:
         raise MetricAbsent("every host's trace file could be read")
-    return "; ".join(f"{one.host} ({one.why.rstrip('.')})" for one in question.run.unread)
+    return _some([f"{one.host} ({one.why.rstrip('.')})" for one in question.run.unread])
+
+
+def _some(named: list[str]) -> str:
+    """The first of them, with the number of the others."""
+    more = f"; and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return "; ".join(named[:_NAMED]) + more
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
+def unpaired_hosts(question: Question) -> float:
+    """Number of hosts that communicate but share no collective with most others: of another run, or recorded at another
+    time.
+    """
+    return float(len(question.run.meetings.strangers))
+
+
+@fact
+def unpaired_host(question: Question) -> str:
+    """The hosts that communicate but share no collective with most others."""
+    if not question.run.meetings.strangers:
+        raise MetricAbsent("all hosts that communicate share collectives")
+    return _some([question.run.hosts[one].host for one in question.run.meetings.strangers])
 
 
 @fact

@@ -10,10 +10,11 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
-from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import HLO_OPCODES, CollectiveKind, collective_of
 from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
+from tfadvisor.timeline.steps.windows import step_of
 from tfadvisor.timeline.summary.program_collectives import collectives_by_name
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
         return len(self.start)
 
 
-def collective_calls(device: Device, step: Int64Array, programs: Modules) -> CollectiveCalls:
-    """step: of every event of the device. The `-done` half of an asynchronous pair is part of the call, not another."""
+def collective_calls(device: Device, steps: Steps, programs: Modules) -> CollectiveCalls:
+    """The collectives in order of start. The `-done` half of an asynchronous pair is part of the call, not another."""
     ops = device.ops
     everything = np.flatnonzero(ops.kind == DeviceClass.COLLECTIVE)
     done = [row for row in distinct(ops.name[everything]).tolist() if is_done_half(ops.names[row])]
@@ -84,7 +85,7 @@ def collective_calls(device: Device, step: Int64Array, programs: Modules) -> Col
         end=end,
         exposed_ps=alone.within(start, end),
         exposed_from=_first_inside(alone, start, end),
-        step=step[mine],
+        step=step_of(start, steps),
         key=ops.meeting[mine],
         bytes=size,
         group=group,

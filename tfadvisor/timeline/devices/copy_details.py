@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import constant, distinct
 from tfadvisor.timeline.devices.protocol import Copies
 from tfadvisor.timeline.devices.stats_of_events import texts_of
 from tfadvisor.timeline.intervals import Int64Array
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def copies_by_details(
-    trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
+    trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
 ) -> Copies:
     """What has copy details is a copy, whatever its collector calls it.
 
@@ -36,8 +36,9 @@ def copies_by_details(
     column = trace.stat(stats.MEMCPY_DETAILS)
     text = texts_of(column, events, 0)
     said = text >= 0
-    size, memory = np.full(len(events), -1, np.int64), np.zeros(len(events), np.int8)
+    size, memory = constant(-1, len(events), np.int64), constant(0, len(events), np.int8)
     if said.any():
+        size, memory = size.copy(), memory.copy()
         size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[text[said]]
         memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[text[said]]
     kind = np.where(said & (kind == DeviceClass.COMPUTE), DeviceClass.OTHER_COPY, kind).astype(np.int8)
@@ -49,7 +50,7 @@ def copies_by_details(
 
 def no_details(kind: npt.NDArray[np.int8]) -> Copies:
     """Of a device whose trace says nothing of its copies but their class."""
-    return Copies(kind, np.full(len(kind), -1, np.int64), np.zeros(len(kind), np.int8))
+    return Copies(kind, constant(-1, len(kind), np.int64), constant(0, len(kind), np.int8))
 
 
 def host_memory(details: str) -> HostMemory:

@@ -70,7 +70,7 @@ class Gpu:
         return numbers_of(trace.stat(stats.PROGRAM_ID), events)
 
     def copies(
-        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
+        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
     ) -> Copies:
         """By `memcpy_details` and the launching call."""
         return copies_by_details(trace, events, kind, launch_row)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from tfadvisor.arrays import constant
 from tfadvisor.timeline.devices.stats_of_events import numbers_of
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.sweeps import places
 from tfadvisor.xplane.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class LaunchLinks:
@@ -19,34 +26,39 @@ class LaunchLinks:
         self._trace = trace
         position, value = threads.integers(trace.stat(stats.CORRELATION_ID))
         device_at, device = threads.integers(trace.stat(stats.DEVICE_ID))
-        by_position = np.full(len(threads), -1, np.int64) if len(device_at) else None
-        if by_position is not None:
+        if not (value > 0).all():
+            position, value = position[value > 0], value[value > 0]
+        if (value[1:] < value[:-1]).any():
+            order = np.argsort(value, kind="stable")
+            position, value = position[order], value[order]
+        self._position, self._id = position, value
+        self._repeat = bool((value[1:] == value[:-1]).any())
+        self._device = constant(-1, len(value), np.int64)
+        if self._repeat and len(device_at):
+            by_position = np.full(len(threads), -1, np.int64)
             by_position[device_at] = device
-        keep = value > 0
-        self._position, self._id = position[keep], value[keep]
-        self._device = by_position[self._position] if by_position is not None else np.full(len(self._id), -1, np.int64)
-        order = np.argsort(self._id, kind="stable")
-        self._position, self._id, self._device = self._position[order], self._id[order], self._device[order]
+            self._device = by_position[position]
         self._start, self._end, self._row = threads.start, threads.end, threads.row
 
-    def of(self, events: Int64Array, device: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+    def of(self, events: Int64Array, device: int) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
         """(start, end, name row) of the call that launched each event, -1 where none is found."""
         wanted, known = numbers_of(self._trace.stat(stats.CORRELATION_ID), events)
         if not len(self._id) or not known.any():
-            nothing = np.full(len(events), -1, np.int64)
-            return nothing, nothing.copy(), nothing.copy()
-        lo = np.searchsorted(self._id, wanted, side="left")
-        hi = np.searchsorted(self._id, wanted, side="right")
-        found = known & (hi > lo)
-        position = self._position[np.minimum(lo, len(self._id) - 1)]
-        several = found & (hi - lo > 1)
+            nothing = constant(-1, len(events), np.int64)
+            return nothing, nothing, constant(-1, len(events))
+        place = places(self._id, wanted)
+        found = known & (place >= 0)
+        position = self._position[place]
         mine = self._device == device
-        if several.any() and mine.any():
+        if self._repeat and mine.any():
+            several = (
+                found & (self._id[np.minimum(place + 1, len(self._id) - 1)] == wanted) & (place + 1 < len(self._id))
+            )
             ids, positions = self._id[mine], self._position[mine]
-            at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-            position = np.where(several & (ids[at] == wanted), positions[at], position)
-        return (
-            np.where(found, self._start[position], -1),
-            np.where(found, self._end[position], -1),
-            np.where(found, self._row[position], -1),
-        )
+            at = places(ids, wanted)
+            position = np.where(several & (at >= 0), positions[at], position)
+        del wanted, place
+        start, end, row = self._start[position], self._end[position], self._row[position]
+        if not found.all():
+            start[~found], end[~found], row[~found] = -1, -1, -1
+        return start, end, row

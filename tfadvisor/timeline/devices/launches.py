@@ -6,25 +6,24 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
+from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
 from tfadvisor.timeline.names.drivers import launches_graph
-
-_MOST_KEPT = 100_000
 
 
 class Launches(msgspec.Struct, frozen=True):
     """The kernels of one device's counted steps by how they were launched.
 
-    latency: launch end to kernel start where the stream was free by then, ps, ascending. queued: the same where the
+    latency: launch end to kernel start where the stream was free by then, ps. queued: the same where the
     stream was still busy, so that the kernel waited for others. linked: kernels with a known launch. in_graphs: those
     launched by a CUDA or HIP graph, of which only the first has a launch time of its own. graphs: launches of graphs.
     linked_ps: summed length of the linked kernels. behind_ps: of those launched before the device had done all that began
     before them, whatever the stream.
     """
 
-    latency: Int64Array
-    queued: Int64Array
+    latency: Distribution
+    queued: Distribution
     linked: int
     in_graphs: int
     graphs: int
@@ -33,8 +32,8 @@ class Launches(msgspec.Struct, frozen=True):
     behind_ps: int
 
 
-def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
-    """Of the chosen events."""
+def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
+    """Of the chosen events. most: values of a distribution that are kept."""
     linked = chosen & (ops.launch_end >= 0)
     by_graph = linked & is_in(ops.launch_name, _graph_rows(ops))
     single = linked & _is_first_of_launch(ops, linked)
@@ -43,8 +42,8 @@ def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
     length = ops.end - ops.start
     behind = linked & (_device_free_since(ops) > ops.launch_end)
     return Launches(
-        latency=kept(wait[single & free]),
-        queued=kept(wait[single & ~free]),
+        latency=distribution(wait[single & free], most),
+        queued=distribution(wait[single & ~free], most),
         linked=int(linked.sum()),
         in_graphs=int(by_graph.sum()),
         graphs=len(distinct(ops.launch_start[by_graph])),
@@ -52,14 +51,6 @@ def launches_of(ops: DeviceOps, chosen: BoolArray) -> Launches:
         linked_ps=int(length[linked].sum()),
         behind_ps=int(length[behind].sum()),
     )
-
-
-def kept(values: Int64Array) -> Int64Array:
-    """A distribution kept small: ascending; of more than 100,000 values as many at even ranks, both extremes included."""
-    ordered = np.sort(values)
-    if len(ordered) <= _MOST_KEPT:
-        return ordered
-    return np.asarray(ordered[np.linspace(0, len(ordered) - 1, _MOST_KEPT).round().astype(np.int64)])
 
 
 def _graph_rows(ops: DeviceOps) -> list[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import constant, distinct, is_in
 from tfadvisor.timeline.devices.launch_links import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
 from tfadvisor.timeline.devices.stats_of_events import first_texts_of, numbers_of, texts_of
@@ -42,8 +42,7 @@ def _device(
     trace = recorded.trace
     events, stream = _events_in_order(questions, trace, planes)
     ops = _ops(questions, trace, events, stream, links.of(events, number))
-    row = trace.events.row[events]
-    ops = _rows(ops, ~_covers_its_body(questions, trace, row, ops))
+    ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops))
     return Device(
         name=f"{questions.label}:{number}",
         kind=questions.kind,
@@ -63,7 +62,7 @@ def _ops(
     trace: HostTrace,
     events: Int64Array,
     stream: Int64Array,
-    launch: tuple[Int64Array, Int64Array, Int64Array],
+    launch: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]],
 ) -> DeviceOps:
     """One row an event. launch: (start, end, name row) of the call that launched each, -1 where none is found."""
     row = trace.events.row[events]
@@ -76,22 +75,25 @@ def _ops(
     ids, known = questions.programs(trace, events, row)
     every = distinct(ids[known])
     run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
+    program = (
+        np.where(known, np.searchsorted(every, ids), -1).astype(np.int32) if len(every) else constant(-1, len(row))
+    )
     return DeviceOps(
         start=start,
         end=start + np.maximum(trace.events.duration_ps[events], 0),
         kind=copies.kind,
         stream=stream,
-        name=row.astype(np.int32),
+        name=row,
         op=texts_of(ops, events, len(trace.names) + len(modules.texts)),
         module=texts_of(modules, events, len(trace.names)),
-        program=np.where(known, np.searchsorted(every, ids), -1).astype(np.int32),
+        program=program,
         path=path,
         bytes=copies.bytes,
-        meeting=np.where(has_run, run & _POSITIVE, -1),
+        meeting=np.where(has_run, run & _POSITIVE, -1) if has_run.any() else constant(-1, len(row), np.int64),
         memory=copies.memory,
         launch_start=launch_start,
         launch_end=launch_end,
-        launch_name=launch_row.astype(np.int32),
+        launch_name=launch_row,
         names=trace.names.name + modules.texts + ops.texts + paths,
         program_ids=tuple(every.tolist()),
     )
@@ -106,19 +108,26 @@ def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
 
 def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[int]) -> tuple[Int64Array, Int64Array]:
     """(event indexes, line id of each) of the lines that hold what the device ran, by start, longer ones first."""
-    events, stream = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     lines = trace.lines
+    kind = np.int32 if (np.abs(lines.id) < 1 << 31).all() else np.int64
+    events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
     for line in np.flatnonzero(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         if hi > lo and questions.holds_work(lines.name[line], line_id):
             events.append(np.arange(lo, hi, dtype=np.int64))
-            stream.append(np.full(hi - lo, line_id, np.int64))
+            stream.append(np.full(hi - lo, line_id, kind))
     found, of_line = np.concatenate(events), np.concatenate(stream)
-    placed = ~is_in(found, trace.stat(NUM_OCCURRENCES).event)
-    found, of_line = found[placed], of_line[placed]
+    counted = trace.stat(NUM_OCCURRENCES).event
+    if len(counted):
+        placed = ~is_in(found, counted)
+        found, of_line = found[placed], of_line[placed]
     start = trace.events.start_ps[found]
-    order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    if (start[1:] == start[:-1]).any():
+        start = trace.events.start_ps[found]
+        order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
     return found[order], of_line[order]
 
 
@@ -135,8 +144,8 @@ def _covers_its_body(
 ) -> BoolArray:
     """Which events are loops, branches or calls around the ops that follow them on their line."""
     named = [used for used in distinct(row).tolist() if questions.runs_others(trace.names.name[used])]
-    candidate = is_in(row, np.array(named, np.int64))
     out = np.zeros(len(row), np.bool_)
+    candidate = is_in(row, np.array(named, np.int64)) if named else out
     for line in distinct(ops.stream).tolist() if named else []:
         mine = np.flatnonzero(ops.stream == line)
         following = np.append(ops.start[mine[1:]], np.iinfo(np.int64).max)

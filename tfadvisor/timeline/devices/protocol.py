@@ -97,7 +97,7 @@ class PlaneQuestions(Protocol):
         ...
 
     def copies(
-        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
+        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
     ) -> Copies:
         """What the trace says of copies. kind: a DeviceClass by name alone. launch_row: of the launching call's name, -1
         where none is known."""

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfadvisor.arrays import constant
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.xplane.columns import StatColumn
+from tfadvisor.timeline.sweeps import places
+from tfadvisor.xplane.columns import LAST_EVENT, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,19 +19,17 @@ if TYPE_CHECKING:
 def texts_of(column: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:
     """Index of each event's text, counted from the offset; -1 without one."""
     column_event, code = column.codes()
-    out = np.full(len(events), -1, np.int32)
-    if len(column_event) and len(events):
-        place = np.minimum(np.searchsorted(column_event, events), len(column_event) - 1)
-        hit = column_event[place] == events
-        out[hit] = code[place[hit]] + offset
-    return out
+    if not len(column_event) or not len(events):
+        return constant(-1, len(events))
+    place = places(column_event, events)
+    return np.where(place >= 0, code[place] + offset, -1).astype(np.int32)
 
 
 def first_texts_of(
     columns: Sequence[StatColumn], events: Int64Array, offset: int
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's text by the first column that has one, counted from the offset, -1 without; all texts)."""
-    out = np.full(len(events), -1, np.int32)
+    out = constant(-1, len(events))
     texts: tuple[str, ...] = ()
     for column in columns:
         if len(column):
@@ -41,10 +41,12 @@ def first_texts_of(
 
 def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, BoolArray]:
     """(number of each event as int64, whether it has one)."""
-    column_event, value = column.integers()
-    out, known = np.zeros(len(events), np.int64), np.zeros(len(events), np.bool_)
-    if len(column_event) and len(events):
-        place = np.minimum(np.searchsorted(column_event, events), len(column_event) - 1)
-        known = column_event[place] == events
-        out[known] = value[place[known]]
+    column_event, value = column.integers_between(0, LAST_EVENT)
+    if not len(column_event) or not len(events):
+        return constant(0, len(events), np.int64), constant(False, len(events), np.bool_)
+    place = places(column_event, events)
+    known = place >= 0
+    out = value[place].astype(np.int64, copy=False)
+    if not known.all():
+        out[~known] = 0
     return out, known

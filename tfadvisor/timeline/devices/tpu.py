@@ -72,7 +72,7 @@ class Tpu:
         return by_row[row], has_id[row]
 
     def copies(
-        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: Int64Array
+        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
     ) -> Copies:
         """The instruction's memory spaces give the direction, and nothing gives the bytes."""
         return no_details(kind)

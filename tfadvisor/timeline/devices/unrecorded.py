@@ -17,6 +17,7 @@ from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.copies_and_memory import is_device_allocator
 from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launch
+from tfadvisor.timeline.sweeps import places
 from tfadvisor.xplane.columns import HostTrace
 
 _FEW = 8
@@ -63,10 +64,10 @@ def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
     position, number = threads.integers(trace.stat(stats.CORRELATION_ID))
     rows = [row for row in distinct(threads.row[position]).tolist() if is_kernel_launch(threads.names[row])]
     launched = distinct(number[is_in(threads.row[position], rows) & (number > 0)])
-    event, answered = trace.stat(stats.CORRELATION_ID).integers()
-    answered = answered[threads.positions(event) < 0]
-    lost = int((~is_in(launched, answered)).sum())
-    return (len(launched), lost) if len(launched) >= _FEW else (0, 0)
+    if len(launched) < _FEW:
+        return 0, 0
+    answered = distinct(threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID)))
+    return len(launched), int((places(answered, launched) < 0).sum())
 
 
 def _runs(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> tuple[int, int]:

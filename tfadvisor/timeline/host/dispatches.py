@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, used
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.classes import HostClass
@@ -41,6 +41,13 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
 
     A jitted function that Python runs, as under jax_disable_jit, dispatches nothing itself: what it calls does.
     """
+    found = threads.dispatched.get(thread.index)
+    if found is None:
+        found = threads.dispatched[thread.index] = _dispatches(threads, thread)
+    return found
+
+
+def _dispatches(threads: Threads, thread: Thread) -> Int64Array:
     candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
     named = _bear(threads, candidates, names_what_it_dispatches)
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
@@ -88,7 +95,7 @@ def without_evaluations(threads: Threads) -> Threads:
         thread = threads.threads[index]
         mine = traces[(traces >= thread.lo) & (traces < thread.hi)]
         kind[_evaluations(threads, thread, mine)] = HostClass.FRAME
-    return msgspec.structs.replace(threads, kind=kind)
+    return msgspec.structs.replace(threads, kind=kind, dispatched={})
 
 
 def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64Array:
@@ -115,6 +122,8 @@ def interpreted_function(threads: Threads, thread: Thread) -> str:
 def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
     """Which of a thread's launches are jitted functions inside which many others execute programs of their own."""
     jitted = _bear(threads, candidates, is_jitted)
+    if not jitted.any():
+        return jitted
     calls = _number_inside(threads, candidates, jitted) - jitted
     executions = _number_inside(threads, candidates, _bear(threads, candidates, executes))
     return jitted & (calls >= _INTERPRETED) & (executions >= _INTERPRETED)
@@ -123,7 +132,9 @@ def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
 def _bear(threads: Threads, positions: Int64Array, wanted: Callable[[str], bool]) -> BoolArray:
     """Which positions bear a wanted name."""
     rows = threads.row[positions]
-    return is_in(rows, [row for row in distinct(rows).tolist() if wanted(threads.names[row])])
+    borne = np.zeros(len(threads.names), np.bool_)
+    borne[[row for row in used(rows, len(threads.names)) if wanted(threads.names[row])]] = True
+    return borne[rows]
 
 
 def _number_inside(threads: Threads, positions: Int64Array, chosen: BoolArray) -> Int64Array:

@@ -28,6 +28,8 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
     """
     ops = threads.everywhere(HostClass.OP)
     ops = ops[~pipeline[ops]]
+    if not len(ops):
+        return HostOps(0, ())
     launches, _ = threads.integers(trace.stat(stats.CORRELATION_ID))
     launches = np.sort(launches)
     first = np.searchsorted(launches, ops)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from tfadvisor.timeline.host.threads import Threads
@@ -20,7 +22,12 @@ class Libraries(msgspec.Struct, frozen=True):
 
 def libraries(threads: Threads) -> Libraries:
     """By the names of host events, each distinct one looked at once."""
+    return _libraries(threads.names)
+
+
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def _libraries(names: tuple[str, ...]) -> Libraries:
     return Libraries(
-        keras=bare_frame(next(filter(is_keras, threads.names), "")),
-        py_dataset=bare_frame(next(filter(is_py_dataset, threads.names), "")),
+        keras=bare_frame(next(filter(is_keras, names), "")),
+        py_dataset=bare_frame(next(filter(is_py_dataset, names), "")),
     )

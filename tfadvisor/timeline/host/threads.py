@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import host_classes
 from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
 from tfadvisor.timeline.names.planes import is_host_plane
-from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, StatColumn
+from tfadvisor.xplane.columns import LAST_EVENT, NUM_OCCURRENCES, HostTrace, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,7 +37,8 @@ class Thread(msgspec.Struct, frozen=True):
 class Threads(msgspec.Struct, frozen=True):
     """Events of all host threads: thread by thread, by start, longer ones first among equal starts.
 
-    kind: a HostClass. row: into HostTrace.names. event: index in the trace, or None when it is position + first_event.
+    kind: a HostClass. row: into HostTrace.names. The event first_event + i of the trace is at i, or where position_of is
+    there at position_of[i], -1 for one that is on no host thread.
     """
 
     threads: tuple[Thread, ...]
@@ -46,29 +48,44 @@ class Threads(msgspec.Struct, frozen=True):
     row: npt.NDArray[np.int32]
     names: tuple[str, ...]
     first_event: int
-    event: Int64Array | None
+    position_of: npt.NDArray[np.int32] | None
+    dispatched: dict[int, Int64Array] = msgspec.field(default_factory=dict)
+    """What `dispatches` found on each thread by its index: several questions rest on it."""
 
     def __len__(self) -> int:
         """Number of events."""
         return len(self.start)
 
-    def positions(self, events: Int64Array) -> Int64Array:
+    def positions(self, events: Int64Array | npt.NDArray[np.int32]) -> Int64Array:
         """Positions of trace events in these columns, -1 for events that are not on a host thread."""
-        if self.event is None:
-            position = events - self.first_event
-            return np.where((position >= 0) & (position < len(self)), position, -1).astype(np.int64)
-        if not len(self.event):
-            return np.full(len(events), -1, np.int64)
-        order = np.argsort(self.event, kind="stable")
-        found = order[np.minimum(np.searchsorted(self.event, events, sorter=order), len(order) - 1)]
-        return np.where(self.event[found] == events, found, -1).astype(np.int64)
+        count = len(self) if self.position_of is None else len(self.position_of)
+        position = events.astype(np.int64)
+        position -= self.first_event
+        position[(position < 0) | (position >= count)] = -1
+        if self.position_of is not None:
+            position = np.where(position >= 0, self.position_of[position], -1) if count else position
+        return position.astype(np.int64, copy=False)
 
     def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:
         """(position, value) of an integer stat, for the events on host threads."""
-        event, value = column.integers()
-        position = self.positions(event)
+        count = len(self) if self.position_of is None else len(self.position_of)
+        event, value = column.integers_between(self.first_event, self.first_event + count)
+        if not count or not len(event):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        if self.position_of is None:
+            return event - np.int64(self.first_event), value.astype(np.int64)
+        position = self.position_of[event - self.first_event]
         keep = position >= 0
-        return position[keep], value[keep]
+        return position[keep].astype(np.int64), value[keep].astype(np.int64)
+
+    def integers_elsewhere(self, column: StatColumn) -> Int64Array:
+        """Values of an integer stat for the events that are on no host thread."""
+        until = self.first_event + (len(self) if self.position_of is None else len(self.position_of))
+        parts = [column.integers_between(0, self.first_event)[1], column.integers_between(until, LAST_EVENT)[1]]
+        if self.position_of is not None:
+            event, value = column.integers_between(self.first_event, until)
+            parts.append(value[self.position_of[event - self.first_event] < 0])
+        return np.concatenate(parts).astype(np.int64, copy=False)
 
     def thread_of(self, positions: Int64Array) -> Int64Array:
         """Index of the thread that each position belongs to."""
@@ -89,13 +106,18 @@ class Threads(msgspec.Struct, frozen=True):
 
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
         """Positions of all events whose name is wanted; each distinct name is looked at once."""
-        rows = [row for row, name in enumerate(self.names) if wanted(name)]
+        rows = _rows_named(self.names, wanted)
         return np.flatnonzero(is_in(self.row, rows)) if rows else np.empty(0, np.int64)
 
     def on_pipeline_threads(self, positions: Int64Array) -> BoolArray:
         """Whether each position is on a thread that works for tf.data only."""
         pipeline = np.array([thread.is_pipeline for thread in self.threads], np.bool_)
         return pipeline[self.thread_of(positions)] if len(pipeline) else np.zeros(len(positions), np.bool_)
+
+
+@lru_cache(maxsize=64)  # the hosts of a run mostly have the same names
+def _rows_named(names: tuple[str, ...], wanted: Callable[[str], bool]) -> tuple[int, ...]:
+    return tuple(row for row, name in enumerate(names) if wanted(name))
 
 
 def host_threads(trace: HostTrace) -> Threads:
@@ -139,7 +161,13 @@ def host_threads(trace: HostTrace) -> Threads:
         event = order + first_event if event is None else event[order]
     end = _nested(threads, trace.names.name, start, end, row)
     kind = row_kind[row]
-    result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, event)
+    position_of = None
+    if event is not None:
+        first_event = int(event.min()) if len(event) else 0
+        position_of = np.full(int(event.max()) - first_event + 1 if len(event) else 0, -1, np.int32)
+        position_of[event - first_event] = np.arange(len(event), dtype=np.int32)
+        del event, order
+    result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, position_of)
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]
@@ -147,10 +175,11 @@ def host_threads(trace: HostTrace) -> Threads:
 
 
 def _nested(
-    threads: list[Thread], names: Sequence[str], start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
+    threads: list[Thread], names: tuple[str, ...], start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
 ) -> Int64Array:
     """The ends, with no thread's long Python frames crossing each other."""
-    frames = np.array([is_frame(name) for name in names], np.bool_)
+    frames = np.zeros(len(names), np.bool_)
+    frames[list(_rows_named(names, is_frame))] = True
     if not threads or not frames.any():
         return end
     parts = [slice(thread.lo, thread.hi) for thread in threads]

@@ -14,6 +14,7 @@ from tfadvisor.timeline.names.frames import annotates, bare_frame, frame_place
 from tfadvisor.timeline.names.package_files import is_users_frame
 from tfadvisor.timeline.names.programs import inside_runtime
 from tfadvisor.timeline.nesting import innermost, parents
+from tfadvisor.timeline.sweeps import reached
 
 _MOST_EVENTS = 3_000_000
 _TELLING_SHARE = 0.3
@@ -74,7 +75,7 @@ def _of_steps(threads: Threads, names: Names, thread: Thread, steps: Steps) -> I
     start, end = threads.start[thread.lo : thread.hi], threads.end[thread.lo : thread.hi]
     inside = np.flatnonzero((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
     start, end, row = start[inside], end[inside], threads.row[inside + thread.lo]
-    step = np.searchsorted(steps.starts, start)
+    step = reached(steps.starts, start - 1)
     around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
     return inside[(~around | names.users[row]) & ~names.silent[row]] + thread.lo
 
@@ -138,9 +139,9 @@ def _unnamed(threads: Threads, names: Names, thread: Thread, steps: Steps, gaps:
         return "", "", 0
     around = _of_steps(threads, names, thread, steps)
     start, end, row = threads.start[around], threads.end[around], threads.row[around].astype(np.int64)
-    order = np.argsort(end, kind="stable")
-    before = np.append(row[order], -1)[np.searchsorted(end[order], gaps.starts, side="right") - 1]
-    after = np.append(row, -1)[np.searchsorted(start, gaps.ends)]
+    order = slice(None) if (end[1:] >= end[:-1]).all() else np.argsort(end, kind="stable")
+    before = np.append(row[order], -1)[reached(end[order], gaps.starts) - 1]
+    after = np.append(row, -1)[reached(start, gaps.ends - 1)]
     pair = ranks((before + 1) * (len(threads.names) + 1) + after + 1)
     time = np.zeros(int(pair.max()) + 1, np.int64)
     np.add.at(time, pair, gaps.ends - gaps.starts)

@@ -47,7 +47,7 @@ def _line_of(device: Device, programs: Modules, event: int, name: str) -> str:
             found = [programs.of_program(ops.program_ids[int(ops.program[event])], module)]
         else:
             found = list(programs.named(module))
-        known = OpsOfProgram(found[0]).find(name)[1] if len(found) == 1 and found[0] is not None else None
+        known = OpsOfProgram.of(found[0]).find(name)[1] if len(found) == 1 and found[0] is not None else None
     except TraceError:
         return ""
     return f"{name} ({known.file}:{known.line})" if known is not None and known.file else ""

@@ -11,7 +11,6 @@ from tfadvisor.timeline.losses.activities import Names, main_activity
 from tfadvisor.timeline.losses.device_ops import main_device_op
 from tfadvisor.timeline.losses.model import LostTime
 from tfadvisor.timeline.model import Device, Steps
-from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -30,15 +29,15 @@ def lost_time(
     programs: Modules,
     names: Callable[[], Names],
 ) -> tuple[LostTime, ...]:
-    """In the counted steps, the largest class first. classes: of host_classes_of_time. devices: the active ones. names: what
-    the threads' names say, asked for only where a class is large.
+    """In the counted steps, the largest class first. classes: on the first device. devices: the active ones. names: what the
+    threads' names say, asked for only where a class is large.
     """
     steady = steps.steady()
     if not steady.any():
         return ()
     windows = union(steps.starts[steady], steps.ends[steady])
     device = devices[0] if devices else None
-    parts = classes_of_time(device, classes)
+    parts = dict(classes)
     parts[TimeClass.IDLE] = difference(windows, union_of(*parts.values()))
     found = []
     for kind, everywhere in parts.items():

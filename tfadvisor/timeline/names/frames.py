@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tfadvisor.timeline.names.classes import HostClass
 
@@ -84,6 +85,7 @@ def annotates(name: str) -> bool:
     return name.startswith(_ANNOTATING)
 
 
+@lru_cache(maxsize=1 << 14)  # several questions are asked of each name, and of each host
 def frame_place(name: str) -> tuple[str, int, str] | None:
     """`$train.py:42 step` -> ("train.py", 42, "step"); None for names that are no Python frame with a file."""
     head, _, function = name[1:].partition(" ")
@@ -103,6 +105,7 @@ def frame_class(name: str) -> HostClass:
     return _framework_class(file, function) or _users_class(file, function)
 
 
+@lru_cache(maxsize=1 << 14)
 def waits_for_others(name: str) -> bool:
     """Whether a frame waits for another thread or process of the program, and not for a device."""
     place = frame_place(name)

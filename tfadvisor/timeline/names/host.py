@@ -7,7 +7,6 @@ per event, and uses plain string tests, which unlike patterns cost nothing when 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -155,8 +154,9 @@ _LAUNCH_PARTS = ("Executable::",)
 """The same in the middle of a C++ name."""
 
 
-def host_classes(names: Sequence[str]) -> npt.NDArray[np.int8]:
-    """The class of every name."""
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def host_classes(names: tuple[str, ...]) -> npt.NDArray[np.int8]:
+    """The class of every name; not to be written to."""
     return np.fromiter((host_class(name) for name in names), dtype=np.int8, count=len(names))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _JITTED = "PjitFunction"
 """A call of a jitted function, as JAX's C++ dispatch path writes it."""
@@ -34,6 +35,7 @@ def jitted_function(name: str) -> str | None:
     return match.group(1) if match else None
 
 
+@lru_cache(maxsize=1 << 14)  # asked of each name for each program, and of each host
 def module_of_call(name: str) -> str | None:
     """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after it; None for other names."""
     function = jitted_function(name)

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 _FEWEST_SHARED = 2
 _MOST_ALIKE = 1 << 32
+_MOST_REFERENCES = 4
+"""Hosts that are tried as the clock of the run where most others share no collective with it."""
 
 
 class Clocks(msgspec.Struct, frozen=True):
-    """offset_ps: what to subtract from each host's times to be on the first one's clock, None where it is not known.
+    """offset_ps: what to subtract from each host's times to be on the reference's clock, None where it is not known.
 
-    spread_ps: median deviation of the shared collectives' ends after that, 0 for the first host.
+    spread_ps: median deviation of the shared collectives' ends after that, 0 for the reference.
     """
 
     offset_ps: tuple[int | None, ...]
@@ -36,11 +38,26 @@ class Clocks(msgspec.Struct, frozen=True):
 
 
 def align(hosts: Sequence[HostSummary]) -> Clocks:
-    """The first host that communicates sets the clock."""
+    """The first host that communicates sets the clock, or the next one with which more hosts share collectives."""
     calls = [_most_calls(host) for host in hosts]
-    reference = next((index for index, one in enumerate(calls) if one is not None), None)
-    if reference is None:
+    communicating = [index for index, one in enumerate(calls) if one is not None]
+    if not communicating:
         return Clocks((0,) + (None,) * (len(hosts) - 1), (0,) * len(hosts))
+    best: Clocks | None = None
+    for reference in communicating[:_MOST_REFERENCES]:
+        found = _aligned(hosts, calls, reference)
+        if best is None or _known(found) > _known(best):
+            best = found
+        if 2 * _known(best) > len(communicating):
+            break
+    return best or Clocks((), ())
+
+
+def _known(clocks: Clocks) -> int:
+    return sum(one is not None for one in clocks.offset_ps)
+
+
+def _aligned(hosts: Sequence[HostSummary], calls: Sequence[CollectiveCalls | None], reference: int) -> Clocks:
     offsets: list[int | None] = []
     spreads = []
     for index, host in enumerate(hosts):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import ranks
+from tfadvisor.arrays import distinct, ranks
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.run.clocks import Clocks, align, occurrence
+from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Meetings(msgspec.Struct, frozen=True):
     first host. wait: from a member's start to the last member's. exposed: how much of the member's own call no
     computation covers; exposed_from: when that begins. step: on the member's host, -1 outside of all. label: index into
     labels, shape (meetings,).
-    why: why there is none, "" when there are some. clocks: how the hosts' clocks were aligned.
+    why: why there is none, "" when there are some. clocks: how the hosts' clocks were aligned. strangers: hosts that
+    communicate and share no collective with the others.
     """
 
     host: Int64Array
@@ -45,15 +47,16 @@ class Meetings(msgspec.Struct, frozen=True):
     kinds: tuple[CollectiveKind, ...]
     why: str
     clocks: Clocks
+    strangers: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         """Number of meetings."""
         return len(self.label)
 
-    def host_arrival(self, hosts: int) -> Int64Array:
-        """When the last device of each host began, shape (meetings, hosts that take part)."""
-        taking_part = [one for one in range(hosts) if (self.host == one).any()]
-        return np.stack([self.start[:, self.host == one].max(axis=1) for one in taking_part], axis=1)
+    def host_arrival(self) -> Int64Array:
+        """When the last device of each host began, shape (meetings, hosts that take part): members go by host."""
+        firsts = np.flatnonzero(np.append(True, self.host[1:] != self.host[:-1]))
+        return np.maximum.reduceat(self.start, firsts, axis=1)
 
 
 def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
@@ -70,10 +73,21 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
         return _none("a single device works in this run", clocks)
     if len(members) < 2:
         return _none("no collective was recorded on two devices whose clocks can be compared", clocks)
-    calls, offsets = [one[2] for one in members], [int(one[3]) for one in members]
-    found, labels = _paired(calls, offsets)
+    found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
+    strangers: tuple[int, ...] = ()
+    if not found.size:
+        met = with_shared_keys([one[2] for one in members])
+        strangers = tuple(sorted({one[0] for one, shares in zip(members, met, strict=True) if not shares}))
+        members = [one for one, shares in zip(members, met, strict=True) if shares]
+        found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
+    strangers += tuple(
+        host
+        for host, offset in enumerate(clocks.offset_ps)
+        if offset is None and any(map(_communicates, hosts[host].devices))
+    )
     if not found.size:
         return _none("the devices' collectives cannot be paired", clocks)
+    calls, offsets = [one[2] for one in members], [int(one[3]) for one in members]
     shift = np.array(offsets)
     start, end, exposed_from = (_column(calls, name, found) - shift for name in ("start", "end", "exposed_from"))
     exposed, step, label = (_column(calls, name, found) for name in ("exposed_ps", "step", "label"))
@@ -93,7 +107,32 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
         kinds=calls[0].kinds,
         why="",
         clocks=clocks,
+        strangers=tuple(sorted(set(strangers))),
     )
+
+
+def _communicates(device: DeviceSummary) -> bool:
+    return len(device.collectives) > 0
+
+
+def with_shared_keys(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
+    """Which members took part in a collective that more than half of all were seen in, by its key and name.
+
+    A host of another run, or one that was recorded at another time, shares none with them. All, where there is no such
+    collective, or a call without a key.
+    """
+    if any((one.key < 0).any() for one in calls):
+        return np.ones(len(calls), np.bool_)
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(text for one in calls for text in one.labels))}
+    label = [np.array([numbers[text] for text in one.labels], np.int64)[one.label] for one in calls]
+    key = ranks(np.concatenate([one.key for one in calls])) * len(numbers) + np.concatenate(label)
+    member = np.repeat(np.arange(len(calls)), [len(one) for one in calls])
+    pairs = distinct(key * len(calls) + member)
+    seen, member = ranks(pairs // len(calls)), pairs % len(calls)
+    shared = 2 * np.bincount(seen) > len(calls)
+    found = np.zeros(len(calls), np.bool_)
+    found[member[shared[seen]]] = True
+    return found if found.any() else np.ones(len(calls), np.bool_)
 
 
 def _column(calls: Sequence[CollectiveCalls], name: str, found: npt.NDArray[np.int64]) -> Int64Array:

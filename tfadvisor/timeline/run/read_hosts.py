@@ -120,11 +120,13 @@ def read_host(
         if progress is not None:
             progress(file, done, total)
 
-    trace = _decode(file, SELECTION if watch is None else watch.selection, on_progress)
-    timeline = build_host(trace, steps, pictured_events)
-    if watch is not None:
+    if watch is None:  # the columns are nobody else's, so that each goes when it has been used
+        summary = summarize(build_host(_decode(file, SELECTION, on_progress), steps, pictured_events))
+    else:
+        trace = _decode(file, watch.selection, on_progress)
+        timeline = build_host(trace, steps, pictured_events)
         watch.see(on_own_clocks(trace), timeline)
-    summary = summarize(timeline)
+        summary = summarize(timeline)
     on_progress(1, 1)
     return summary
 
@@ -143,10 +145,13 @@ def _decode(file: Path, selection: Selection, progress: Callable[[int, int], Non
 def progress_over(files: Sequence[Path], show: Callable[[float], None]) -> Progress:
     """Shows the share of all files that is done, each file counting alike."""
     done_of = dict.fromkeys(files, 0.0)
+    together = 0.0
 
     def progress(file: Path, done: int, total: int) -> None:
+        nonlocal together
+        together += done / max(total, 1) - done_of[file]
         done_of[file] = done / max(total, 1)
-        show(sum(done_of.values()) / len(files))
+        show(min(together / len(files), 1.0))
 
     return progress
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
@@ -14,15 +15,30 @@ from tfadvisor.vocabulary import TimeClass
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+_SHORT_PS = 100_000_000
 
-def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
-    """ps, shape (devices, steps, TimeClass); the classes of a step add up to its period.
 
-    host: of host_classes_of_time. Without any device the host's own classes are all there is: one row, as for a device
-    that never runs.
-    """
-    rows = [_one(device, host, steps) for device in devices] or [_one(None, host, steps)]
-    return np.stack(rows)
+class StepTime(msgspec.Struct, frozen=True):
+    """Where the time of every step goes on every device; one row as for a device that never runs where there is none."""
+
+    breakdown: npt.NDArray[np.int64]
+    """ps, shape (devices, steps, TimeClass); the classes of a step add up to its period."""
+    short_launch_ps: npt.NDArray[np.int64]
+    """Time of the class LAUNCH in pieces shorter than 100 µs, shape (devices, steps)."""
+    first: Mapping[TimeClass, Intervals]
+    """The instants of each class on the first device; they do not overlap. What is left is idle."""
+
+
+def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> StepTime:
+    """host: of host_classes_of_time. Without any device the host's own classes are all there is."""
+    rows, short, first = [], [], None
+    every: Sequence[Device | None] = devices or [None]
+    for device in every:
+        classes = classes_of_time(device, host)
+        rows.append(_lengths(classes, steps))
+        short.append(_short(classes[TimeClass.LAUNCH]).within(steps.starts, steps.ends))
+        first = classes if first is None else first
+    return StepTime(np.stack(rows), np.stack(short), first or {})
 
 
 def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
@@ -46,8 +62,8 @@ def classes_of_time(device: Device | None, host: Mapping[TimeClass, Intervals]) 
     collective = transfer = busy = queued = infeed = EMPTY
     if device is not None:
         collective = difference(device.collective, device.compute)
-        transfer = difference(device.transfer, union_of(device.compute, device.collective))
-        busy = union_of(device.compute, device.collective, device.transfer)
+        working = union_of(device.compute, device.collective)
+        transfer, busy = difference(device.transfer, working), union_of(working, device.transfer)
         queued, infeed = _launched_not_started(device), difference(device.infeed, busy)
     queued = difference(queued, union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], infeed))
     return {
@@ -61,13 +77,18 @@ def classes_of_time(device: Device | None, host: Mapping[TimeClass, Intervals]) 
     }
 
 
-def _one(device: Device | None, host: Mapping[TimeClass, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
+def _lengths(classes: Mapping[TimeClass, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
     lo, hi = steps.starts, steps.ends
     out = np.zeros((len(steps), len(TimeClass)), np.int64)
-    for index, instants in classes_of_time(device, host).items():
+    for index, instants in classes.items():
         out[:, index] = instants.within(lo, hi)
     out[:, TimeClass.IDLE] = (hi - lo) - out.sum(axis=1)
     return out
+
+
+def _short(launch: Intervals) -> Intervals:
+    short = launch.ends - launch.starts < _SHORT_PS
+    return launch if short.all() else Intervals(launch.starts[short], launch.ends[short])
 
 
 def _launched_not_started(device: Device) -> Intervals:

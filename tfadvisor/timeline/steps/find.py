@@ -20,6 +20,7 @@ from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
 from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES
+from tfadvisor.timeline.sweeps import reached
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 
@@ -108,8 +109,10 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
     launched = [(d.ops.launch_start, d.ops.start, d.ops.end) for d in devices if len(d.ops)]
     if len(steps) < 2 or not launched:
         return steps
-    call, start, end = (np.concatenate(column) for column in zip(*launched, strict=True))
-    index = np.searchsorted(steps.starts, call, side="right") - 1
+    call, start, end = (
+        column[0] if len(column) == 1 else np.concatenate(column) for column in zip(*launched, strict=True)
+    )
+    index = reached(steps.starts, call) - 1
     keep = (call >= 0) & (index >= 0) & (call < steps.ends[np.maximum(index, 0)])
     begins = np.full(len(steps), np.iinfo(np.int64).max)
     finishes = np.full(len(steps), -1, np.int64)

@@ -6,13 +6,14 @@ import numpy as np
 
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.sweeps import reached
 
 
 def step_of(times: Int64Array, steps: Steps) -> Int64Array:
     """Index of the step in which each time lies, -1 outside of all."""
     if not len(steps):
         return np.full(len(times), -1, np.int64)
-    step = np.searchsorted(steps.starts, times, side="right") - 1
+    step = reached(steps.starts, times) - 1
     return np.where((step >= 0) & (times < steps.ends[np.maximum(step, 0)]), step, -1)
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from tfadvisor.arrays import ranks
+from tfadvisor.arrays import distinct
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
-from tfadvisor.timeline.devices.launches import Launches, kept, launches_of
+from tfadvisor.timeline.devices.launches import Launches, launches_of
+from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.steps.windows import step_of
+from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     """One active device.
 
     covered_ps: time in which an event of a class runs, shape (steps, DeviceClass). lengths: of the compute events in
-    the counted steps, ps (see devices.launches.kept). tiny_ps: time in which a compute event shorter than TINY_PS runs, in
+    the counted steps, ps. tiny_ps: time in which a compute event shorter than TINY_PS runs, in
     the counted steps. first_start: where work in a step begins,
     -1 where none does.
     """
@@ -94,22 +96,25 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     covered_ps: Int64Array
     copies: Mapping[DeviceClass, CopyTotals]
     launches: Launches
-    lengths: Int64Array
+    lengths: Distribution
     tiny_ps: int
     first_start: Int64Array
     collectives: CollectiveCalls
 
 
-def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceSummary:
-    """Everything but the collectives is about the counted steps. programs: of the host's trace."""
+def summarize_device(device: Device, steps: Steps, programs: Modules, most: int) -> DeviceSummary:
+    """Everything but the collectives is about the counted steps. programs: of the host's trace. most: values of a
+    distribution that are kept.
+    """
     ops = device.ops
-    step = step_of(ops.start, steps)
-    counted = (step >= 0) & steps.steady()[np.maximum(step, 0)] if len(steps) else np.zeros(len(ops), np.bool_)
+    lo, hi = _bounds(ops, steps)
+    counted = np.zeros(len(ops), np.bool_)
+    for begin, end in zip(lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True):
+        counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE)
-    first = np.full(len(steps), np.iinfo(np.int64).max)
-    np.minimum.at(first, step[step >= 0], ops.start[step >= 0])
+    first = ops.start[np.minimum(lo, len(ops) - 1)] if len(ops) else np.zeros(len(steps), np.int64)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
-    first = np.where(works_on, steps.starts, first)
+    first = np.where(works_on, steps.starts, np.where(lo < hi, first, -1))
     table, by_path = _op_tables(ops, counted)
     return DeviceSummary(
         name=device.name,
@@ -121,12 +126,30 @@ def summarize_device(device: Device, steps: Steps, programs: Modules) -> DeviceS
         ops_by_path=by_path,
         covered_ps=_covered(device, steps),
         copies={kind: _copy_totals(ops, counted & (ops.kind == kind)) for kind in _copied(ops)},
-        launches=launches_of(ops, compute),
-        lengths=kept(ops.end[compute] - ops.start[compute]),
+        launches=launches_of(ops, compute, most),
+        lengths=distribution(ops.end[compute] - ops.start[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
-        first_start=np.where(first == np.iinfo(np.int64).max, -1, first),
-        collectives=collective_calls(device, step, programs),
+        first_start=first,
+        collectives=collective_calls(device, steps, programs),
     )
+
+
+def sharing(device: DeviceSummary, held: dict[object, object]) -> DeviceSummary:
+    """The device with columns of its tables that are those of an earlier one, where they are equal: most devices of a host
+    run the same programs. held: what the devices so far have, by what it holds.
+    """
+    ops = _shared(device.ops, held)
+    by_path = ops if device.ops_by_path is device.ops else _shared(device.ops_by_path, held)
+    return replace(device, ops=ops, ops_by_path=by_path)
+
+
+def _shared(table: OpTable, held: dict[object, object]) -> OpTable:
+    columns = {}
+    for name in table.__struct_fields__:
+        column = getattr(table, name)
+        key = (column.dtype.str, column.tobytes()) if isinstance(column, np.ndarray) else column
+        columns[name] = held.setdefault(key, column)
+    return OpTable(**columns)  # type: ignore[arg-type]
 
 
 def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
@@ -135,55 +158,50 @@ def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
     return int(union(ops.start[tiny], ops.end[tiny]).within(steps.starts[steady], steps.ends[steady]).sum())
 
 
+def _bounds(ops: DeviceOps, steps: Steps) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The events lo[i] .. hi[i] - 1 begin in step i and in no later one."""
+    until = np.minimum(steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max)) if len(steps) else steps.ends
+    lo = np.searchsorted(ops.start, steps.starts)
+    return lo, np.maximum(np.searchsorted(ops.start, until), lo)
+
+
 def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
     """(by kernel and op of a program, the same by the framework's paths too). They are one where a row has one path."""
-    name, op, module, program = (column[counted] for column in (ops.name, ops.op, ops.module, ops.program))
-    kind, path, length = ops.kind[counted], ops.path[counted], (ops.end - ops.start)[counted]
-    if not len(name):
-        nothing = np.empty(0, np.int32)
-        none = np.empty(0, np.int64)
-        empty = nothing, nothing, nothing, nothing, nothing, np.empty(0, np.int8), none, none, none
-        table = OpTable(*empty, ops.names, ops.program_ids)
-        return table, table
-    width = len(ops.names) + 1
-    pair = ranks(name.astype(np.int64) * width + (op + 1))
-    triple = ranks(pair * width + (module + 1))
-    row = ranks((triple * (len(ops.program_ids) + 1) + (program + 1)) * len(DeviceClass) + kind)
-    columns = name, op, module, program, path, kind
-    table = _table_of_rows(ops, row, columns, length)
-    if np.array_equal(table.path[row], path):
-        return table, table
-    return table, _table_of_rows(ops, ranks(row * width + (path + 1)), columns, length)
+    columns = (ops.name, ops.op, ops.module, ops.program, ops.kind.astype(np.int32))
+    table = _table(ops, columns, counted)
+    by_path = table if ops.path.strides == (0,) else _table(ops, (*columns, ops.path), counted)
+    own = _with_own_names(table)
+    return own, own if len(by_path) == len(table) else _with_own_names(by_path)
 
 
-def _table_of_rows(
-    ops: DeviceOps, row: Int64Array, columns: tuple[npt.NDArray[Any], ...], length: Int64Array
-) -> OpTable:
-    """row: of each event. columns: name, op, module, program, path and class of each; a row's are those of its last."""
-    rows = int(row.max()) + 1
-    last = np.zeros(rows, np.int64)
-    last[row] = np.arange(len(row))
-    name, op, module, program, path, kind = (column[last] for column in columns)
+def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray) -> OpTable:
+    """One row for all counted events that are alike in the columns, rows in the columns' order, the first one leading."""
+    last, count, total, small = alike(columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS)
+    order = np.lexsort([column[last] for column in reversed(columns)])
+    last = last[order]
     return OpTable(
-        name=name,
-        op=op,
-        module=module,
-        program=program,
-        path=path,
-        kind=kind,
-        count=np.bincount(row, minlength=rows),
-        total_ps=_sums(row, length, rows),
-        small=np.bincount(row[length < SMALL_KERNEL_PS], minlength=rows),
+        name=ops.name[last],
+        op=ops.op[last],
+        module=ops.module[last],
+        program=ops.program[last],
+        path=ops.path[last],
+        kind=ops.kind[last],
+        count=count[order],
+        total_ps=total[order],
+        small=small[order],
         names=ops.names,
         program_ids=ops.program_ids,
     )
 
 
-def _sums(row: Int64Array, values: Int64Array, rows: int) -> Int64Array:
-    """Exact sums by row: np.bincount adds in doubles, which lose picoseconds above 2.5 hours of summed time."""
-    out = np.zeros(rows, np.int64)
-    np.add.at(out, row, values)
-    return out
+def _with_own_names(table: OpTable) -> OpTable:
+    """The table with the names that a row needs: a trace has thousands, and the table outlives it."""
+    columns = ("name", "op", "module", "path")
+    rows = distinct(np.concatenate([getattr(table, one) for one in columns]))
+    rows = rows[rows >= 0]
+    moved = {one: np.where(getattr(table, one) >= 0, np.searchsorted(rows, getattr(table, one)), -1) for one in columns}
+    names = tuple(table.names[row] for row in rows.tolist())
+    return replace(table, names=names, **{one: column.astype(np.int32) for one, column in moved.items()})
 
 
 def _covered(device: Device, steps: Steps) -> Int64Array:

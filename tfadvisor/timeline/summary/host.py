@@ -9,21 +9,22 @@ import msgspec
 import numpy as np
 
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.distributions import FEWEST_KEPT
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.steps.breakdown import classes_of_time
-from tfadvisor.timeline.summary.device import DeviceSummary, summarize_device
+from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
-from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
-_SHORT_PS = 100_000_000
+_MOST_KEPT = 2048
+"""Values of each kind of distribution on all devices of a host together: 16 kB."""
 _FAR_MORE = 2
 """How many times as long another device must compute for programs to be looked at instead of the first."""
 
@@ -87,7 +88,9 @@ def summarize(host: HostTimeline) -> HostSummary:
     active, steps = host.active_devices(), host.steps
     steady = steps.steady()
     lo, hi = steps.starts[steady], steps.ends[steady]
-    devices = tuple(summarize_device(device, steps, host.programs) for device in active)
+    most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
+    held: dict[object, object] = {}
+    devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
     return HostSummary(
         host=host.host,
         capture=host.capture,
@@ -112,18 +115,8 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
         concurrency=works / any_works if any_works else 0.0,
         gaps=_gaps(together, _inner_boundaries(host.steps)),
         synchronising_ps=_synchronising(host, busy),
-        short_launch_ps=_short_launches(host, devices),
+        short_launch_ps=host.short_launch_ps,
     )
-
-
-def _short_launches(host: HostTimeline, devices: Sequence[Device]) -> npt.NDArray[np.int64]:
-    rows = []
-    every: Sequence[Device | None] = devices or [None]
-    for device in every:
-        launch = classes_of_time(device, host.classes)[TimeClass.LAUNCH]
-        short = launch.ends - launch.starts < _SHORT_PS
-        rows.append(Intervals(launch.starts[short], launch.ends[short]).within(host.steps.starts, host.steps.ends))
-    return np.stack(rows)
 
 
 def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tfadvisor.hlo.format.find_modules import Modules
     from tfadvisor.hlo.format.module import Module
     from tfadvisor.timeline.summary.op_in_program import InProgram
-    from tfadvisor.timeline.summary.ops_of_program import OpsOfProgram
 
 _MOST = 100
 _ENOUGH = 0.95
@@ -77,17 +76,14 @@ def hot_ops(table: OpTable, programs: Modules) -> HotOps:
     np.minimum.at(first, group, place)
     order = np.argsort(-time, kind="stable")[:_MOST]
     before, total = np.cumsum(time[order]) - time[order], int(time.sum())
-    asked: dict[int, OpsOfProgram] = {}
     found = [
-        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs, asked)
+        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs)
         for one in order[before < _ENOUGH * total].tolist()
     ]
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 
 
-def _hot_op(
-    table: OpTable, row: int, total_ps: int, count: int, programs: Modules, asked: dict[int, OpsOfProgram]
-) -> HotOp:
+def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules) -> HotOp:
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
@@ -98,7 +94,7 @@ def _hot_op(
             return nothing
         from tfadvisor.timeline.summary.ops_of_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
 
-        name, known = asked.setdefault(id(program), OpsOfProgram(program)).find(op or kernel)
+        name, known = OpsOfProgram.of(program).find(op or kernel)
     except TraceError:
         return nothing
     if known is None:

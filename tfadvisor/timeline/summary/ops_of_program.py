@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
@@ -24,12 +26,24 @@ class OpsOfProgram:
         self._costs: Costs | None = None
         self._running: dict[int, bool] = {}
         self._copied = CopiedArguments(program)
+        self._found: dict[str, tuple[str, InProgram | None]] = {}
+
+    @staticmethod
+    @lru_cache(maxsize=16)  # the hosts of a run share their programs
+    def of(program: Module) -> OpsOfProgram:
+        """The one of a program."""
+        return OpsOfProgram(program)
 
     def find(self, name: str) -> tuple[str, InProgram | None]:
         """(the op's own name, what is known) of an op or kernel; ("", None) when the program has none such.
 
         Raises TraceError for damaged bytes.
         """
+        if name not in self._found:
+            self._found[name] = self._look_up(name)
+        return self._found[name]
+
+    def _look_up(self, name: str) -> tuple[str, InProgram | None]:
         one = find_instruction(self._program, name)
         if one is None:
             return "", None

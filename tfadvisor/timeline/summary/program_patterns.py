@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import msgspec
 
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.around_collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.hlo.questions.around_collectives import (
+    collectives_between_products,
+    copies_of_gathered,
+    equal_state_exchanged,
+)
 from tfadvisor.hlo.questions.attention import unfused_attention
 from tfadvisor.hlo.questions.collectives import collectives
-from tfadvisor.hlo.questions.equal_state import equal_state_exchanged
 from tfadvisor.hlo.questions.products import products_of_one_operand
 from tfadvisor.hlo.questions.source_location import location_of
 from tfadvisor.timeline.summary.device import OpTable
@@ -55,6 +59,7 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
     )
 
 
+@lru_cache(maxsize=16)
 def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
     """Of these collectives."""
     if not names:
@@ -66,6 +71,7 @@ def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
     return f"{largest.name} ({place.file.rpartition('/')[2]}:{place.line})"
 
 
+@lru_cache(maxsize=128)  # the hosts of a run share their programs
 def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[str, ...]:
     try:
         return tuple(sorted(query(program)))

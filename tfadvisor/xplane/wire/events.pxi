@@ -66,6 +66,7 @@ def decode_chunk(const uint8_t[::1] buf, PlaneKey key, int64_t lo, int64_t hi, i
     cdef StatBuffer stats = StatBuffer()
     cdef Cursor c
     cdef int code
+    stats.first_event = first_event
     c.base = &buf[0]
     c.pos = lo
     c.end = hi

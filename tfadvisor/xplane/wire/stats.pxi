@@ -12,6 +12,10 @@ cdef enum:
     KIND_COMPRESSED = 7
 
 
+cdef enum:
+    LONGEST_SPAN = 0x7FFFFFFF  # of a text; what is read of one is far shorter
+
+
 cdef struct Stat:
     int64_t id
     uint8_t kind
@@ -146,15 +150,16 @@ def read_stats(const uint8_t[::1] buf, const int64_t[:, ::1] ranges):
 
 
 cdef class StatBuffer:
-    """Stats of one chunk, in the order of the file."""
+    """Stats of one chunk, in the order of the file. event counts from the chunk's first."""
 
-    cdef int64_t* event
+    cdef uint32_t* event
     cdef int64_t* value
-    cdef int64_t* length
+    cdef uint32_t* length
     cdef int16_t* slot
     cdef uint8_t* kind
     cdef int64_t size
     cdef int64_t room
+    cdef int64_t first_event
 
     def __dealloc__(self):
         free(self.event)
@@ -169,18 +174,18 @@ cdef class StatBuffer:
         if self.size < self.room:
             return OK
         room = self.room * 2 if self.room else 256
-        grown = realloc(self.event, room * sizeof(int64_t))
+        grown = realloc(self.event, room * sizeof(uint32_t))
         if grown == NULL:
             return NO_MEMORY
-        self.event = <int64_t*>grown
+        self.event = <uint32_t*>grown
         grown = realloc(self.value, room * sizeof(int64_t))
         if grown == NULL:
             return NO_MEMORY
         self.value = <int64_t*>grown
-        grown = realloc(self.length, room * sizeof(int64_t))
+        grown = realloc(self.length, room * sizeof(uint32_t))
         if grown == NULL:
             return NO_MEMORY
-        self.length = <int64_t*>grown
+        self.length = <uint32_t*>grown
         grown = realloc(self.slot, room * sizeof(int16_t))
         if grown == NULL:
             return NO_MEMORY
@@ -195,15 +200,87 @@ cdef class StatBuffer:
     def __len__(self):
         return self.size
 
-    def into(self, int64_t at, int64_t[::1] event, int16_t[::1] slot, uint8_t[::1] kind, int64_t[::1] value,
-             int64_t[::1] length):
-        """Copies the buffer into columns from index `at`."""
-        if self.size:
-            memcpy(&event[at], self.event, self.size * sizeof(int64_t))
-            memcpy(&slot[at], self.slot, self.size * sizeof(int16_t))
-            memcpy(&kind[at], self.kind, self.size)
-            memcpy(&value[at], self.value, self.size * sizeof(int64_t))
-            memcpy(&length[at], self.length, self.size * sizeof(int64_t))
+    def tally(self, int64_t[:, ::1] slots):
+        """Adds this chunk to one row a slot: number of stats, kinds (a bit each), smallest and largest value."""
+        cdef int64_t k, value
+        cdef int slot
+        with nogil:
+            for k in range(self.size):
+                slot = self.slot[k]
+                value = self.value[k]
+                if slots[slot, 0] == 0 or value < slots[slot, 2]:
+                    slots[slot, 2] = value
+                if slots[slot, 0] == 0 or value > slots[slot, 3]:
+                    slots[slot, 3] = value
+                slots[slot, 0] += 1
+                slots[slot, 1] |= 1 << self.kind[k]
+
+    def into(self, StatColumns columns):
+        """Appends the chunk to the columns of its slots."""
+        cdef int64_t k, at
+        cdef Column* column
+        with nogil:
+            for k in range(self.size):
+                column = &columns.columns[self.slot[k]]
+                at = column.size
+                column.event[at] = <int32_t>(self.first_event + self.event[k])
+                if column.narrow != NULL:
+                    column.narrow[at] = <int32_t>self.value[k]
+                else:
+                    column.wide[at] = self.value[k]
+                if column.kind != NULL:
+                    column.kind[at] = self.kind[k]
+                if column.length != NULL:
+                    column.length[at] = self.length[k]
+                column.size = at + 1
+
+
+cdef struct Column:
+    int32_t* event
+    int32_t* narrow
+    int64_t* wide
+    uint8_t* kind
+    int64_t* length
+    int64_t size
+
+
+cdef class StatColumns:
+    """Where the stats of each slot go: arrays as large as they need, which NumPy owns."""
+
+    cdef Column* columns
+    cdef int64_t number
+    cdef object arrays
+
+    def __cinit__(self, int64_t number):
+        self.columns = <Column*>calloc(number if number else 1, sizeof(Column))
+        if self.columns == NULL:
+            raise MemoryError
+        self.number = number
+        self.arrays = []
+
+    def __dealloc__(self):
+        free(self.columns)
+
+    def give(self, int64_t slot, int32_t[::1] event, value, kind, length):
+        """Where a slot's stats go. value: int32 or int64. kind, length: None where they need not be kept."""
+        cdef Column* column = &self.columns[slot]
+        cdef int32_t[::1] narrow
+        cdef int64_t[::1] wide
+        cdef uint8_t[::1] kinds
+        self.arrays.append((event, value, kind, length))
+        column.event = &event[0]
+        if value.dtype == np.int32:
+            narrow = value
+            column.narrow = &narrow[0]
+        else:
+            wide = value
+            column.wide = &wide[0]
+        if kind is not None:
+            kinds = kind
+            column.kind = &kinds[0]
+        if length is not None:
+            wide = length
+            column.length = &wide[0]
 
 
 cdef inline int _keep(StatBuffer stats, int64_t event, int slot, uint8_t kind, int64_t value,
@@ -211,10 +288,10 @@ cdef inline int _keep(StatBuffer stats, int64_t event, int slot, uint8_t kind, i
     cdef int code = stats.reserve()
     if code != OK:
         return code
-    stats.event[stats.size] = event
+    stats.event[stats.size] = <uint32_t>(event - stats.first_event)
     stats.slot[stats.size] = <int16_t>slot
     stats.kind[stats.size] = kind
     stats.value[stats.size] = value
-    stats.length[stats.size] = length
+    stats.length[stats.size] = <uint32_t>length if length < LONGEST_SPAN else LONGEST_SPAN
     stats.size += 1
     return OK

@@ -1,0 +1,72 @@
+"""One pass over sorted times: compiled where it was built, else by NumPy. What the functions do is said in the twin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfadvisor.timeline import sweeps_twin as twin
+from tfadvisor.timeline.sweeps_twin import Int64Array, Pair
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+passes: ModuleType
+try:
+    from tfadvisor.timeline import _sweeps
+
+    passes = _sweeps
+except ImportError:  # installed without a C compiler
+    passes = twin
+
+Sweep = Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Pair]
+merged: Sweep = passes.merged
+common: Sweep = passes.common
+without: Sweep = passes.without
+covered_before: Callable[[Int64Array, Int64Array, Int64Array], Int64Array] = passes.covered_before
+contains: Callable[[Int64Array, Int64Array, Int64Array], npt.NDArray[np.bool_]] = passes.contains
+alike: Callable[
+    [tuple[npt.NDArray[np.int32], ...], Int64Array, Int64Array, npt.NDArray[np.uint8], int],
+    tuple[Int64Array, Int64Array, Int64Array, Int64Array],
+] = passes.alike
+
+
+def is_compiled() -> bool:
+    """Whether the compiled passes are in use."""
+    return passes is not twin
+
+
+def united(starts: Int64Array, ends: Int64Array) -> Pair:
+    """The union of intervals in any order. Starts and ends sorted apart have the same union."""
+    found: Pair | None = passes.united(starts, ends)
+    if found is None:
+        keep = ends > starts
+        found = passes.united(np.sort(starts[keep]), np.sort(ends[keep]))
+    return twin.united(starts, ends) if found is None else found
+
+
+def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
+    """How many of the ascending times are no later than each asked one, wherever the arrays come from."""
+    found: Int64Array = passes.reached(np.ascontiguousarray(times), np.ascontiguousarray(asked))
+    return found
+
+
+def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
+    """Index of the innermost event around each, -1 without one."""
+    found: Int64Array | None = passes.parents(starts, ends)
+    return twin.parents(starts, ends) if found is None else found
+
+
+def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(from, to, event) of the stretches with the same innermost event."""
+    found: tuple[Int64Array, Int64Array, Int64Array] | None = passes.innermost(starts, ends)
+    return twin.innermost(starts, ends) if found is None else found
+
+
+def places(ordered: npt.NDArray[Any], wanted: Int64Array) -> npt.NDArray[np.int32]:
+    """Index of the first entry of an ascending array that equals each wanted number, -1 without one."""
+    found: npt.NDArray[np.int32] = passes.places(ordered, wanted)
+    return found
