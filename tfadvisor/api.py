@@ -10,12 +10,14 @@ import msgspec
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
+from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import Report
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
 from tfadvisor.xplane.runs import Run, choose_run, host_of, without_duplicates
@@ -45,6 +47,8 @@ class Options(msgspec.Struct, frozen=True):
     """First and last (exclusive) step to look at."""
     processes: int = 1
     """How many hosts may be read at once, each in a process of its own."""
+    engine: Engine | None = None
+    """Who reads the hosts, as a cluster; None for this machine."""
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
@@ -60,13 +64,20 @@ def draw_run(run: Run, options: Options, progress: Progress | None = None) -> Pa
 
 
 def conclude(
-    run: Run, options: Options, progress: Progress | None = None, *, detail: bool = False, watch: Watch | None = None
+    run: Run,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    detail: bool = False,
+    watch: Watch | None = None,
+    catalogue: Catalogue | None = None,
 ) -> tuple[Report, RunTimeline]:
     """The report, and the timeline that it rests on; no more than one host's events are in memory at a time.
 
-    detail: with what a page draws. watch: sees each host's events. Raises as analyze_run.
+    detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
+    already. Raises as analyze_run.
     """
-    catalogue = load_catalogue(options.rules, options.disabled)
+    catalogue = catalogue or load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(
@@ -78,6 +89,7 @@ def conclude(
             detail=detail,
             watch=watch,
             skip=lambda file, error: failed.append((file, error)),
+            engine=options.engine,
         )
     )
     if not hosts:
@@ -106,7 +118,7 @@ def analyze(
     `if __name__ == "__main__":`. Raises TraceError when there is nothing to read, UsageError for options that do not fit
     the trace.
     """
-    chosen, _ = choose_run([Path(path)], run, host)
+    chosen, _ = choose_run([place_of(path)], run, host)
     return analyze_run(chosen, Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes))
 
 
@@ -135,7 +147,7 @@ def as_snapshot(side: str | Path | Report | Snapshot) -> Snapshot:
     if isinstance(side, Snapshot):
         return side
     if not isinstance(side, Report):
-        path = Path(side)
+        path = place_of(side)
         if path.suffix == ".json" and path.is_file():
             return _stored(path)
         side = analyze(path)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import is_in
 from tfadvisor.errors import UsageError
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.xplane.columns import HostTrace, Kind, Selection
 from tfadvisor.xplane.decode import decode_file
 from tfadvisor.xplane.runs import Run, choose_run
@@ -104,7 +105,7 @@ def open_trace(
 
     Raises TraceError when there is nothing to read, UsageError for a run or host that is not there.
     """
-    chosen, _ = choose_run([Path(path)], run, host)
+    chosen, _ = choose_run([place_of(path)], run, host)
     selection = Selection(dict.fromkeys(stats))
     return Trace(chosen, tuple(decode_file(file, selection) for file in chosen.files))
 
