@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,14 @@ from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
+from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import DRAWS, Report
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
 from tfadvisor.xplane.in_memory import Readable, held, run_in
@@ -48,6 +49,8 @@ class Options(msgspec.Struct, frozen=True):
     """First and last (exclusive) step to look at."""
     processes: int = 1
     """How many hosts may be read at once, each in a process of its own."""
+    engine: Engine | None = None
+    """Who reads the hosts, as a cluster; None for this machine."""
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
@@ -63,13 +66,20 @@ def draw_run(run: Run, options: Options, progress: Progress | None = None) -> Pa
 
 
 def conclude(
-    run: Run, options: Options, progress: Progress | None = None, *, detail: bool = False, watch: Watch | None = None
+    run: Run,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    detail: bool = False,
+    watch: Watch | None = None,
+    catalogue: Catalogue | None = None,
 ) -> tuple[Report, RunTimeline]:
     """The report, and the timeline that it rests on; no more than one host's events are in memory at a time.
 
-    detail: with what a page draws. watch: sees each host's events. Raises as analyze_run.
+    detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
+    already. Raises as analyze_run.
     """
-    catalogue = load_catalogue(options.rules, options.disabled)
+    catalogue = catalogue or load_catalogue(options.rules, options.disabled)
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(
@@ -81,6 +91,7 @@ def conclude(
             detail=detail,
             watch=watch,
             skip=lambda file, error: failed.append((file, error)),
+            engine=options.engine,
         )
     )
     if not hosts:
@@ -156,7 +167,7 @@ def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
     if isinstance(side, Snapshot):
         return side
     if not isinstance(side, Report):
-        if isinstance(side, str | PathLike) and (path := Path(side)).suffix == ".json" and path.is_file():
+        if isinstance(side, str | Path) and (path := place_of(side)).suffix == ".json" and path.is_file():
             return _stored(path)
         side = analyze(side)
     try:

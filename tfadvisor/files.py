@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from tfadvisor.sources.remote_path import RemotePath
+
 if TYPE_CHECKING:
     import io
 
@@ -30,8 +32,10 @@ class NotAFile(OSError):
 def open_regular(path: Path) -> io.BufferedReader:
     """A regular file for reading. Raises OSError, NotAFile for what is no file; never waits for a writer.
 
-    A device is not even opened: that alone can do something, as rewinding a tape.
+    A device is not even opened: that alone can do something, as rewinding a tape. Of an address, a copy.
     """
+    if isinstance(path, RemotePath):
+        return path.open_copy()
     _check_regular(path.stat())
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")

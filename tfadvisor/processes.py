@@ -100,10 +100,38 @@ class Worker:
                     pipe.close()
 
 
+class Replaced:
+    """A worker and, after it was killed, the next one: a task that has nothing to do with it is not lost."""
+
+    def __init__(self, worker: Callable[[], Worker], tries: int = 2) -> None:
+        """worker: starts one. tries: how many may be killed at one task."""
+        self._start, self._tries = worker, tries
+        self._lock, self._ended = threading.Lock(), False
+        self._worker = worker()
+
+    def ask(self, task: object) -> object:
+        """As Worker; EOFError when each of several was killed."""
+        for _ in range(self._tries - 1):
+            try:
+                return self._worker.ask(task)
+            except EOFError:
+                with self._lock:
+                    if self._ended:
+                        raise
+                    self._worker.end()
+                    self._worker = self._start()
+        return self._worker.ask(task)
+
+    def end(self) -> None:
+        """As Worker; no other is started any more."""
+        with self._lock:
+            self._ended = True
+            self._worker.end()
+
+
 def answer_tasks(answer: Callable[[Any], object]) -> None:
     """The worker's side: answers what it is asked until it is told to end, or whoever asked is gone. Never returns."""
     import queue  # noqa: PLC0415
-    import threading  # noqa: PLC0415
 
     # What libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "wb")

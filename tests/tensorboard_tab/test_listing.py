@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.logdirs import add_run
 
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.tensorboard_tab.listing import Listing, roots_of
 from tfadvisor.xplane.runs import Run, find_runs
 
@@ -115,6 +116,27 @@ def test_what_tensorboard_was_started_with(tmp_path: Path) -> None:
     assert roots_of(str(one), "") == [("", one)]
     assert roots_of("", f"a:{one},{other}") == [("a/", one), ("", other)]
     assert roots_of("~/logs", None) == [("", Path.home() / "logs")]
-    assert roots_of("gs://bucket/logs", None) == []
-    assert roots_of("", f"gs://bucket/logs,b:s3://bucket/logs,c:{one}") == [("c/", one)]
+    assert roots_of("gs://bucket/logs", None) == [("", place_of("gs://bucket/logs"))]
+    assert roots_of("", f"gs://bucket/logs,b:s3://bucket/logs,c:{one}") == [
+        ("", place_of("gs://bucket/logs")),
+        ("b/", place_of("s3://bucket/logs")),
+        ("c/", one),
+    ]
     assert roots_of(None, None) == []
+
+
+def test_runs_in_a_store_are_listed_and_asked_for_less_often() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
+    store = fsspec.filesystem("memory")
+    store.pipe_file("/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"12345")
+
+    listing = Listing([("", place_of("memory://tab"))])
+    (listed,) = listing.current().values()
+    before = listed.stamp
+    store.pipe_file("/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"123456")
+    listing._looked_at -= 10  # a disk would be looked at again
+
+    assert (listed.run.name, listed.bytes, listed.for_xprof) == ("train/2026_01_02_03_04_05", 5, True)
+    assert next(iter(listing.known().values())).bytes == 5
+    assert next(iter(listing.current().values())).stamp != before
+    store.rm("/tab", recursive=True)

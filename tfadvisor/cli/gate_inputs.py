@@ -20,6 +20,7 @@ from tfadvisor.gate.config.file import ConfigFile, find_config, read_config
 from tfadvisor.gate.config.read import Known, read
 from tfadvisor.gate.config.resolved import DEFAULT_KEEP, Written
 from tfadvisor.report.model import Report
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.xplane.runs import Run, find_runs
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
@@ -80,9 +81,9 @@ def written_config(config: Path | None, rules: Sequence[Path] = ()) -> Written:
     return read(config_file(config), known_names(rules))
 
 
-def store_of(given: Path | None, written: Written) -> Path:
+def store_of(given: str | None, written: Written) -> Path:
     """The store of the command line, else the configuration's, else the usual one."""
-    return given or Path(written.layer.baseline or DEFAULT_STORE)
+    return place_of(given or written.layer.baseline or DEFAULT_STORE)
 
 
 def keep_of(written: Written) -> int:

@@ -54,6 +54,7 @@ class _Commands(LazyCommands):
             "baseline",
             "history",
             "export",
+            "fleet",
             "rules",
             "flags",
             "mcp",

@@ -13,14 +13,17 @@ from tfadvisor.report.ascii_text import as_ascii
 from tfadvisor.report.outputs.forms import Form
 from tfadvisor.report.printable import in_one_message, without_commands
 from tfadvisor.report.terminal_text import screen_of
+from tfadvisor.sources.remote_path import was_address
 
 
 def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:
-    """Raises UsageError when a file would be written into what is analysed."""
+    """Raises UsageError when a file would be written into what is analysed, or to an address."""
+    if was_address(output):
+        raise UsageError(f"{option} {output}: an address is only read from. Give a file of this machine.")
     target = output.resolve()
     for path in paths:
         folder = path.resolve()
-        if target == folder or (folder.is_dir() and folder in target.parents):
+        if target == folder or (folder in target.parents and folder.is_dir()):
             raise UsageError(
                 f"{option} {output} lies in {path}, and nothing is written into what is analysed. Give another place."
             )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,20 +13,29 @@ import typer
 from tfadvisor.cli.completing import host_names, rule_ids, run_names
 from tfadvisor.cli.option_values import gigabytes_per_second, parameter_count, step_range
 from tfadvisor.cli.outputs import note
+from tfadvisor.errors import UsageError
+from tfadvisor.sources.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.api import Options
+    from tfadvisor.cluster.engine import Engine
     from tfadvisor.xplane.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 """The panels of --help that options stand in."""
 BASELINE = "Which baseline"
 
-_TRACE = "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run"
+_TRACE = (
+    "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run; "
+    "of this machine, or at gs://, s3://, hf://, hdfs://, https://"
+)
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False)]
+Paths = Annotated[
+    list[str], typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False, path_type=str)
+]
+"""As written: a Path would make one slash of an address's two. `places` makes paths of them."""
 PathsOrNone = Annotated[
-    list[Path] | None, typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False)
+    list[str] | None, typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False, path_type=str)
 ]
 RunName = Annotated[
     str | None,
@@ -106,6 +116,56 @@ Config = Annotated[
         readable=False,
     ),
 ]
+
+_WHERE = "Where it is done"
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", help="processes of this machine (one a core)", rich_help_panel=_WHERE),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a Dask cluster whose workers can reach the files, as tcp://10.0.0.1:8786",
+        rich_help_panel=_WHERE,
+    ),
+]
+
+
+@contextmanager
+def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
+    """Who does work that is the same for many files. Raises UsageError for what cannot be, ClusterError."""
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers is for this machine and --scheduler for a cluster. Give one of them.")
+    if workers is not None and not 1 <= workers <= 1024:
+        raise UsageError(f"--workers {workers}: give a number from 1 to 1,024.")
+    if scheduler is None:
+        from tfadvisor.cluster.local import LocalProcesses  # noqa: PLC0415
+
+        yield LocalProcesses(workers or os.cpu_count() or 1)
+        return
+    from tfadvisor.cluster.dask import dask_cluster  # noqa: PLC0415
+
+    with dask_cluster(scheduler) as engine:
+        yield engine
+
+
+@contextmanager
+def hosts_read_by(workers: int | None, scheduler: str | None, options: Options) -> Iterator[Options]:
+    """The options with who reads a run's hosts. Raises as engine_of."""
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    with engine_of(workers, scheduler) as engine:
+        if scheduler is not None:
+            yield replace(options, engine=engine)
+        else:
+            yield options if workers is None else replace(options, processes=workers)
+
+
+def places(given: Sequence[str] | None) -> list[Path]:
+    """Paths of this machine and addresses. Raises UsageError for an address that is not taken."""
+    return [place_of(one) for one in given or ()]
 
 
 def reading(

@@ -14,6 +14,7 @@ from typing import IO, Any
 import msgspec
 
 from tfadvisor.processes import start
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.tensorboard_tab.cache import (
     COMPARISON,
     PAGE,
@@ -71,7 +72,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 def limits_of(task: Mapping[str, Any]) -> Limits:
     """From the sizes of the files: long and large enough for any trace of theirs, many times over."""
-    sizes = [_unpacked_size(Path(file)) for file in task.get("files", ())]
+    sizes = [_unpacked_size(place_of(file)) for file in task.get("files", ())]
     return Limits(
         _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
     )

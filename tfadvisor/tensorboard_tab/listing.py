@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -14,11 +13,14 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.errors import AdvisorError
+from tfadvisor.sources.remote_path import RemotePath, is_address, place_of
 from tfadvisor.xplane.runs import Run, find_runs, recorded_at
 
 _FRESH_S = 3.0
 _FIRST_LOOK_S = 0.3
-_ADDRESS = re.compile(r"[a-zA-Z][0-9a-zA-Z.+-]*://")
+_FRESH_REMOTE_S = 60.0
+"""A store is asked less often than a disk: it may charge for each listing, and takes longer."""
 
 
 class ListedRun(msgspec.Struct, frozen=True):
@@ -41,6 +43,7 @@ class Listing:
     def __init__(self, roots: Sequence[tuple[str, Path]]) -> None:
         """roots: as of `roots_of`. Begins to look at once, in a thread of its own."""
         self.roots = tuple(roots)
+        self._fresh_s = _FRESH_REMOTE_S if any(isinstance(root, RemotePath) for _, root in roots) else _FRESH_S
         self._looking = threading.Lock()
         self._runs: Mapping[str, ListedRun] = {}
         self._looked_at = float("-inf")
@@ -49,7 +52,7 @@ class Listing:
 
     def known(self) -> Mapping[str, ListedRun]:
         """By name, the newest first; what the last look found. Never waits for a disk, but a moment for the first look."""
-        if time.monotonic() - self._looked_at > _FRESH_S:
+        if time.monotonic() - self._looked_at > self._fresh_s:
             self._look_later()
         self._first_look.wait(_FIRST_LOOK_S)
         return self._runs
@@ -70,7 +73,9 @@ class Listing:
         try:
             if self._looked_at < asked:
                 began = time.monotonic()
-                with contextlib.suppress(OSError):  # a folder that vanishes meanwhile: the next look will tell
+                with contextlib.suppress(
+                    OSError, AdvisorError
+                ):  # a folder that vanishes meanwhile: the next look will tell
                     self._runs = _listed(self.roots)
                 self._looked_at = began
         finally:
@@ -79,21 +84,19 @@ class Listing:
 
 
 def roots_of(logdir: str | None, logdir_spec: str | None) -> list[tuple[str, Path]]:
-    """(prefix of the runs' names, folder) of what TensorBoard was started with; folders in object stores are left out."""
+    """(prefix of the runs' names, folder or address) of what TensorBoard was started with."""
     if logdir:
-        return [] if _ADDRESS.match(logdir) else [("", _resolved(logdir))]
+        return [("", _resolved(logdir))]
     roots = []
-    for part in (logdir_spec or "").split(","):
+    for part in filter(None, (logdir_spec or "").split(",")):
         name, colon, path = part.partition(":")
-        if _ADDRESS.match(part) or _ADDRESS.match(path) or not part:
-            continue
-        named = bool(colon) and not part.startswith("/")
+        named = bool(colon) and not part.startswith("/") and not is_address(part)
         roots.append((f"{name}/" if named else "", _resolved(path if named else part)))
     return roots
 
 
 def _resolved(path: str) -> Path:
-    return Path(path).expanduser().resolve()
+    return place_of(path) if is_address(path) else Path(path).expanduser().resolve()
 
 
 def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
@@ -117,9 +120,18 @@ def _described(run: Run) -> ListedRun:
     size, content = 0, sha256()
     for file in run.files:
         try:
-            status = os.stat(file)  # noqa: PTH116  (the same without a Path's overhead)
+            bytes_of_file, stamp = _size_and_stamp(file)
         except OSError:
             continue  # reading it will say what is wrong
-        size += status.st_size
-        content.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+        size += bytes_of_file
+        content.update(f"{file}\0{bytes_of_file}\0{stamp}\0".encode("utf-8", "surrogateescape"))
     return ListedRun(run, size, recorded_at(run), content.hexdigest())
+
+
+def _size_and_stamp(file: Path) -> tuple[int, object]:
+    """Bytes, and what changes with the content. Raises OSError."""
+    if isinstance(file, RemotePath):
+        entry = file.entry()
+        return entry.size or 0, entry.tag
+    status = os.stat(file)  # noqa: PTH116  (the same without a Path's overhead)
+    return status.st_size, status.st_mtime_ns

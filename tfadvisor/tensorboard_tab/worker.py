@@ -21,6 +21,7 @@ from tfadvisor.gate.baseline.snapshot_json import as_text
 from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.report.page.encode import encode, encode_comparison, encode_step
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.tensorboard_tab.cache import COMPARISON, PAGE, REPORT, SNAPSHOT, STEP, SUMMARY
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.picture.drawing import Drawing
@@ -62,8 +63,8 @@ def main() -> None:
 
 
 def _analyse(task: dict[str, Any]) -> None:
-    files = tuple(Path(file) for file in task["files"])
-    run = Run(task["name"], Path(task["path"]), files)
+    files = tuple(place_of(file) for file in task["files"])
+    run = Run(task["name"], place_of(task["path"]), files)
     said_at = 0.0
 
     def say(fraction: float) -> None:

@@ -12,6 +12,7 @@ from typing import IO
 import msgspec
 
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.sources.remote_path import place_of
 from tfadvisor.xplane.runs import Run, choose_run
 
 Readable = str | PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
@@ -28,7 +29,7 @@ class Held(msgspec.Struct, frozen=True):
 def held(given: Readable) -> Path | Held:
     """A path, or the content. Raises UsageError for what is neither, and for a file that is open for text."""
     if isinstance(given, str | PathLike):
-        return Path(given)
+        return place_of(given if isinstance(given, str | Path) else Path(given))
     if isinstance(given, bytes | bytearray | memoryview):
         return Held("trace in memory", bytes(given))
     if not hasattr(given, "read"):

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +14,8 @@ import msgspec
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.sources.faults import Unreachable
+from tfadvisor.sources.remote_path import RemotePath
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
 _PIECE = 1 << 20
@@ -45,11 +47,11 @@ def host_of(file: Path) -> str:
 
 def find_runs(root: Path) -> list[Run]:
     """Every run below a folder, newest first. Folders that cannot be read are passed over."""
-    runs = []
-    for folder, files in _folders_with_files(root):
-        traces = tuple(sorted(folder / name for name in files if name.endswith(_TRACE_ENDINGS)))
-        if traces:
-            runs.append(Run(_run_name(folder, root), folder, _one_per_host(traces)))
+    runs = [
+        Run(_run_name(folder, root), folder, _one_per_host(tuple(sorted(traces))))
+        for folder, traces in _folders_with_traces(root)
+        if traces
+    ]
     return sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True)
 
 
@@ -148,7 +150,8 @@ def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
 
 
 def _run_in_folder(root: Path, run: str | None) -> tuple[Run, int]:
-    _check_readable(root)
+    if not isinstance(root, RemotePath):
+        _check_readable(root)
     runs = find_runs(root)
     if not runs:
         raise _nothing_in(root)
@@ -168,6 +171,8 @@ def _run_in_folder(root: Path, run: str | None) -> tuple[Run, int]:
 def _check_exists(path: Path) -> None:
     try:
         path.stat()
+    except Unreachable:
+        raise
     except PermissionError as error:
         raise TraceError(
             str(path), "cannot be read: Permission denied.", "Ask for read permission on the file and its folders."
@@ -186,6 +191,19 @@ def _check_readable(root: Path) -> None:
         ) from error
     if root.stat().st_dev in _system_devices():
         raise TraceError(str(root), "is a folder of the system, where no trace lies.", "Give a logdir.")
+
+
+def _folders_with_traces(root: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """Every folder below root with its traces. Of an address raises TraceError when it cannot be listed."""
+    if isinstance(root, RemotePath):
+        below: dict[Path, list[Path]] = {}
+        for file in root.files_below():
+            if file.name.endswith(_TRACE_ENDINGS):
+                below.setdefault(file.parent, []).append(file)
+        yield from below.items()
+        return
+    for folder, files in _folders_with_files(root):
+        yield folder, [folder / name for name in files if name.endswith(_TRACE_ENDINGS)]
 
 
 def _folders_with_files(root: Path) -> list[tuple[Path, list[str]]]:
@@ -240,7 +258,10 @@ def _run_name(folder: Path, root: Path) -> str:
 
 
 def _nothing_in(root: Path) -> TraceError:
-    everything = [name for _, files in _folders_with_files(root) for name in files]
+    if isinstance(root, RemotePath):
+        everything = [file.name for file in root.files_below()]
+    else:
+        everything = [name for _, files in _folders_with_files(root) for name in files]
     if not everything:
         return TraceError(str(root), "is empty: it holds no `*.xplane.pb`.", _HOW_TO_RECORD)
     outputs = sorted(name for name in everything if _TOOL_OUTPUTS.search(name))

@@ -14,6 +14,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.files import NotAFile, open_regular
 from tfadvisor.memory import free_memory
 from tfadvisor.protobuf import SIZED
+from tfadvisor.sources.faults import Unreachable
 
 if TYPE_CHECKING:
     import io
@@ -72,6 +73,8 @@ def open_source(path: Path) -> Source:
         raise TraceError(
             place, f"{error.strerror}.", "Give the `*.xplane.pb` file, or the logdir that holds it."
         ) from error
+    except Unreachable:
+        raise
     except OSError as error:
         raise TraceError(place, f"cannot be read: {error.strerror or error}.", _remedy(error)) from error
 

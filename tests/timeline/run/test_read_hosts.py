@@ -202,13 +202,32 @@ def test_a_summary_survives_the_way_back_from_a_process() -> None:
     assert after.fact("late_host") == before.fact("late_host") == "host-02"
 
 
-def test_a_killed_process_is_a_lack_of_memory_not_a_fault(
+def test_one_killed_process_loses_nothing(
+    always_processes: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The first of two processes kills itself; another one takes its place and its host."""
+    started: list[Worker] = []
+
+    def worker(module: str) -> Worker:
+        started.append(Worker(module if started else "tfadvisor.no_such_module"))
+        return started[-1]
+
+    monkeypatch.setattr(parallel, "Worker", worker)
+
+    report = analyze_run(run_in(run_of(4, late=3).write(tmp_path / "run")), Options(processes=2))
+
+    assert report.run.hosts == tuple(f"host-{number:02}" for number in range(4))
+    assert report.metrics["late_host_fraction"].value == pytest.approx(0.3, rel=0, abs=1e-12)
+    assert len(started) == 3
+
+
+def test_killed_processes_are_a_lack_of_memory_not_a_fault(
     always_processes: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The worker's module cannot be imported, so that each ends before it answers."""
     monkeypatch.setattr(parallel, "Worker", lambda _: Worker("tfadvisor.no_such_module"))
 
-    with pytest.raises(TraceError, match="the system killed a process that read one of its hosts") as caught:
+    with pytest.raises(TraceError, match="the system killed each process that read it") as caught:
         analyze_run(run_in(run_of(2).write(tmp_path / "run")), Options(processes=2))
 
-    assert caught.value.place == str(tmp_path / "run")
+    assert caught.value.place == str(tmp_path / "run" / "host-00.xplane.pb")

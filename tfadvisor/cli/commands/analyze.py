@@ -20,8 +20,12 @@ from tfadvisor.cli.reading_options import (
     Paths,
     RuleFolders,
     RunName,
+    Scheduler,
     Steps,
+    Workers,
     chosen_run,
+    hosts_read_by,
+    places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
@@ -40,10 +44,12 @@ Examples:
   tfadvisor analyze logdir/
   tfadvisor analyze logdir/ -o report.html
   tfadvisor analyze logdir/ --run 2026_01_31_12_00_00 --details
+  tfadvisor analyze s3://bucket/logs
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
 
-Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
+Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse or a cluster that fails, 5 a rule
+or metric broke."""
 
 
 FailOn = Annotated[
@@ -82,6 +88,8 @@ def analyze(
     format: Format = None,
     output: Output = None,
     details: Details = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> int:
     """Say where the step's time goes, why, and what to change.
 
@@ -92,10 +100,12 @@ def analyze(
     options = reading(
         run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, disabled=disable
     )
-    chosen = chosen_run(paths, options)
+    read = places(paths)
+    chosen = chosen_run(read, options)
     if output is not None:
-        check_outside(output, paths, "--output")
-    report, subject = _measured(chosen, options, form)
+        check_outside(output, read, "--output")
+    with hosts_read_by(workers, scheduler, options) as how:
+        report, subject = _measured(chosen, how, form)
     write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")

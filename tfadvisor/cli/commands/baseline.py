@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +20,7 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     RunName,
     Steps,
+    places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command, Commands
@@ -41,15 +41,23 @@ Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."
 
 
 Added = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
-        metavar="PATH", help="logdirs (the newest run of each), runs, traces", show_default=False, readable=False
+        metavar="PATH",
+        help="logdirs (the newest run of each), runs, traces",
+        show_default=False,
+        readable=False,
+        path_type=str,
     ),
 ]
 Accepted = Annotated[
-    Path | None,
+    str | None,
     typer.Argument(
-        metavar="PATH", help="a run, instead of what the gate judged last", show_default=False, readable=False
+        metavar="PATH",
+        help="a run, instead of what the gate judged last",
+        show_default=False,
+        readable=False,
+        path_type=str,
     ),
 ]
 Reason = Annotated[
@@ -57,9 +65,14 @@ Reason = Annotated[
     typer.Option("--reason", metavar="TEXT", help="why the change is accepted; kept with the run", show_default=False),
 ]
 Store = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--store", metavar="DIR", help="the store (.tfadvisor/baselines)", rich_help_panel=BASELINE, readable=False
+        "--store",
+        metavar="DIR",
+        help="the store (.tfadvisor/baselines)",
+        rich_help_panel=BASELINE,
+        readable=False,
+        path_type=str,
     ),
 ]
 Keep = Annotated[
@@ -126,7 +139,7 @@ def add_runs(
     options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
     written = gate_inputs.written_config(config, rules or ())
     labels = gate_inputs.labels_of(label or (), written.layer.labels)
-    reports = [gate_inputs.report_of([path], options) for path in paths]
+    reports = [gate_inputs.report_of([path], options) for path in places(paths)]
     snapshots = [gate_inputs.judged_snapshot(report, model or written.layer.model, labels) for report in reports]
     added, known = add(gate_inputs.store_of(store, written), snapshots, _kept(keep, gate_inputs.keep_of(written)))
     for one in added:
@@ -204,7 +217,7 @@ def accept_run(
             raise UsageError(f"{folder}: the gate left nothing to accept there. Give the run's PATH.")
     else:
         labels = gate_inputs.labels_of(label or (), written.layer.labels)
-        report = gate_inputs.report_of([path], options)
+        report = gate_inputs.report_of(places([path]), options)
         snapshots = [gate_inputs.judged_snapshot(report, chosen_model, labels)]
     branches = gate_inputs.branches(branch, snapshots)
     added, _ = accept(folder, snapshots, _kept(keep, gate_inputs.keep_of(written)), reason, branches)

@@ -10,7 +10,7 @@ import typer
 from tfadvisor.cli.completing import host_names, run_names
 from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, reading
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, places, reading
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.comparison.outputs.forms import COMPARISON_FORMS
 from tfadvisor.errors import UsageError
@@ -31,10 +31,13 @@ Examples:
 Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 a side holds no step to compare."""
 
 
-_SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), or a snapshot of a baseline (*.json)"
-Base = Annotated[Path, typer.Argument(metavar="BASE", help=_SIDE, show_default=False, readable=False)]
+_SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
+Base = Annotated[str, typer.Argument(metavar="BASE", help=_SIDE, show_default=False, readable=False, path_type=str)]
 New = Annotated[
-    Path, typer.Argument(metavar="NEW", help="the same, for the run to explain", show_default=False, readable=False)
+    str,
+    typer.Argument(
+        metavar="NEW", help="the same, for the run to explain", show_default=False, readable=False, path_type=str
+    ),
 ]
 BaseRun = Annotated[
     str | None,
@@ -103,8 +106,11 @@ def compare(
     form = form_of(COMPARISON_FORMS, format, output)
     check_page_has_a_file(form, output, "change")
     if output is not None:
-        check_outside(output, [base, new], "--output")
-    sides = [(path, reading(run=run, host=host, steps=steps)) for path, run in ((base, base_run), (new, new_run))]
+        check_outside(output, places([base, new]), "--output")
+    sides = [
+        (path, reading(run=run, host=host, steps=steps))
+        for path, run in zip(places([base, new]), (base_run, new_run), strict=True)
+    ]
     if form.drawn:
         _write_page(sides, output)
     else:

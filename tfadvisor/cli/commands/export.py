@@ -19,6 +19,7 @@ from tfadvisor.cli.reading_options import (
     RunName,
     Steps,
     chosen_run,
+    places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
@@ -126,13 +127,14 @@ def export(
     instruction's costs. Prints the two lines that use it.
     """
     options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
+    read = places(paths)
     if to == "pgle":
-        return _to_pgle(paths, options, output, percentile, jaxlib, by_program)
+        return _to_pgle(read, options, output, percentile, jaxlib, by_program)
     if percentile is not None or jaxlib is not None or by_program:
         raise UsageError("--percentile, --jaxlib and --by-program go with --to pgle.")
-    chosen = chosen_run(paths, options)
+    chosen = chosen_run(read, options)
     target = output or _new_name(chosen, to)
-    check_outside(target, paths, "--output")
+    check_outside(target, read, "--output")
     try:
         report = (_to_perfetto if to == "perfetto" else _to_parquet)(chosen, options, target)
     except OSError as error:

@@ -12,7 +12,17 @@ import typer
 from tfadvisor.cli.completing import rule_ids
 from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, HostName, Paths, RuleFolders, RunName, chosen_run, reading
+from tfadvisor.cli.reading_options import (
+    OUTPUT,
+    WHAT,
+    HostName,
+    Paths,
+    RuleFolders,
+    RunName,
+    chosen_run,
+    places,
+    reading,
+)
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -138,14 +148,14 @@ def _place(at: str | None) -> At | None:
 
 
 def _measured(
-    paths: Sequence[Path], run: str | None, host: str | None, rules: Sequence[Path] | None
+    paths: Sequence[str], run: str | None, host: str | None, rules: Sequence[Path] | None
 ) -> tuple[Report, Catalogue]:
     from tfadvisor.api import analyze_run  # noqa: PLC0415
     from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
     from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
 
     options = reading(run=run, host=host, rules=rules)
-    chosen = chosen_run(paths, options)
+    chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
         return analyze_run(chosen, options, progress), load_catalogue(options.rules)
 

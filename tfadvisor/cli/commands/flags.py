@@ -10,7 +10,7 @@ import typer
 
 from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.reading_options import HostName, Paths, RunName, chosen_run, reading
+from tfadvisor.cli.reading_options import HostName, Paths, RunName, chosen_run, places, reading
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import one_line
@@ -122,7 +122,7 @@ def suggest_flags(paths: Paths, run: RunName = None, host: HostName = None, form
     from tfadvisor.launch.line import launch_line  # noqa: PLC0415
 
     options = reading(run=run, host=host)
-    chosen = chosen_run(paths, options)
+    chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
         report = analyze_run(chosen, options, progress)
     suggested = launch_line(report)

@@ -43,6 +43,7 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     RunName,
     Steps,
+    places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
@@ -88,7 +89,7 @@ class Asked(msgspec.Struct, frozen=True):
     candidates: Sequence[Path]
     options: Options
     written: Written
-    baseline: Path | None
+    baseline: str | None
     branch: str | None
     model: str | None
     labels: Sequence[str]
@@ -172,9 +173,9 @@ def gate(
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
     return _gated(
         Asked(
-            paths=paths or (),
+            paths=places(paths),
             against=turns,
-            candidates=candidates or (),
+            candidates=places(candidates),
             options=reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules),
             written=written,
             baseline=baseline,

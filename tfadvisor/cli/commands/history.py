@@ -22,13 +22,14 @@ Exit codes: 0 fine, 2 usage or configuration, 3 the store holds no run that can 
 
 _REMEDY = "`tfadvisor baseline add PATH` adds one."
 Store = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--store",
         metavar="DIR",
         help="the store of runs (.tfadvisor/baselines)",
         rich_help_panel=BASELINE,
         readable=False,
+        path_type=str,
     ),
 ]
 Page = Annotated[

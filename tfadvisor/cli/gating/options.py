@@ -14,22 +14,24 @@ from tfadvisor.report.outputs.forms import names_of
 
 _JUDGING, AGAINST = "How to judge", "Against another commit"
 Candidates = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--candidates",
         metavar="PATH",
         help="more runs of the same program as PATH: one or several paths",
         readable=False,
+        path_type=str,
     ),
 ]
 Store = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--baseline",
         metavar="DIR",
         help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
         rich_help_panel=BASELINE,
         readable=False,
+        path_type=str,
     ),
 ]
 Branch = Annotated[

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tfadvisor.comparison.result import Cause, ClassChange, Comparison, FindingChange, MetricChange
-from tfadvisor.comparison.wording import beside_words, cause_words, head_words, shown_causes, signed, verdict_words
+from tfadvisor.comparison.wording import (
+    TOTAL,
+    beside_words,
+    cause_words,
+    head_words,
+    shown_causes,
+    signed,
+    verdict_words,
+)
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.frames import frame_of
@@ -29,11 +37,10 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
 
 def as_fragment(comparison: Comparison) -> str:
     """HTML that needs nothing else. All that comes from the traces is escaped."""
-    shown, others = shown_causes(comparison)
+    shown, left = shown_causes(comparison)
     rows: list[Sequence[str]] = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in shown]
-    if abs(others) > 1e-3 * abs(comparison.change_ms):
-        rows.append((signed(others), "", "everything else"))
-    rows.append((signed(comparison.change_ms), "", "total, mean step time"))
+    rows += [(signed(milliseconds), "", words) for milliseconds, words in left]
+    rows.append((signed(comparison.median_change_ms), "", TOTAL))
     sides = (("base", comparison.base), ("new", comparison.new))
     return fragment(
         [

@@ -11,7 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from tfadvisor.errors import TraceError
-from tfadvisor.processes import Worker
+from tfadvisor.processes import Replaced, Worker
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.run.read_hosts import Progress, Skip
@@ -26,21 +26,15 @@ def in_parallel(
     skip: Skip | None,
 ) -> Iterator[HostSummary]:
     """The summaries in the files' order. task: what a worker is asked for a file. progress and skip: as for run_hosts."""
-    workers: list[Worker] = []
+    workers: list[Replaced] = []
     try:
-        workers += [Worker(f"{__package__}.host_worker") for _ in range(working)]
+        workers += [Replaced(lambda: Worker(f"{__package__}.host_worker")) for _ in range(working)]
         outcomes = _outcomes(files, workers, task, progress, skip)
     finally:
         for worker in workers:
             worker.end()
     for file in files:
         outcome = outcomes[file]
-        if isinstance(outcome, EOFError):
-            raise TraceError(
-                str(files[0].parent),
-                "could not be read: the system killed a process that read one of its hosts, probably because memory ran out.",
-                "Analyse one host at a time with --host NAME, or on a machine with more memory.",
-            )
         if skip is not None and isinstance(outcome, TraceError):
             skip(file, outcome)
         elif isinstance(outcome, Exception):
@@ -51,7 +45,7 @@ def in_parallel(
 
 def _outcomes(
     files: Sequence[Path],
-    workers: Sequence[Worker],
+    workers: Sequence[Replaced],
     task: Callable[[Path], object],
     progress: Progress | None,
     skip: Skip | None,
@@ -62,12 +56,14 @@ def _outcomes(
     """
     waiting, ended = deque(files), SimpleQueue[tuple[Path, Any]]()
 
-    def drive(worker: Worker) -> None:
+    def drive(worker: Replaced) -> None:
         with suppress(IndexError):
             while True:
                 file = waiting.popleft()
                 try:
                     ended.put((file, worker.ask(task(file))))
+                except EOFError:
+                    ended.put((file, _killed(file)))
                 except Exception as error:
                     ended.put((file, error))
 
@@ -85,3 +81,11 @@ def _outcomes(
             waiting.clear()
             needed = min(needed, files.index(file) + 1)  # an earlier host's error would come first
     return outcomes
+
+
+def _killed(file: Path) -> TraceError:
+    return TraceError(
+        str(file),
+        "could not be read: the system killed each process that read it, probably because memory ran out.",
+        "Analyse one host at a time with --host NAME, or on a machine with more memory.",
+    )

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tfadvisor.cluster.engine import Engine
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory
+from tfadvisor.sources.ahead import fetched_ahead
 from tfadvisor.timeline.build import PICTURED, SELECTION, build_host
 from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.run.host_task import by_engine
 from tfadvisor.timeline.run.parallel import in_parallel
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.xplane.columns import HostTrace, Selection
@@ -57,17 +60,21 @@ def run_hosts(
     detail: bool = False,
     watch: Watch | None = None,
     skip: Skip | None = None,
+    engine: Engine | None = None,
 ) -> Iterator[HostSummary]:
     """In the files' order. processes: how many may work at once, one where a watch sees the hosts.
 
-    detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then left out. Without it raises the first
-    one. Raises one that says that a process was killed, whatever skip is.
+    engine: reads the hosts instead of this machine, but where a watch sees them. detail: with pictures of steps. skip:
+    takes the TraceErrors of hosts, which are then left out. Without it raises the first one; one says that the processes
+    that read a host were killed.
     """
     drawing = _drawing(len(files)) if detail and files else None
     sizes = [_unpacked(file) for file in files]
     fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
-    if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
+    if engine is not None and watch is None:
+        yield from _in_order(files, by_engine(files, engine, steps, drawing), progress, skip)
+    elif watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
         yield from in_parallel(files, working, lambda file: (file, steps, drawing), progress, skip)
@@ -80,7 +87,7 @@ def _drawing(hosts: int) -> Drawing:
 
 
 def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
-    for file in files:
+    for file in fetched_ahead(files):
         try:
             summary = read(file)
         except TraceError as error:
@@ -89,6 +96,27 @@ def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip
             skip(file, error)
         else:
             yield summary
+
+
+def _in_order(
+    files: Sequence[Path],
+    found: Iterator[tuple[int, HostSummary | TraceError]],
+    progress: Progress | None,
+    skip: Skip | None,
+) -> Iterator[HostSummary]:
+    outcomes: dict[int, HostSummary | TraceError] = {}
+    for index, outcome in found:
+        outcomes[index] = outcome
+        if progress is not None:
+            progress(files[index], 1, 1)
+    for index, file in enumerate(files):
+        outcome = outcomes.pop(index)
+        if not isinstance(outcome, TraceError):
+            yield outcome
+        elif skip is None:
+            raise outcome
+        else:
+            skip(file, outcome)
 
 
 def read_host(

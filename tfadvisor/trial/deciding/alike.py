@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 
 from tfadvisor.gate.statistics.distributions import t_quantile
-from tfadvisor.gate.statistics.spread import deviation_of
+from tfadvisor.trial.deciding.deviation import deviation_of
 from tfadvisor.trial.result import DIFFERS, NOT_CHECKED, SAME
 
 Values = Mapping[str, float]

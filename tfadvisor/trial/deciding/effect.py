@@ -15,7 +15,7 @@ import msgspec
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.statistics.distributions import t_quantile, t_tail
 from tfadvisor.gate.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
-from tfadvisor.gate.statistics.spread import deviation_of
+from tfadvisor.trial.deciding.deviation import deviation_of
 
 FLOOR = 0.01
 """Runs of one program are taken to differ by at least so much, as a standard deviation of the logarithm."""

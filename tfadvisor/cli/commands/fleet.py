@@ -1,0 +1,197 @@
+"""`tfadvisor fleet`: options, where runs are read, the table, and what is told about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tfadvisor.cli.option_values import choice
+from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
+from tfadvisor.cli.reading_options import (
+    OUTPUT,
+    WHAT,
+    Disabled,
+    Output,
+    RuleFolders,
+    Scheduler,
+    Workers,
+    engine_of,
+    places,
+)
+from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.errors import UsageError
+from tfadvisor.fleet.report.forms import FLEET_FORMS
+from tfadvisor.report.outputs.forms import form_of, names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfadvisor.fleet.build import Outcome
+    from tfadvisor.fleet.row import Row
+
+_TABLE = "table"
+_EXAMPLES = """\
+Examples:
+  tfadvisor fleet logs/ -o runs.parquet                                every run below, a row each; only new ones next time
+  tfadvisor fleet gs://bucket/logs --labels '{team}/{model}' -o runs.parquet
+  tfadvisor fleet logs/ -o runs.parquet --scheduler tcp://10.0.0.1:8786
+  tfadvisor fleet report runs.parquet                                  what costs most
+  tfadvisor fleet report runs.parquet -o fleet.html
+
+needs: pip install 'tfadvisor[parquet]'
+
+Exit codes: 0 fine (also where some runs have no report: their rows say why), 2 usage, or workers of another version, 3 a
+source or the table cannot be read, or the cluster failed."""
+
+
+class _TableOrReport(Commands):
+    """`fleet SOURCE…` makes the table; the other commands read one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """A source in place of a command is for the table."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = [_TABLE, *args]
+        return list(super().parse_args(ctx, args))
+
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE",
+        help="folders with runs anywhere below, or addresses of such",
+        show_default=False,
+        readable=False,
+        path_type=str,
+    ),
+]
+TableFile = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="the table, a Parquet file; what it holds already is kept",
+        readable=False,
+    ),
+]
+LabelsBy = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        metavar="TEMPLATE",
+        help="which folders below SOURCE name what, as {team}/{model}/*/{job} ({model})",
+        rich_help_panel=WHAT,
+    ),
+]
+TableRead = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE", help="what `tfadvisor fleet` wrote", show_default=False, readable=False, path_type=str
+    ),
+]
+Format = Annotated[
+    str | None, choice("--format", "-f", names=names_of(FLEET_FORMS), help="format of the report (text)", panel=OUTPUT)
+]
+
+app = typer.Typer(
+    cls=_TableOrReport,
+    help="Many runs as one table, a row a run, and what they say the fleet loses.",
+    epilog=_EXAMPLES,
+    short_help="many runs as one table, and what costs most",
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.command(_TABLE, cls=Command, short_help="write or update the table (the word may be left out)")
+def table(
+    sources: Sources,
+    output: TableFile,
+    labels: LabelsBy = None,
+    rules: RuleFolders = None,
+    disable: Disabled = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+) -> int:
+    """Write a row for every run below the sources: verdict, step time, classes, first finding, saving, devices.
+
+    Runs that the table holds already are read again only when their files, tfadvisor or the rules have changed. A run that
+    cannot be read is a row with its error.
+    """
+    from tfadvisor.fleet.build import bring_up_to_date  # noqa: PLC0415  (--help needs none of these)
+    from tfadvisor.fleet.find import Labels, find_tasks  # noqa: PLC0415
+    from tfadvisor.fleet.table import arrow  # noqa: PLC0415
+    from tfadvisor.fleet.work import HowToRead  # noqa: PLC0415
+
+    arrow()
+    found = places(sources)
+    check_outside(output, found, "--output")
+    known = _known(output)
+    how = HowToRead(tuple(str(one.absolute() if one.is_dir() else one) for one in rules or ()), tuple(disable or ()))
+    runs = find_tasks(found, Labels(labels), how)
+    with engine_of(workers, scheduler) as engine, _progress() as done:
+        outcome = bring_up_to_date(known, runs, engine, output, done)
+    _tell(outcome, output)
+    return 0
+
+
+@app.command("report", cls=Command, short_help="what costs the fleet most, from a table")
+def report(table: TableRead, format: Format = None, output: Output = None) -> int:
+    """Say what costs the fleet most device-hours: by cause, first finding, team and model; over time; what got worse.
+
+    A run stands for its devices over the hours that a column `hours` of the table says, else over one hour.
+    """
+    from tfadvisor.fleet.report.costs import summed  # noqa: PLC0415
+    from tfadvisor.fleet.table import read_table  # noqa: PLC0415
+
+    form = form_of(FLEET_FORMS, format, output)
+    check_page_has_a_file(form, output, "fleet")
+    (place,) = places([table])
+    if output is not None:
+        check_outside(output, [place], "--output")
+    write_form(form, summed(read_table(place)), output)
+    return 0
+
+
+def _known(output: Path) -> tuple[Row, ...]:
+    """The rows that are there. Raises UsageError where something else is called so."""
+    from tfadvisor.errors import TraceError  # noqa: PLC0415
+    from tfadvisor.fleet.table import read_table  # noqa: PLC0415
+
+    if not output.exists():
+        return ()
+    try:
+        return read_table(output).rows
+    except TraceError as error:
+        raise UsageError(f"--output {error} Or give another name.") from error
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal; nothing elsewhere."""
+    import sys  # noqa: PLC0415
+
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _tell(outcome: Outcome, output: Path) -> None:
+    failed = f", {len(outcome.failed):,} of them without a report" if outcome.failed else ""
+    gone = f", {outcome.gone:,} of runs that are gone" if outcome.gone else ""
+    note(f"{output}: {outcome.rows:,} rows{gone}; {outcome.read:,} runs were new or changed{failed}.")
+    for row in outcome.failed[:5]:
+        note(f"{row.place}: {row.error}")
+    if len(outcome.failed) > 5:
+        note(f"and {len(outcome.failed) - 5:,} more: their rows have the column `error`.")

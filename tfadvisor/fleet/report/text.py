@@ -1,0 +1,106 @@
+"""The report for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfadvisor.fleet.report.costs import Fleet, Part
+from tfadvisor.report.printable import one_line
+from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Screen, TextPage
+from tfadvisor.units import duration, percent
+
+_ROWS = 10
+_FAILED = 5
+
+
+def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
+    """The report as text."""
+    page = TextPage(screen)
+    whole = fleet.whole
+    page.line((head_words(fleet), TITLE))
+    page.hanging("", lost_words(fleet), 2, 2)
+    page.line()
+    if whole.runs:
+        _table(page, "By cause", fleet.causes, whole)
+        _table(page, "By first finding", fleet.findings, whole, findings=False)
+        _table(page, "By team", fleet.teams, whole)
+        _table(page, "By model", fleet.models, whole)
+        _trend(page, fleet.trend)
+    _worse(page, fleet)
+    _failed(page, fleet)
+    return page.text()
+
+
+def head_words(fleet: Fleet) -> str:
+    """`1,204 runs, 9,632 device-hours; 3 without a report`."""
+    words = f"{fleet.runs:,} run{'s' if fleet.runs != 1 else ''}, {hours(fleet.whole.hours)} device-hours"
+    return f"{words}; {len(fleet.failed):,} without a report" if fleet.failed else words
+
+
+def lost_words(fleet: Fleet) -> str:
+    """What is lost, what could be had back, and what a run stands for."""
+    whole = fleet.whole
+    if not whole.runs:
+        return "No run has a report."
+    weighed = "the hours of the table" if fleet.weighed else "one hour each, as the table has no column `hours`"
+    return (
+        f"{hours(whole.lost)} device-hours ({percent(whole.lost / whole.hours)}) go to the largest cost of each run that is "
+        f"not healthy. First findings could save {hours(whole.low)} to {hours(whole.high)}. Runs stand for {weighed}."
+    )
+
+
+def hours(number: float) -> str:
+    """`0.25`, `12.3`, `1,204`."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def part_cells(part: Part, whole: Part) -> tuple[str, ...]:
+    """A part's numbers: device-hours, lost, its share of all device-hours, could be saved, runs, commonest finding."""
+    saved = f"{hours(part.low)} to {hours(part.high)}" if part.high else "–"
+    share = percent(part.lost / whole.hours) if whole.hours else "–"
+    return hours(part.hours), hours(part.lost), share, saved, f"{part.runs:,}", one_line(part.finding or "")
+
+
+HEADINGS = ("device-hours", "lost", "of all", "could save", "runs", "commonest finding")
+
+
+def _table(page: TextPage, title: str, parts: Sequence[Part], whole: Part, *, findings: bool = True) -> None:
+    """findings: with the column of the commonest."""
+    if not parts:
+        return
+    columns = len(HEADINGS) - (not findings)
+    rows = [(one_line(part.name)[:40], *part_cells(part, whole)[:columns]) for part in parts[:_ROWS]]
+    page.table(title, [("", *HEADINGS[:columns]), *rows], left=(0, 6))
+    if len(parts) > _ROWS:
+        page.line((f"  and {len(parts) - _ROWS:,} more; the page and the table have them", DIM))
+        page.line()
+
+
+def _trend(page: TextPage, trend: Sequence[Part]) -> None:
+    if len(trend) < 2:
+        return
+    rows = [(part.name, hours(part.hours), percent(part.lost / part.hours), f"{part.runs:,}") for part in trend]
+    page.table("Over time", [("", "device-hours", "lost", "runs"), *rows], left=(0,))
+
+
+def _worse(page: TextPage, fleet: Fleet) -> None:
+    if not fleet.worse:
+        return
+    page.line(("Got worse", TITLE))
+    for one in fleet.worse[:_ROWS]:
+        change = f"{duration(one.was_ms)} → {duration(one.is_ms)}"
+        page.hanging("", f"{one_line(one.name)}: {change}, {hours(one.lost)} device-hours. {one_line(one.place)}", 4, 2)
+    if len(fleet.worse) > _ROWS:
+        page.line((f"  and {len(fleet.worse) - _ROWS:,} more", DIM))
+    page.line()
+
+
+def _failed(page: TextPage, fleet: Fleet) -> None:
+    if not fleet.failed:
+        return
+    page.line(("Without a report", TITLE))
+    for row in fleet.failed[:_FAILED]:
+        page.hanging("", one_line(f"{row.place}: {row.error}"), 4, 2)
+    if len(fleet.failed) > _FAILED:
+        page.line((f"  and {len(fleet.failed) - _FAILED:,} more", DIM))
+    page.line()

@@ -1,0 +1,111 @@
+"""The table as a Parquet file: read, merged, and written whole."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.files import new_file, open_regular
+from tfadvisor.fleet.row import SCHEMA_VERSION, Row
+
+_KEY = b"tfadvisor_fleet_schema"
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows by place, and columns that somebody has added, as `hours`."""
+
+    rows: tuple[Row, ...]
+    hours: tuple[float | None, ...] = ()
+    """For each row what the optional column `hours` says; empty without one."""
+
+
+def read_table(path: Path) -> Table:
+    """Raises TraceError for a file that is none of ours, UsageError without pyarrow."""
+    pa = arrow()
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        with open_regular(path) as file:
+            found = pq.read_table(file)
+        if not {"place", "stamp", "rules"} <= set(found.column_names):
+            raise TraceError(str(path), "is no table of runs.", "Give a file that `tfadvisor fleet SOURCE… -o` wrote.")
+        version = (found.schema.metadata or {}).get(_KEY, SCHEMA_VERSION.encode()).decode()
+        if version != SCHEMA_VERSION:
+            raise TraceError(
+                str(path), f"has version {version} of the columns.", "Read it with the tfadvisor that wrote it."
+            )
+        fields = {one for one in Row.__struct_fields__ if one in found.column_names}
+        rows = tuple(msgspec.convert({key: one[key] for key in fields}, Row) for one in found.to_pylist())
+        hours = tuple(found.column("hours").to_pylist()) if "hours" in found.column_names else ()
+    except (pa.ArrowException, msgspec.ValidationError) as error:
+        said = " ".join(str(error).split())
+        raise TraceError(
+            str(path), f"is no table of runs that can be read: {said}.", "Write it anew with `tfadvisor fleet`."
+        ) from error
+    except OSError as error:
+        raise TraceError(str(path), f"cannot be read: {error.strerror or error}.", "Check the path.") from error
+    return Table(rows, hours)
+
+
+def write_table(path: Path, rows: Mapping[str, Row]) -> None:
+    """Whole or not at all, by place, so that the same runs make the same file. Raises UsageError."""
+    pa = arrow()
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    ordered = [rows[place] for place in sorted(rows)]
+    columns = {name: [getattr(row, name) for row in ordered] for name in Row.__struct_fields__}
+    table = pa.table(columns, schema=schema())
+    try:
+        with new_file(path) as file:
+            pq.write_table(table, file, compression="zstd")
+    except OSError as error:
+        raise UsageError(f"--output {path}: cannot be written: {error.strerror or error}.") from error
+
+
+def schema() -> Any:
+    """The columns with their types."""
+    pa = arrow()
+    kinds = {
+        str: pa.string(),
+        float: pa.float64(),
+        int: pa.int64(),
+        bool: pa.bool_(),
+        datetime: pa.timestamp("us", tz="UTC"),
+    }
+    fields = []
+    for name, hint in get_type_hints(Row).items():
+        options = get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+        kind = next(one for one in options if one is not type(None))
+        fields.append(pa.field(name, kinds[kind], nullable=type(None) in options))
+    return pa.schema(fields, metadata={_KEY: SCHEMA_VERSION.encode()})
+
+
+def merged(known: Sequence[Row], found: set[str], sources: Sequence[str]) -> dict[str, Row]:
+    """The rows by place, with those marked that lie below a source and whose run was not found there any more."""
+    rows = {}
+    for row in known:
+        there = row.place in found or (row.there and not _is_below(row.place, sources))
+        rows[row.place] = row if row.there == there else replace(row, there=there)
+    return rows
+
+
+def _is_below(place: str, sources: Sequence[str]) -> bool:
+    return any(place == source or place.startswith(f"{source.rstrip('/')}/") for source in sources)
+
+
+def arrow() -> Any:
+    """pyarrow. Raises UsageError with the line that installs it."""
+    try:
+        import pyarrow  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            f"fleet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
+        ) from error
+    return pyarrow

@@ -1,0 +1,160 @@
+"""fsspec's drivers: which one an address needs, what it says about an object, and what lies below a folder."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tfadvisor.errors import UsageError
+from tfadvisor.sources.faults import NotThere, translated
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+_DRIVERS = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "hf": "huggingface_hub",
+    "hdfs": "pyarrow",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "abfs": "adlfs",
+    "az": "adlfs",
+}
+"""The package from PyPI that a scheme needs beside fsspec."""
+WEB = ("http", "https")
+"""Schemes whose servers list nothing but pages of links."""
+_DEPTH = 8
+"""How many folders deep a web server is followed: its links may never end."""
+SILENCE_S = 60.0
+"""How long a web server may send nothing."""
+_FILE_OR_LINKS = "Give the address of a file that ends in `.xplane.pb`, or of a page of links to such."
+_TAGS = ("ETag", "etag", "md5Hash", "generation", "blob_id", "Content-MD5", "Last-Modified", "LastModified", "mtime")
+_TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created", "Last-Modified")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What a store says about an object or folder."""
+
+    size: int | None
+    """Bytes; None where the server does not tell before it sends."""
+    tag: str | None
+    """Changes with the content; None where the store has nothing of the kind."""
+    modified: float
+    """Seconds since the epoch, 0 where unknown."""
+    folder: bool = False
+    ranges: bool = True
+    """Whether parts can be asked for."""
+
+    def mode(self) -> int:
+        """As of a file of this machine."""
+        return (stat.S_IFDIR | 0o555) if self.folder else (stat.S_IFREG | 0o444)
+
+
+def driver(address: str) -> tuple[AbstractFileSystem, str]:
+    """The driver for an address, and what the object is called there. Raises UsageError, naming what to install."""
+    scheme = address.partition("://")[0]
+    try:
+        import fsspec  # noqa: PLC0415  (20 ms, and an extra)
+        from fsspec.core import url_to_fs  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            f"{scheme}:// needs fsspec, which cannot be loaded ({error}): pip install 'tfadvisor[remote]'"
+        ) from error
+    if scheme not in fsspec.available_protocols():
+        raise UsageError(f"{address.partition('?')[0]}: fsspec knows no {scheme}:// addresses.")
+    try:
+        filesystem, name = url_to_fs(address, **_options(scheme, fsspec.config.conf))
+    except ImportError as error:
+        package = _DRIVERS.get(scheme)
+        how = f": pip install {package}" if package else "."
+        raise UsageError(f"{scheme}:// needs a driver that cannot be loaded ({error}){how}") from error
+    except Exception as error:
+        raise translated(error, address) from error
+    return filesystem, str(name)
+
+
+def entry_of(address: str) -> Entry:
+    """What the store says about an object now. Raises OSError as `faults` makes them, UsageError without a driver."""
+    filesystem, name = driver(address)
+    try:
+        filesystem.invalidate_cache()
+        return _entry(filesystem.info(name))
+    except Exception as error:
+        raise translated(error, address) from error
+
+
+def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
+    """(address, entry) of every object below a folder. Raises as entry_of; NotThere where there is no such folder."""
+    filesystem, name = driver(address)
+    scheme = address.partition("://")[0]
+    if scheme in WEB:
+        name = f"{name.rstrip('/')}/"
+    try:
+        filesystem.invalidate_cache()
+        found: Mapping[str, Mapping[str, Any]] = filesystem.find(
+            name, detail=True, maxdepth=_DEPTH if scheme in WEB else None
+        )
+        if not found and not filesystem.exists(name):
+            raise FileNotFoundError(name)
+    except Exception as error:
+        told = translated(error, address)
+        if isinstance(told, NotThere) and scheme in WEB:
+            told = NotThere(address, "the server shows no folder there", _FILE_OR_LINKS)
+        raise told from error
+    for one, info in found.items():
+        whole = one if "://" in one else f"{scheme}://{one.lstrip('/')}"
+        yield _with_host(whole, address), _entry(info)
+
+
+def _with_host(found: str, asked: str) -> str:
+    """HDFS leaves the name node out of what it finds."""
+    if not asked.startswith("hdfs://") or found.startswith(asked):
+        return found
+    host = asked.removeprefix("hdfs://").partition("/")[0]
+    return f"hdfs://{host}/{found.removeprefix('hdfs://').lstrip('/')}"
+
+
+def _options(scheme: str, configured: Mapping[str, Any]) -> dict[str, Any]:
+    """For the driver: a web server that falls silent is given up. The user's own configuration stands."""
+    if scheme not in WEB or "client_kwargs" in configured.get(scheme, {}):
+        return {}
+    import aiohttp  # noqa: PLC0415
+
+    return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE_S)}}
+
+
+def _entry(info: Mapping[str, Any]) -> Entry:
+    tag = next((str(info[key]) for key in _TAGS if info.get(key)), None)
+    size = info.get("size")
+    return Entry(
+        None if size is None else int(size),
+        tag.strip('"') if tag is not None else None,
+        next((when for key in _TIMES if (when := _seconds(info.get(key)))), 0.0),
+        info.get("type") == "directory",
+        info.get("partial", True) is not False,
+    )
+
+
+def _seconds(time: object) -> float:
+    """Since the epoch, of whatever a driver calls a time; 0 for what is none."""
+    if isinstance(time, int | float):
+        return float(time)
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time.replace("Z", "+00:00"))
+        except ValueError:
+            try:
+                time = parsedate_to_datetime(str(time))
+            except ValueError:
+                return 0.0
+    if not isinstance(time, datetime):
+        return 0.0
+    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
