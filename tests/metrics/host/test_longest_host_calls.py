@@ -20,7 +20,7 @@ def test_a_checkpoint_manager_saves() -> None:
     metrics = beside_the_step(("$checkpoint_manager.py:1334 save", 200, 600), ("$train.py:30 log", 600, 700)).measure()
 
     assert metrics.fact("longest_host_calls") == (
-        "the longest calls are save (checkpoint_manager.py:1334) 40%, log (train.py:30) 10%"
+        "Longest calls: save (checkpoint_manager.py:1334) 40%, log (train.py:30) 10%"
     )
     assert metrics.fact("host_call_saves") == "yes"
 
@@ -32,7 +32,7 @@ def test_a_log_does_not() -> None:
 def test_without_frames() -> None:
     metrics = trace().steps(4, period=1000).busy("GPU:0", (0, 100)).measure()
 
-    assert metrics.fact("longest_host_calls") == "the trace does not name its calls"
+    assert metrics.fact("longest_host_calls") == "The trace does not name its calls"
     assert metrics.fact("host_call_saves") is None
 
 

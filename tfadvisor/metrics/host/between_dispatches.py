@@ -63,10 +63,10 @@ def host_frames(question: Question) -> str:
 
 @fact
 def longest_host_calls(question: Question) -> str:
-    """The same as a clause: `the longest calls are save (checkpoint_manager.py:1334) 25%, log 4%`. Always known."""
+    """The same as a sentence: `Longest calls: save (checkpoint_manager.py:1334) 25%, log 4%`. Always known."""
     if not _costliest_frames(question):
-        return "the trace does not name its calls"
-    return f"the longest calls are {host_frames(question)}"
+        return "The trace does not name its calls"
+    return f"Longest calls: {host_frames(question)}"
 
 
 @fact

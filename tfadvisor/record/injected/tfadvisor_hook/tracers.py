@@ -35,7 +35,7 @@ class JaxTracer(Tracer):
         inside: Any = getattr(profiler, "_profiler", None)
         if inside is None:
             inside = profiler.xla_client.profiler
-        if profiler._profile_state.profile_session is not None:
+        if _session_of(profiler._profile_state) is not None:
             raise RuntimeError("the program records itself just now")
         jax.devices()  # before the session, or a TPU's own tracer misses it
         options = inside.ProfileOptions()
@@ -49,6 +49,11 @@ class JaxTracer(Tracer):
         with open(f"{file}.part", "wb") as out:
             out.write(trace)
         os.replace(f"{file}.part", file)
+
+
+def _session_of(state: Any) -> Any:
+    """What the program records itself: `session` from JAX 0.12 on, `profile_session` before."""
+    return getattr(state, "session", None) or getattr(state, "profile_session", None)
 
 
 class TensorFlowTracer(Tracer):
