@@ -35,7 +35,7 @@ Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 
 not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
 
-_FILES = {"try": "try_out"}
+_FILES = {"try": "try_out", "mcp": "serving.mcp"}
 """Commands whose names are words of Python."""
 
 

@@ -1,0 +1,1 @@
+"""Commands that stay and answer, until whoever asks goes away."""
