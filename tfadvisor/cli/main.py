@@ -36,7 +36,7 @@ not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 termina
 
 
 _FILES = {"try": "try_out", "mcp": "serving.mcp"}
-"""Commands whose names are words of Python."""
+"""Where a command stands whose name is a word of Python, or that has a folder of its own."""
 
 
 class _Commands(LazyCommands):
