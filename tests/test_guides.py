@@ -57,6 +57,10 @@ def analyze(tree: Path, *options: str) -> str:
     return run(tree, "-m", "tfadvisor", "analyze", str(FIXTURE), *options)
 
 
+CONFIG_SCHEMA = "schemas/tfadvisor-toml-1.json"
+"""Names all metrics and rules, for editors."""
+
+
 def pytest_in(tree: Path, *files: str) -> str:
     return run(tree, "-m", "pytest", "--verbosity=0", "-p", "no:cacheprovider", "-p", "no:xdist", *files)
 
@@ -91,7 +95,7 @@ def test_a_metric_and_a_rule_on_events(copy: Path) -> None:
     touched = followed(copy, *metric, *rule)
 
     pages = {"metrics.md", "rules.md", "rules/one-step-far-longer.md"}
-    assert touched == named(*metric, *rule) | {f"docs/reference/{page}" for page in pages}
+    assert touched == named(*metric, *rule) | {f"docs/reference/{page}" for page in pages} | {CONFIG_SCHEMA}
     assert "2 passed" in pytest_in(copy, "tests/metrics/time/test_slowest_step.py")
     assert '"slowest_step_ratio"' in analyze(copy, "--format", "json")
     run(copy, "-m", "tfadvisor", "rules", "check", "rules")
@@ -105,7 +109,7 @@ def test_a_metric_and_a_rule_on_the_compiled_program(copy: Path) -> None:
     touched = followed(copy, *metric, *rule)
 
     pages = {"metrics.md", "rules.md", "rules/reversed-arrays.md"}
-    assert touched == named(*metric, *rule) | {f"docs/reference/{page}" for page in pages}
+    assert touched == named(*metric, *rule) | {f"docs/reference/{page}" for page in pages} | {CONFIG_SCHEMA}
     assert "2 passed" in pytest_in(copy, "tests/metrics/kernels/test_reversals.py")
     run(copy, "-m", "tfadvisor", "rules", "check", "rules")
 

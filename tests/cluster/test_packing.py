@@ -11,6 +11,7 @@ import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.cluster import packing
 from tfadvisor.cluster.packing import WrongVersion, pack, unpack
 from tfadvisor.metrics.registry import measure
+from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.run.read_hosts import read_host
 from tfadvisor.timeline.run.run_timeline import merge
 from tfadvisor.vocabulary import DeviceKind, TimeClass
@@ -20,7 +21,7 @@ TRACES = sorted(FIXTURES.glob("*/*.xplane.pb.gz"))
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda file: f"{file.parent.name}-{file.name.partition('.')[0]}")
 def test_a_summary_comes_back_number_for_number(trace) -> None:
-    summary = read_host(trace, None, None, 2_000)
+    summary = read_host(trace, None, None, Drawing(2_000))
 
     back = unpack(pack(summary))
 

@@ -128,7 +128,10 @@ class ParquetSink:
         texts = pa.array(column.texts, pa.string())
         for at in range(0, len(column), _ROWS_AT_ONCE):
             part = slice(at, at + _ROWS_AT_ONCE)
-            kind, value = column.kind[part], column.value[part]
+            kind, value = (
+                column.kind[part],
+                column.value[part].astype(np.int64),
+            )  # columns are as narrow as their values
             whole = (kind == Kind.INT) | (kind == Kind.UINT)
             double = kind == Kind.DOUBLE
             number = np.where(double, value.view(np.float64), value.astype(np.float64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,8 +13,10 @@ from tfadvisor.cluster.engine import Engine
 from tfadvisor.cluster.packing import pack, unpack
 from tfadvisor.errors import TraceError
 from tfadvisor.sources.remote_path import RemotePath, place_of
-from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.summary.host import HostSummary
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.picture.drawing import Drawing
 
 
 class HostTask(msgspec.Struct, frozen=True):
