@@ -112,7 +112,8 @@ def _folder() -> Path | None:
         status = folder.stat()
     except (OSError, RuntimeError):  # nobody has a home here
         return None
-    ours = status.st_uid == os.getuid() and not status.st_mode & 0o022
+    user = getattr(os, "getuid", None)  # not on Windows, whose own folders nobody else writes
+    ours = user is None or (status.st_uid == user() and not status.st_mode & 0o022)
     return folder if ours and os.access(folder, os.W_OK) else None
 
 
