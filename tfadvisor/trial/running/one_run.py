@@ -25,6 +25,8 @@ _OURS = Path(injected.__file__).parent
 _POLL_SECONDS = 0.02
 _OTHERS_SECONDS = 3.0
 """How long the other processes of a program may take once the first has answered."""
+_UNKNOWN_OTHERS_SECONDS = 1.0
+"""The same where it is not known whether there are others."""
 _TAIL_BYTES = 4000
 
 
@@ -67,9 +69,10 @@ class Asked:
 
 
 def run_once(
-    command: Sequence[str], env: Mapping[str, str], order: Order, patience: float, processes: int, asked: Asked
+    command: Sequence[str], env: Mapping[str, str], order: Order, patience: float, processes: int | None, asked: Asked
 ) -> Run:
-    """env: what is set besides what is set already. patience: seconds. processes: how many answers there will be.
+    """env: what is set besides what is set already. patience: seconds. processes: how many answers there will be, None where
+    that is not known yet.
 
     Raises UsageError when the program cannot be started, Interrupted.
     """
@@ -102,15 +105,17 @@ def _environment(more: Mapping[str, str], folder: str) -> dict[str, str]:
     return {**env, "PYTHONPATH": os.pathsep.join(searched), FOLDER: folder, "TFADVISOR_TRY": "1"}
 
 
-def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processes: int, asked: Asked) -> bool:
+def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processes: int | None, asked: Asked) -> bool:
     """Whether it took too long."""
     first: float | None = None
+    patience = _UNKNOWN_OTHERS_SECONDS if processes is None else _OTHERS_SECONDS
     while True:
         now = time.monotonic()
         told = len(list(folder.glob("answer-*.json")))
         if told and first is None:
             first = now
-        if told >= processes or (first is not None and now - first > _OTHERS_SECONDS) or process.poll() is not None:
+        enough = processes is not None and told >= processes
+        if enough or (first is not None and now - first > patience) or process.poll() is not None:
             return False
         if asked.end:
             raise Interrupted

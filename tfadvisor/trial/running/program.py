@@ -45,7 +45,9 @@ class Program:
 
     def watch(self, patience: float, seconds: float, env: Mapping[str, str] | None = None) -> Run:
         """One run, in which all loops are watched. env: what is set for it. Raises UsageError, Interrupted."""
-        return run_once(self.command, env or {}, Order(self.roots, {}, None, seconds=seconds), patience, 1, self.asked)
+        return run_once(
+            self.command, env or {}, Order(self.roots, {}, None, seconds=seconds), patience, None, self.asked
+        )
 
     def time(
         self, candidate: Candidate, plan: StepPlan, patience: float, processes: int, fewest: int | None = None
