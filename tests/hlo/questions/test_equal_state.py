@@ -89,3 +89,34 @@ def test_a_value_behind_a_product_is_no_updated_weight() -> None:
     )
 
     assert equal_state_exchanged(found) == set()
+
+
+def test_each_device_updates_its_shard_of_the_weights() -> None:
+    """The shards differ, so gathering them is what makes the weights whole again."""
+    shard = "f32[16,64]"
+    entry = hlo.computation(
+        1,
+        hlo.op(1, "parameter", shard),
+        hlo.op(2, "parameter", SQUARE, number=1),
+        hlo.op(3, "all-reduce", SQUARE, 2, extra=FOUR),
+        hlo.op(4, "partition-id", "u32[]"),
+        hlo.op(5, "dynamic-slice", shard, 3, 4),
+        hlo.op(6, "add", shard, 1, 5),
+        hlo.op(7, "all-gather", SQUARE, 6, extra=FOUR),
+    )
+
+    assert equal_state_exchanged(Module(hlo.module(entry))) == set()
+
+
+def test_state_that_is_equal_among_other_devices_only() -> None:
+    """Gradients are summed among pairs, and the weights exchanged among all four."""
+    entry = hlo.computation(
+        1,
+        hlo.op(1, "parameter", SQUARE),
+        hlo.op(2, "parameter", SQUARE, number=1),
+        hlo.op(3, "all-reduce", SQUARE, 2, extra=hlo.replica_groups([0, 1], [2, 3])),
+        hlo.op(4, "add", SQUARE, 1, 3),
+        hlo.op(5, "all-gather", GATHERED, 4, extra=FOUR),
+    )
+
+    assert equal_state_exchanged(Module(hlo.module(entry))) == set()

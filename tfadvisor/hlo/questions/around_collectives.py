@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.questions.collectives import CollectiveOp, collectives
 from tfadvisor.hlo.questions.flow import PASSING, Users, inside, kernel_computations
 from tfadvisor.hlo.questions.operations import MOVING
@@ -15,6 +16,8 @@ _DEPTH, _MOST = 6, 200
 """How far, and through how many instructions, a value is followed back to the all-reduce that it comes from."""
 _SUMS = ("all-reduce", "all-reduce-done")
 _CONSTANT = ("constant", "iota")
+_OF_ONE_DEVICE = frozenset(("dynamic-slice", "partition-id", "replica-id", "rng", "rng-bit-generator"))
+"""What gives each device a value of its own, as where each updates its shard of the weights."""
 _PUTS_TOGETHER = frozenset(("concatenate", "transpose", "copy"))
 
 
@@ -69,19 +72,25 @@ def equal_state_exchanged(module: Module) -> frozenset[str]:
 
 
 def _sends_updated_state(one: CollectiveOp) -> bool:
-    state = sum(each.shape.bytes for each in one.instruction.operands if _updated(each))
+    state = sum(
+        each.shape.bytes for each in one.instruction.operands if _updated(each, replica_groups(one.instruction))
+    )
     return state * 2 > one.operand_bytes
 
 
-def _updated(value: Instruction) -> bool:
-    """Whether arithmetic element by element makes it from an argument of its own size and an all-reduced value."""
+def _updated(value: Instruction, groups: tuple[tuple[int, ...], ...]) -> bool:
+    """Whether arithmetic element by element, the same on each device, makes it from an argument of its own size and a value
+    that was all-reduced among these groups.
+    """
     size, argument, summed = value.shape.elements, False, False
     waiting, seen = [value], {value.id}
     for _ in range(_DEPTH):
         before: list[Instruction] = []
         for one in waiting:
+            if any(part.opcode in _OF_ONE_DEVICE for part in inside(one)):
+                return False
             argument |= one.opcode == "parameter"
-            summed |= one.opcode in _SUMS
+            summed |= one.opcode in _SUMS and replica_groups(_start(one)) == groups
             if one.opcode not in _SUMS and not is_product(one):
                 of_one_size = (each for each in one.operands if each.opcode in _SUMS or each.shape.elements == size)
                 before += [operand for operand in of_one_size if operand.id not in seen]
@@ -90,6 +99,10 @@ def _updated(value: Instruction) -> bool:
             break
         waiting = before
     return argument and summed
+
+
+def _start(one: Instruction) -> Instruction:
+    return one.operands[0] if one.opcode.endswith("-done") and one.operand_ids else one
 
 
 def _returns(one: Instruction, users: Users, further: int = _DEPTH) -> bool:
