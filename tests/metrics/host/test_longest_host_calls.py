@@ -29,6 +29,12 @@ def test_a_log_does_not() -> None:
     assert beside_the_step(("$train.py:30 log", 200, 600)).measure().fact("host_call_saves") == "no"
 
 
+def test_a_checkpoint_beside_a_longer_log_is_not_what_takes_the_time() -> None:
+    metrics = beside_the_step(("$train.py:30 log", 200, 600), ("$checkpoint_manager.py:1334 save", 600, 700)).measure()
+
+    assert metrics.fact("host_call_saves") == "no"
+
+
 def test_without_frames() -> None:
     metrics = trace().steps(4, period=1000).busy("GPU:0", (0, 100)).measure()
 

@@ -71,11 +71,11 @@ def longest_host_calls(question: Question) -> str:
 
 @fact
 def host_call_saves(question: Question) -> str:
-    """Whether one of the calls in host_frames writes checkpoints: yes or no."""
+    """Whether the longest of the calls in host_frames writes checkpoints: yes or no."""
     frames = _costliest_frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
-    return "yes" if any(saves_checkpoints(one.file) for one in frames[:3]) else "no"
+    return "yes" if saves_checkpoints(frames[0].file) else "no"
 
 
 @metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)
