@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfadvisor.arrays import distinct
@@ -11,9 +13,12 @@ from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.xplane.columns import HostTrace
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 def calls_of_runs(
-    trace: HostTrace, threads: Threads, positions: Int64Array, module: Int64Array, names: tuple[str, ...]
+    trace: HostTrace, threads: Threads, positions: Int64Array, module: npt.NDArray[np.int32], names: tuple[str, ...]
 ) -> tuple[Int64Array, Int64Array]:
     """(start, end) in ps of the call that dispatched each thunk's run, -1 where unknown, each of shape (positions,).
 
