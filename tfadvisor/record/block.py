@@ -6,13 +6,15 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
 from tfadvisor.api import Options, analyze_run, remembering
+from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import UsageError
+from tfadvisor.limit_change import changes_of
 from tfadvisor.record.conduct import Recorded
 from tfadvisor.record.injected.tfadvisor_hook.tracers import tracer_for
 from tfadvisor.record.keep import keep
@@ -80,14 +82,20 @@ def profile(
     bandwidth_gb_s: float | None = None,
     rules: Sequence[Path] = (),
     disabled: Sequence[str] = (),
+    limits: Mapping[str, Mapping[str, float | str]] | None = None,
 ) -> Recording:
     """Records the block under it: `with tfadvisor.profile() as recording: …`, then `recording.report`.
 
     Let ten to fifty steps run in the block, after those that compile. out: the logdir that the trace is kept in. show:
     print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines; it
-    makes Python slower. The rest is as in `analyze`. Raises UsageError when neither TensorFlow nor JAX is imported.
+    makes Python slower. The rest is as in `analyze`. Raises UsageError for rules and limits that are not there, and,
+    as the block begins, when neither TensorFlow nor JAX is imported.
     """
-    options = Options(rules=rules, disabled=disabled, parameters=parameters, bandwidth_gb_s=bandwidth_gb_s)
+    changes = changes_of(limits)
+    load_catalogue(rules, disabled, changes)  # what is wrong with them is told before anything is recorded
+    options = Options(
+        rules=rules, disabled=disabled, parameters=parameters, bandwidth_gb_s=bandwidth_gb_s, limits=changes
+    )
     return Recording(Path(out), options, show=show, python_tracer=python_tracer)
 
 

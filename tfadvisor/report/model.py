@@ -398,6 +398,27 @@ class Broken(msgspec.Struct, frozen=True):
     """What went wrong with it."""
 
 
+class ChangedLimit(msgspec.Struct, frozen=True):
+    """A number of a rule that the user has set otherwise than it was shipped."""
+
+    rule_id: str
+    """The rule."""
+    limit: str
+    """As `tfadvisor rules show ID` calls it."""
+    metric: str
+    """What is compared with it."""
+    comparison: str
+    """How: at least, above, below or at most; several joined by "or"."""
+    value: float
+    """The number that holds, in `unit`."""
+    shipped: float
+    """The number that the rule was shipped with, in `unit`."""
+    unit: str
+    """The metric's."""
+    said: str
+    """Where it was set: a line of a configuration, or an option."""
+
+
 class Report(msgspec.Struct, frozen=True, dict=True):
     """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
 
@@ -425,6 +446,8 @@ class Report(msgspec.Struct, frozen=True, dict=True):
     """What ran on the devices."""
     time_by: TimeBy = TimeBy()
     """Compute time by layer, op type and source line."""
+    changed_limits: tuple[ChangedLimit, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
