@@ -17,6 +17,7 @@ from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.limit_change import LimitChange, changes_of
+from tfadvisor.machine.file import read_counters
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import DRAWS, Report
 from tfadvisor.sources.remote_path import place_of
@@ -100,7 +101,9 @@ def conclude(
     if not hosts:
         raise failed[0][1]
     unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
-    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread)
+    lost = {file for file, _ in failed}
+    counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
+    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue), timeline
 

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import median, percentile
+from tfadvisor.assembly.machines import machine_infos
 from tfadvisor.assembly.ops import run_ops
 from tfadvisor.assembly.time_by import time_by
 from tfadvisor.assembly.told_hosts import told_hosts
@@ -63,6 +64,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: 
         ops=run_ops(run),
         time_by=time_by(run),
         changed_limits=catalogue.changed or msgspec.UNSET,
+        machines=machine_infos(run) or msgspec.UNSET,
     )
 
 

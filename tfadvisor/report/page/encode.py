@@ -47,7 +47,8 @@ def _page(page: PageData) -> dict[str, Any]:
     report = page.report.to_dict()
     report["steps"]["each"] = _fields(_steps(page.report.steps.each))
     del report["ops"]
-    report.pop("changed_limits", None)
+    for told_in_words in ("changed_limits", "machines"):
+        report.pop(told_in_words, None)
     return {
         "report": _short(report),
         "ops": _columns(Op, page.ops),

@@ -25,6 +25,7 @@ const GROUPS: Record<string, string> = {
   compute: "What is computed",
   copies_and_memory: "Copies and memory",
   collectives: "Collectives and balance",
+  machine: "The machine meanwhile",
   trace: "The trace itself",
 };
 
