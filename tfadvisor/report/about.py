@@ -39,7 +39,10 @@ def _machines(report: Report) -> list[str]:
         by_words.setdefault(_machine(one), []).append(one.host)
     told = [f"{_named(hosts, len(report.machines))}: {words}." for words, hosts in by_words.items()]
     left = len(told) - _MACHINES
-    return [*told[:_MACHINES], *([f"{count(left)} more machines are set otherwise: --format json."] if left > 0 else [])]
+    return [
+        *told[:_MACHINES],
+        *([f"{count(left)} more machines are set otherwise: --format json."] if left > 0 else []),
+    ]
 
 
 def _named(hosts: list[str], all_hosts: int) -> str:

@@ -9,6 +9,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 
+_POOLS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 _ALL = ("busy_seconds", "idle_seconds", "iowait_seconds", "stolen_seconds")
 
 
@@ -70,8 +71,9 @@ def usable_cores(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.NEITHER)
 def threads_per_core(question: Question) -> float:
-    """Threads of one pool over usable_cores, of the host where it is most. A pool has as many threads as OMP_NUM_THREADS or
-    the program say, else as many as the process has cores to run on, since frameworks do not ask for the quota.
+    """Threads of one pool over usable_cores, of the host where it is most. A pool has as many threads as OMP_NUM_THREADS,
+    TF_NUM_INTRAOP_THREADS or the program say, else as many as the process has cores to run on, since frameworks do not ask
+    for the quota.
     """
     return largest(question, lambda one: None if not (cores := usable(one)) else (pool(one)[0] or cores) / cores)
 
@@ -107,9 +109,10 @@ def usable(one: Counted) -> float | None:
 def pool(one: Counted) -> tuple[int | None, str]:
     """Threads of the largest pool that was asked for, and who asked; else what frameworks take by themselves."""
     asked = [(number, f"{name} threads") for name, number in one.settings.threads.items()]
-    told = one.settings.variables.get("OMP_NUM_THREADS", "").split(",")[0]
-    if told.isdecimal() and len(told) < 8:
-        asked.append((int(told), "OMP_NUM_THREADS"))
+    for name in _POOLS:
+        told = one.settings.variables.get(name, "").split(",")[0]
+        if told.isascii() and told.isdecimal() and len(told) < 8 and int(told):
+            asked.append((int(told), name))
     if asked:
         return max(asked)
     return one.settings.allowed_cores or one.settings.cores, "cores that the process may run on"
