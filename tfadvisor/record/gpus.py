@@ -118,12 +118,13 @@ def asked_once() -> list[dict[str, Any]]:
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return []
-    return [_row(line.split(", ")) for line in done.stdout.splitlines()[:_MOST]]
+    rows = [line.split(", ") for line in done.stdout.splitlines()[:_MOST]]
+    return [_row(words) for words in rows if len(words) == len(_FIELDS)]
 
 
 def _row(words: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, word in zip(_FIELDS, map(str.strip, words), strict=False):
+    for name, word in zip(_FIELDS, map(str.strip, words), strict=True):
         try:
             found[name] = _value(name, word)
         except ValueError:
