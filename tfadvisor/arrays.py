@@ -35,7 +35,7 @@ def used(rows: npt.NDArray[Any], count: int) -> list[int]:
 
 def constant(value: int, count: int, kind: npt.DTypeLike = np.int32) -> npt.NDArray[Any]:
     """A column of one value, which takes no memory and cannot be written to."""
-    return np.broadcast_to(np.array(value, kind), count)
+    return np.ndarray(count, kind, np.array(value, kind).tobytes(), 0, (0,))
 
 
 def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ from tfadvisor.xplane.source import open_source
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "h.xplane.pb"
-    path.write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes() * 20)
+    path.write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes() * 2_000)
     return path
 
 

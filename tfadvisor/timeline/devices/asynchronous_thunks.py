@@ -100,8 +100,7 @@ def _ends_by_marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> In
 def _marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(index of a thunk, position of its end mark) of those that have one, tied by producer id."""
     marks, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
-    is_mark = np.array([is_end_mark(name) for name in threads.names], np.bool_)
-    chosen = is_mark[threads.row[marks]]
+    chosen = threads.bear(marks, is_end_mark)
     marks, consumed = marks[chosen], consumed[chosen]
     producers, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
     if not len(marks) or not len(producers) or not len(thunks):

@@ -57,7 +57,7 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
 def collective_calls(device: Device, steps: Steps, programs: Modules) -> CollectiveCalls:
     """The collectives in order of start. The `-done` half of an asynchronous pair is part of the call, not another."""
     ops = device.ops
-    everything = np.flatnonzero(ops.kind == DeviceClass.COLLECTIVE)
+    everything = np.flatnonzero(ops.kind == DeviceClass.COLLECTIVE.value)
     done = [row for row in distinct(ops.name[everything]).tolist() if is_done_half(ops.names[row])]
     is_done = is_in(ops.name[everything], done)
     mine = everything[~is_done]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import constant, distinct, ranks
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
@@ -81,8 +81,7 @@ def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArra
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
     """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
     position = _named(trace, threads)
-    python = [row for row in distinct(threads.row[position]).tolist() if runs_python(threads.names[row])]
-    position = position[~is_in(threads.row[position], python)]
+    position = position[~threads.bear(position, runs_python)]
     ordinal = np.zeros(len(threads), np.int64)
     where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
     ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
@@ -99,8 +98,7 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     """Positions of TensorFlow ops that are device work on a CPU."""
     ops = threads.everywhere(HostClass.OP)
     ops = ops[~pipeline_work[ops]]
-    rows = distinct(threads.row[ops])
-    ops = ops[~is_in(threads.row[ops], [row for row in rows.tolist() if runs_python(threads.names[row])])]
+    ops = ops[~threads.bear(ops, runs_python)]
     kernels, _ = eager_kernels(threads)
     return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
 
@@ -153,12 +151,12 @@ def _table(
         module=module,
         program=program,
         path=np.where(is_thunk, -1, row).astype(np.int32),
-        bytes=np.full(len(positions), -1, np.int64),
+        bytes=constant(-1, len(positions), np.int64),
         meeting=_meeting_keys(trace, threads, positions),
-        memory=np.zeros(len(positions), np.int8),
+        memory=constant(0, len(positions), np.int8),
         launch_start=launch_start,
         launch_end=launch_end,
-        launch_name=np.full(len(positions), -1, np.int32),
+        launch_name=constant(-1, len(positions)),
         names=names,
         program_ids=program_ids,
     )
@@ -180,9 +178,11 @@ def _classes(
 
 def _meeting_keys(trace: HostTrace, threads: Threads, positions: Int64Array) -> Int64Array:
     """What the events of one collective share on all devices: the program's run, or TensorFlow's collective instance."""
+    found = [threads.integers(trace.stat(stat)) for stat in (stats.RUN_ID, stats.INSTANCE_KEY)]
+    if not any(len(where) for where, _ in found):
+        return constant(-1, len(positions), np.int64)
     key = np.full(len(threads), -1, np.int64)
-    for stat in (stats.RUN_ID, stats.INSTANCE_KEY):
-        where, value = threads.integers(trace.stat(stat))
+    for where, value in found:
         key[where] = value & ((1 << 63) - 1)
     return key[positions]
 
@@ -191,9 +191,7 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     """Which thunks are loops, branches or calls around other thunks of their thread."""
     if not len(thunks):
         return np.zeros(0, np.bool_)
-    rows = distinct(threads.row[thunks])
-    named = np.array([row for row in rows.tolist() if is_control_flow(threads.names[row])], np.int64)
-    candidate = is_in(threads.row[thunks], named)
+    candidate = threads.bear(thunks, is_control_flow)
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
     return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
@@ -207,20 +205,24 @@ def _calls_of_runs(
     Nothing in the trace ties a run to its call, but runs of one module start in the order of its calls. Runs that were
     called before the trace began come first, calls whose run came after its end last; and no run starts before its call.
     """
-    run_of = np.full(len(threads), -1, np.int64)
     where, value = threads.integers(trace.stat(stats.RUN_ID))
-    _, run_of[where] = np.unique(value, return_inverse=True)
+    if not len(where):
+        return constant(-1, len(positions), np.int64), constant(-1, len(positions), np.int64)
+    run_of = np.full(len(threads), -1, np.int64)
+    run_of[where] = ranks(value)
     run, start = run_of[positions], threads.start[positions]
     launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
         mine = np.flatnonzero((module == one) & (run >= 0))
-        runs, first, inverse = np.unique(run[mine], return_index=True, return_inverse=True)
-        order = np.argsort(start[mine][first], kind="stable")
-        rank = np.empty(len(runs), np.int64)
-        rank[order] = np.arange(len(runs))
-        calls = calls_of_module(threads, names[one])[: len(runs)]
-        early = len(runs) - len(calls)
-        if len(calls) and (threads.start[calls] <= start[mine][first][order][early:]).all():
+        inverse = ranks(run[mine])
+        first = np.full(int(inverse.max()) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first, inverse, start[mine])  # events come in order of start
+        order = np.argsort(first, kind="stable")
+        rank = np.empty(len(first), np.int64)
+        rank[order] = np.arange(len(first))
+        calls = calls_of_module(threads, names[one])[: len(first)]
+        early = len(first) - len(calls)
+        if len(calls) and (threads.start[calls] <= first[order][early:]).all():
             call = rank[inverse] - early
             known = mine[call >= 0]
             launch_start[known] = threads.start[calls][call[call >= 0]]
@@ -233,6 +235,8 @@ def _programs(
 ) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
     """(index of each event's program, -1 without one, the programs' ids)."""
     where, value = threads.integers(trace.stat(stats.PROGRAM_ID))
+    if not len(where):
+        return constant(-1, len(positions)), ()
     every = distinct(value)
     program_of = np.full(len(threads), -1, np.int32)
     program_of[where] = np.searchsorted(every, value)
@@ -244,6 +248,8 @@ def _modules(
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's XLA module in the names, the names with the modules appended)."""
     event, code = trace.stat(stats.HLO_MODULE).codes()
+    if not len(event):
+        return constant(-1, len(positions)), threads.names + trace.stat(stats.HLO_MODULE).texts
     module_of = np.full(len(threads), -1, np.int32)
     where = threads.positions(event)
     module_of[where[where >= 0]] = code[where >= 0] + len(threads.names)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
@@ -62,8 +62,7 @@ def proof_of_work(trace: HostTrace, threads: Threads) -> str:
 def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
     """(launches of single kernels, those that no event on a device answers)."""
     position, number = threads.integers(trace.stat(stats.CORRELATION_ID))
-    rows = [row for row in distinct(threads.row[position]).tolist() if is_kernel_launch(threads.names[row])]
-    launched = distinct(number[is_in(threads.row[position], rows) & (number > 0)])
+    launched = distinct(number[threads.bear(position, is_kernel_launch) & (number > 0)])
     if len(launched) < _FEW:
         return 0, 0
     answered = distinct(threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID)))

@@ -104,8 +104,7 @@ def eager_steps(threads: Threads, steps: Steps) -> int:
     ops = _in_counted_steps(threads, steps, is_single_op)
     if not len(ops):
         return -1
-    rows = distinct(threads.row[ops]).tolist()
-    ops = ops[~is_in(threads.row[ops], [row for row in rows if keeps_state(threads.names[row])])]
+    ops = ops[~threads.bear(ops, keeps_state)]
     return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
 
 

@@ -11,7 +11,7 @@ from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import PYTHON_OPS, op_type
+from tfadvisor.timeline.names.host import is_python_op
 from tfadvisor.timeline.names.input_pipeline import (
     asking_stage,
     fills_buffer,
@@ -135,7 +135,7 @@ def _add_thread(
     owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
     own = np.maximum(end - start - children, 0)
     kind = threads.kind[events]
-    captured = kind == HostClass.CAPTURED
+    captured = kind == HostClass.CAPTURED.value
     for used in distinct(row[is_stage]).tolist():
         mine = row == used
         calls[path_of[used]] += int(mine.sum())
@@ -231,15 +231,14 @@ class _Functions:
         self._python_ids = self._ids_with_python(work_position, work_id)
 
     def _of(self, position: Int64Array, step_id: Int64Array, kind: HostClass) -> tuple[Int64Array, Int64Array]:
-        keep = self._threads.kind[position] == kind
+        keep = self._threads.kind[position] == kind.value
         return position[keep], step_id[keep]
 
     def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
         """Step ids of runs inside which a Python op executes."""
         threads = self._threads
         ops = threads.everywhere(HostClass.OP)
-        rows = [row for row in distinct(threads.row[ops]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
-        ops = ops[is_in(threads.row[ops], rows)]
+        ops = ops[threads.bear(ops, is_python_op)]
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)
         order = np.argsort(work, kind="stable")  # position order is time order within a thread

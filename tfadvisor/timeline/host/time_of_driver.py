@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.batches_made_in_python import made_batches
 from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, eager_kernels, eager_pauses
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
@@ -25,7 +24,7 @@ from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
-from tfadvisor.timeline.names.host import PYTHON_OPS, op_type, runs_python
+from tfadvisor.timeline.names.host import is_python_op, runs_python
 from tfadvisor.timeline.nesting import innermost
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
@@ -100,7 +99,7 @@ def _states(
     _, waits = eager_kernels(threads)
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
     others = threads.of(thread, HostClass.WAIT)
-    others = others[is_in(threads.row[others], _rows_that_wait_for_others(threads, others))]
+    others = others[threads.bear(others, waits_for_others)]
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
     asking = np.flatnonzero(state_of == _INPUT) + thread.lo
@@ -126,11 +125,6 @@ def _states(
     return state[order], starts[order], ends[order]
 
 
-def _rows_that_wait_for_others(threads: Threads, positions: Int64Array) -> list[int]:
-    """Of the names at these positions, those of Python's own waits for another thread or process."""
-    return [row for row in distinct(threads.row[positions]).tolist() if waits_for_others(threads.names[row])]
-
-
 def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
     """A call of a tf.function is dispatch, or compilation when its `tf_function_call` says that it was traced."""
     column = trace.stat(stats.TF_FUNCTION_CALL)
@@ -143,17 +137,21 @@ def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, sta
 
 def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
     """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
-    produced_at, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
-    consumed_at, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
-    is_wait = threads.kind == HostClass.WAIT
-    mine = (produced_at >= thread.lo) & (produced_at < thread.hi) & is_wait[produced_at]
-    produced_at, produced = produced_at[mine], produced[mine]
-    mine = (consumed_at >= thread.lo) & (consumed_at < thread.hi) & is_wait[consumed_at]
-    consumed_at, consumed = consumed_at[mine], consumed[mine]
+    produced_at, produced = _waits_with_id(trace, threads, thread, stats.PRODUCER_ID)
+    consumed_at, consumed = _waits_with_id(trace, threads, thread, stats.CONSUMER_ID)
+    if not len(produced) or not len(consumed):
+        return produced_at[:0], produced_at[:0]
     _, first, second = np.intersect1d(produced, consumed, return_indices=True)
     begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
     keep = finish > begin
     return begin[keep], finish[keep]
+
+
+def _waits_with_id(trace: HostTrace, threads: Threads, thread: Thread, stat: str) -> tuple[Int64Array, Int64Array]:
+    """(position, id) of a thread's waits that bear one."""
+    position, number = threads.integers(trace.stat(stat))
+    mine = (position >= thread.lo) & (position < thread.hi) & (threads.kind[position] == HostClass.WAIT.value)
+    return position[mine], number[mine]
 
 
 def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
@@ -169,8 +167,7 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
     waiting = difference(elsewhere([HostClass.GET_NEXT]), compiling)
     launching = elsewhere([HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP])
     python = threads.everywhere(HostClass.OP)
-    rows = [row for row in distinct(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
-    python = python[is_in(threads.row[python], rows) & pipeline[python]]
+    python = python[threads.bear(python, is_python_op) & pipeline[python]]
     running_python = union(threads.start[python], threads.end[python])
     return Pending(
         compile=compiling,

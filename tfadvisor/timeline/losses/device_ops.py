@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def main_device_op(device: Device, programs: Modules, instants: Intervals) -> Activity:
     """The collective or copy that fills most of these instants. Computation is never what they are about."""
     ops = device.ops
-    spent = np.where(ops.kind == DeviceClass.COMPUTE, 0, instants.within(ops.start, ops.end))
+    spent = np.where(ops.kind == DeviceClass.COMPUTE.value, 0, instants.within(ops.start, ops.end))
     if not spent.any():
         return Activity("", "", "", device.name, "", "", instants.length())
     mine = np.flatnonzero(spent)

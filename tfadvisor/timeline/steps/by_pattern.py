@@ -36,7 +36,7 @@ def repeated_kernels(devices: Sequence[Device]) -> Inferred | None:
     if not active:
         return None
     device = max(active, key=lambda one: one.compute.length())
-    kernels = np.flatnonzero(device.ops.kind == DeviceClass.COMPUTE)
+    kernels = np.flatnonzero(device.ops.kind == DeviceClass.COMPUTE.value)
     if len(kernels) < 4 * LEAST_CYCLES:
         return None
     starts, ends = device.ops.start[kernels], device.ops.end[kernels]
