@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -17,6 +18,9 @@ from tfadvisor.timeline.names.op_path import OpPath, op_path
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.op_in_program import InProgram
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _MOST = 4_000
 """Ops of a device that are told one by one; the others, the shortest, count as of no layer."""
@@ -86,10 +90,13 @@ def compute_parts(run: RunTimeline) -> Parts:
         table = device.ops_by_path
         rows = table.of_class(DeviceClass.COMPUTE)
         total += int(table.total_ps[rows].sum())
-        for row in rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST].tolist():
-            key = key_of(table, row)
-            time[key] = time.get(key, 0) + int(table.total_ps[row])
-            count[key] = count.get(key, 0) + int(table.count[row])
+        hottest = rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST]
+        spent = zip(
+            _keys_of(table, hottest), table.total_ps[hottest].tolist(), table.count[hottest].tolist(), strict=True
+        )
+        for key, ps, number in spent:
+            time[key] = time.get(key, 0) + ps
+            count[key] = count.get(key, 0) + number
     if not total:
         raise MetricAbsent("no op begins in a counted step")
     known = _known(run)
@@ -110,9 +117,15 @@ def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
 
 def key_of(table: OpTable, row: int) -> OpKey:
     """What tells a row's op apart."""
-    columns = table.path, table.op, table.name, table.module
-    path, op, name, module = (table.names[column[row]] if column[row] >= 0 else "" for column in columns)
-    return path, op, name, module
+    return _keys_of(table, np.array([row]))[0]
+
+
+def _keys_of(table: OpTable, rows: npt.NDArray[np.intp]) -> list[OpKey]:
+    names = (*table.names, "")  # the last where a row has none
+    columns = (column[rows].tolist() for column in (table.path, table.op, table.name, table.module))
+    return [
+        (names[path], names[op], names[name], names[module]) for path, op, name, module in zip(*columns, strict=True)
+    ]
 
 
 def name_with_place(run: RunTimeline, key: OpKey) -> str:

@@ -77,7 +77,8 @@ def host_calls(
 
     waits: of the driving thread. builds: how often it builds a pipeline. iterations: see counted_iterations.
     """
-    python = next((name for name in threads.names if runs_python(name)), "")
+    pythons = threads.wanted_rows(runs_python)
+    python = threads.names[int(pythons.argmax())] if pythons.any() else ""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
     dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
     synchronising, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (synchronises, scales_loss))

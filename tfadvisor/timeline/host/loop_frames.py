@@ -196,7 +196,9 @@ def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> B
 
 def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array) -> Int64Array:
     """The calls of the one function that fills at least half of these calls' time; empty where none does."""
-    below = np.flatnonzero(is_in(parent, calls))
+    chosen = np.zeros(len(parent) + 1, np.bool_)  # the last for frames without a parent
+    chosen[calls] = True
+    below: Int64Array = chosen[parent].nonzero()[0]
     if not len(below):
         return below
     function = ranks(row[below])
@@ -204,8 +206,7 @@ def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndar
     top = int(np.argmax(time))
     if time[top] < 0.5 * float((end - start)[calls].sum()):
         return below[:0]
-    chosen: Int64Array = below[function == top]
-    return chosen
+    return below[function == top]
 
 
 def _own(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _FEW_NAMES = 4096
+_ONE = np.int64(1)
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -56,6 +57,10 @@ class Threads(msgspec.Struct, frozen=True):
     """What `dispatches` found on each thread by its index: several questions rest on it."""
     answers: dict[Callable[[str], bool], BoolArray] = msgspec.field(default_factory=dict)
     """Which names each question wants, by row: hosts with the same names share what is known."""
+    borne: BoolArray | None = None
+    """Which names any event bears, by row; None where nobody looked."""
+    classes: int = -1
+    """A bit for each HostClass that an event may have: most of them are no event's in most traces."""
 
     def __len__(self) -> int:
         """Number of events."""
@@ -99,19 +104,29 @@ class Threads(msgspec.Struct, frozen=True):
 
     def of(self, thread: Thread, *kinds: HostClass) -> Int64Array:
         """Positions of a thread's events of the given classes, in order."""
-        found: Int64Array = _among(kinds)[self.kind[thread.lo : thread.hi]].nonzero()[0]
+        found = self._of_classes(self.kind[thread.lo : thread.hi], kinds)
         found += thread.lo
         return found
 
     def everywhere(self, *kinds: HostClass) -> Int64Array:
         """Positions of all events of the given classes."""
-        found: Int64Array = _among(kinds)[self.kind].nonzero()[0]
-        return found
+        return self._of_classes(self.kind, kinds)
+
+    def _of_classes(self, kind: npt.NDArray[np.int8], kinds: tuple[HostClass, ...]) -> Int64Array:
+        there = [one.value for one in kinds if self.classes >> one & 1]
+        if not there:
+            return np.empty(0, np.int64)
+        found = kind == there[0]
+        for one in there[1:]:
+            found |= kind == one
+        place: Int64Array = found.nonzero()[0]
+        return place
 
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
         """Positions of all events whose name is wanted; each distinct name is looked at once."""
         rows = self.wanted_rows(wanted)
-        return rows[self.row].nonzero()[0] if rows.any() else np.empty(0, np.int64)
+        there = rows if self.borne is None else rows & self.borne
+        return rows[self.row].nonzero()[0] if there.any() else np.empty(0, np.int64)
 
     def bear(self, positions: Int64Array | slice, wanted: Callable[[str], bool]) -> BoolArray:
         """Which of the positions bear a wanted name. Of many names only those are looked at that the positions bear."""
@@ -132,13 +147,6 @@ class Threads(msgspec.Struct, frozen=True):
         """Whether each position is on a thread that works for tf.data only."""
         pipeline = np.array([thread.is_pipeline for thread in self.threads], np.bool_)
         return pipeline[self.thread_of(positions)] if len(pipeline) else np.zeros(len(positions), np.bool_)
-
-
-@lru_cache(maxsize=256)
-def _among(kinds: tuple[HostClass, ...]) -> BoolArray:
-    table = np.zeros(128, np.bool_)
-    table[list(kinds)] = True
-    return table
 
 
 @lru_cache(maxsize=8)  # the hosts of a run mostly have the same names
@@ -203,7 +211,23 @@ def host_threads(trace: HostTrace) -> Threads:
         position_of = np.full(int(event.max()) - first_event + 1 if len(event) else 0, -1, np.int32)
         position_of[event - first_event] = np.arange(len(event), dtype=np.int32)
         del event, order
-    result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, position_of, answers=answers)
+    borne = np.zeros(len(row_kind), np.bool_)
+    borne[row] = True
+    result = Threads(
+        tuple(threads),
+        start,
+        end,
+        kind,
+        row,
+        trace.names.name,
+        first_event,
+        position_of,
+        answers=answers,
+        borne=borne,
+        classes=int(
+            np.bitwise_or.reduce(_ONE << row_kind[borne], initial=_ONE << HostClass.OTHER | _ONE << HostClass.FRAME)
+        ),
+    )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]
