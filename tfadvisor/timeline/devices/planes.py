@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, is_in
+from tfadvisor.arrays import constant, distinct, is_in, used
 from tfadvisor.timeline.devices.launch_links import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
 from tfadvisor.timeline.devices.stats_of_events import first_texts_of, numbers_of, texts_of
@@ -134,8 +134,8 @@ def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[i
 def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)
-    for used in distinct(row).tolist():
-        table[used] = questions.class_of(trace.names.name[used], trace.names.display_name[used])
+    for one in used(row, len(trace.names)):
+        table[one] = questions.class_of(trace.names.name[one], trace.names.display_name[one])
     return table
 
 
@@ -143,10 +143,12 @@ def _covers_its_body(
     questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32], ops: DeviceOps
 ) -> BoolArray:
     """Which events are loops, branches or calls around the ops that follow them on their line."""
-    named = [used for used in distinct(row).tolist() if questions.runs_others(trace.names.name[used])]
+    named = [one for one in used(row, len(trace.names)) if questions.runs_others(trace.names.name[one])]
     out = np.zeros(len(row), np.bool_)
-    candidate = is_in(row, np.array(named, np.int64)) if named else out
-    for line in distinct(ops.stream).tolist() if named else []:
+    if not named:
+        return out
+    candidate = is_in(row, np.array(named, np.int64))
+    for line in distinct(ops.stream).tolist():
         mine = np.flatnonzero(ops.stream == line)
         following = np.append(ops.start[mine[1:]], np.iinfo(np.int64).max)
         out[mine] = candidate[mine] & (following < ops.end[mine])

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 _FEW_NAMES = 4096
+_OTHERS = 1.25
+"""Where a trace has so many times the events of its threads, theirs are worth a copy: the others' memory can go."""
 _ONE = np.int64(1)
 
 
@@ -191,6 +193,8 @@ def host_threads(trace: HostTrace) -> Threads:
     if contiguous and ordered:
         lo, hi = int(lines.first[ordered[0]]), int(lines.first[ordered[-1] + 1])
         start, duration, row = trace.events.start_ps[lo:hi], trace.events.duration_ps[lo:hi], trace.events.row[lo:hi]
+        if _OTHERS * (hi - lo) < len(trace.events):  # a view would keep the columns of all events
+            start, row = start.copy(), row.copy()
         event, first_event = None, lo
     else:
         parts = [np.arange(lines.first[line], lines.first[line + 1]) for line in ordered]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, ranks
+from tfadvisor.arrays import ranks, used
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
@@ -34,9 +34,10 @@ class Names(msgspec.Struct, frozen=True):
 
 def names_of(threads: Threads) -> Names:
     """Of every name that the host's threads use."""
-    used = distinct(threads.row)
     users, silent, telling = (np.zeros(len(threads.names), np.bool_) for _ in range(3))
-    for row in used.tolist():
+    for row in (
+        used(threads.row, len(threads.names)) if threads.borne is None else np.flatnonzero(threads.borne).tolist()
+    ):
         name = threads.names[row]
         users[row], silent[row], telling[row] = is_users_frame(name), annotates(name), not inside_runtime(name)
     return Names(users, silent, telling)
@@ -67,7 +68,7 @@ def main_activity(threads: Threads, names: Names, steps: Steps, instants: Interv
 def _telling(threads: Threads, names: Names, thread: Thread, steps: Steps, instants: Intervals) -> Int64Array:
     """Positions of a thread's events at these instants, those that only mark a whole step left out."""
     inside = _of_steps(threads, names, thread, steps)
-    return inside[instants.within(threads.start[inside], threads.end[inside]) > 0]
+    return inside[instants.within(threads.start[inside], threads.end[inside]) > 0] if len(instants) else inside[:0]
 
 
 def _of_steps(threads: Threads, names: Names, thread: Thread, steps: Steps) -> Int64Array:
@@ -90,21 +91,21 @@ def _most(
     threads: Threads, names: Names, thread: Thread, steps: Steps, chosen: Int64Array, instants: Intervals
 ) -> Activity:
     """The user's call, or the event without one, that fills most of the instants; nothing named where gaps fill more."""
-    start, end, row = threads.start[chosen], threads.end[chosen], threads.row[chosen].astype(np.int64)
+    start, end, row = threads.start[chosen], threads.end[chosen], threads.row[chosen]
     gap = _unnamed(threads, names, thread, steps, difference(instants, union(start, end)))
-    lo, hi, who = innermost(start, end)
-    spent = np.zeros(len(chosen), np.int64)
-    np.add.at(spent, who, instants.within(lo, hi))
+    spent = _innermost_time(start, end, instants)
     leaf = np.flatnonzero(spent)
     if not len(leaf):
         return Activity("", "", "", thread.name, *gap)
     parent = parents(start, end)
+    del start, end
     named, _ = _around(parent, leaf, names.telling[row])
     spent_on = np.where(named >= 0, named, leaf)
     user, call = _around(parent, leaf, names.users[row])
     call = np.where(user >= 0, call, spent_on)
-    of_user = np.where(user >= 0, row[user], -1)
+    of_user = np.where(user >= 0, row[user].astype(np.int64), -1)
     group = ranks(of_user * len(threads.names) + row[call])
+    del of_user, parent
     time = np.zeros(int(group.max()) + 1, np.int64)
     np.add.at(time, group, spent[leaf])
     top = int(np.argmax(time))
@@ -116,6 +117,14 @@ def _most(
     calls = threads.names[row[call[first]]]
     place = _place(threads.names[row[user[first]]]) if user[first] >= 0 else ""
     return Activity(_plain(name), _plain(calls) if calls != name else "", place, thread.name, "", "", int(time[top]))
+
+
+def _innermost_time(start: Int64Array, end: Int64Array, instants: Intervals) -> Int64Array:
+    """How much of the instants each event is the innermost one in, ps."""
+    lo, hi, who = innermost(start, end)
+    spent = np.zeros(len(start), np.int64)
+    np.add.at(spent, who, instants.within(lo, hi))
+    return spent
 
 
 def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[Int64Array, Int64Array]:
