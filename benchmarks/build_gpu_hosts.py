@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from build_hosts import MOST_APART_NS, name_of
+
 from tfadvisor.xplane import messages
 
 STEPS, GPUS, KERNELS = 12, 8, 16

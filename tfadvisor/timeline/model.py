@@ -103,7 +103,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
     start: Int64Array
     end: Int64Array
     kind: npt.NDArray[np.int8]
-    stream: Int64Array
+    stream: Int64Array | npt.NDArray[np.int32]
     name: npt.NDArray[np.int32]
     op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]

@@ -145,7 +145,7 @@ def _table(
         start=threads.start[positions],
         end=end,
         kind=_classes(threads, row, is_thunk, communicate),
-        stream=threads.thread_of(positions),
+        stream=threads.thread_of(positions).astype(np.int32),
         name=row.astype(np.int32),
         op=np.where(is_thunk, row, -1).astype(np.int32),
         module=module,

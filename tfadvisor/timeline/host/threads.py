@@ -80,15 +80,22 @@ class Threads(msgspec.Struct, frozen=True):
 
     def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:
         """(position, value) of an integer stat, for the events on host threads."""
+        position, value = self.integers_as_stored(column)
+        return position.astype(np.int64), value.astype(np.int64)
+
+    def integers_as_stored(
+        self, column: StatColumn
+    ) -> tuple[Int64Array | npt.NDArray[np.int32], Int64Array | npt.NDArray[np.int32]]:
+        """The same, each in four bytes where they suffice; not to be written to."""
         count = len(self) if self.position_of is None else len(self.position_of)
         event, value = column.integers_between(self.first_event, self.first_event + count)
         if not count or not len(event):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.position_of is None:
-            return event - np.int64(self.first_event), value.astype(np.int64)
+            return event - event.dtype.type(self.first_event) if self.first_event else event, value
         position = self.position_of[event - self.first_event]
         keep = position >= 0
-        return position[keep].astype(np.int64), value[keep].astype(np.int64)
+        return position[keep], value[keep]
 
     def integers_elsewhere(self, column: StatColumn) -> Int64Array:
         """Values of an integer stat for the events that are on no host thread."""

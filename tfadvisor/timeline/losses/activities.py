@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import ranks, used
+from tfadvisor.arrays import distinct, used
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
@@ -17,6 +17,7 @@ from tfadvisor.timeline.nesting import innermost, parents
 from tfadvisor.timeline.sweeps import reached
 
 _MOST_EVENTS = 3_000_000
+_FEW_GROUPS = 1 << 22
 _TELLING_SHARE = 0.3
 """Of the instants, what events of the driving thread must cover to explain them."""
 
@@ -47,28 +48,36 @@ def main_activity(threads: Threads, names: Names, steps: Steps, instants: Interv
     """What fills most of these instants: on the driving thread if its events cover enough of them, else on the thread whose
     events cover most. drivers: the instants are by definition the driving thread's."""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
+    best, most, found = driver, 0, None
     if driver is not None:
-        chosen = _telling(threads, names, driver, steps, instants)
-        covered = _covered(threads, chosen, instants)
-        if drivers or covered >= _TELLING_SHARE * instants.length():
-            return _most(threads, names, driver, steps, chosen, instants)
-    best, most, telling = driver, 0 if driver is None else covered, chosen if driver is not None else None
+        found = _seen(threads, names, driver, steps, instants)
+        most = _covered(threads, found.telling, instants)
+        if drivers or most >= _TELLING_SHARE * instants.length():
+            return _most(threads, names, found, instants)
     for thread in threads.threads:
         if driver is not None and thread.index == driver.index:
             continue
-        chosen = _telling(threads, names, thread, steps, instants)
-        covered = _covered(threads, chosen, instants)
+        other = _seen(threads, names, thread, steps, instants)
+        covered = _covered(threads, other.telling, instants)
         if covered > most:
-            best, most, telling = thread, covered, chosen
-    if best is None or telling is None:
+            best, most, found = thread, covered, other
+    if best is None or found is None:
         return Activity("", "", "", "", "", "", instants.length())
-    return _most(threads, names, best, steps, telling, instants)
+    return _most(threads, names, found, instants)
 
 
-def _telling(threads: Threads, names: Names, thread: Thread, steps: Steps, instants: Intervals) -> Int64Array:
-    """Positions of a thread's events at these instants, those that only mark a whole step left out."""
+class _Seen(msgspec.Struct, frozen=True):
+    """Positions of a thread's events that say something, and of those among them at the instants that are asked about."""
+
+    thread: Thread
+    all: Int64Array
+    telling: Int64Array
+
+
+def _seen(threads: Threads, names: Names, thread: Thread, steps: Steps, instants: Intervals) -> _Seen:
     inside = _of_steps(threads, names, thread, steps)
-    return inside[instants.within(threads.start[inside], threads.end[inside]) > 0] if len(instants) else inside[:0]
+    keep = instants.within(threads.start[inside], threads.end[inside]) > 0
+    return _Seen(thread, inside, inside if keep.all() else inside[keep])
 
 
 def _of_steps(threads: Threads, names: Names, thread: Thread, steps: Steps) -> Int64Array:
@@ -78,7 +87,9 @@ def _of_steps(threads: Threads, names: Names, thread: Thread, steps: Steps) -> I
     start, end, row = start[inside], end[inside], threads.row[inside + thread.lo]
     step = reached(steps.starts, start - 1)
     around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
-    return inside[(~around | names.users[row]) & ~names.silent[row]] + thread.lo
+    inside = inside[(~around | names.users[row]) & ~names.silent[row]]
+    inside += thread.lo
+    return inside
 
 
 def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
@@ -87,36 +98,46 @@ def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
     return int(covering.within(instants.starts, instants.ends).sum())
 
 
-def _most(
-    threads: Threads, names: Names, thread: Thread, steps: Steps, chosen: Int64Array, instants: Intervals
-) -> Activity:
+def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> Activity:
     """The user's call, or the event without one, that fills most of the instants; nothing named where gaps fill more."""
-    start, end, row = threads.start[chosen], threads.end[chosen], threads.row[chosen]
-    gap = _unnamed(threads, names, thread, steps, difference(instants, union(start, end)))
-    spent = _innermost_time(start, end, instants)
-    leaf = np.flatnonzero(spent)
-    if not len(leaf):
-        return Activity("", "", "", thread.name, *gap)
-    parent = parents(start, end)
+    chosen, thread = seen.telling, seen.thread.name
+    start, end = threads.start[chosen], threads.end[chosen]
+    gap = _unnamed(threads, seen, difference(instants, union(start, end)))
+    spent, parent = _innermost_time(start, end, instants), parents(start, end)
     del start, end
+    row, leaf = threads.row[chosen], np.flatnonzero(spent)
+    if not len(leaf):
+        return Activity("", "", "", thread, *gap)
     named, _ = _around(parent, leaf, names.telling[row])
     spent_on = np.where(named >= 0, named, leaf)
     user, call = _around(parent, leaf, names.users[row])
+    del named, parent
     call = np.where(user >= 0, call, spent_on)
     of_user = np.where(user >= 0, row[user].astype(np.int64), -1)
-    group = ranks(of_user * len(threads.names) + row[call])
-    del of_user, parent
-    time = np.zeros(int(group.max()) + 1, np.int64)
-    np.add.at(time, group, spent[leaf])
-    top = int(np.argmax(time))
-    if time[top] < gap[2]:
-        return Activity("", "", "", thread.name, *gap)
-    mine = leaf[group == top]
-    inner = np.bincount(row[spent_on[group == top]], spent[mine])
-    name, first = threads.names[int(np.argmax(inner))], np.flatnonzero(group == top)[0]
+    group = (of_user + 1) * len(threads.names) + row[call]
+    top, time = _largest(group, (len(threads.names) + 1) * len(threads.names), spent[leaf])
+    if time < gap[2]:
+        return Activity("", "", "", thread, *gap)
+    mine = np.flatnonzero(group == top)
+    inner = np.bincount(row[spent_on[mine]], spent[leaf[mine]])
+    name, first = threads.names[int(np.argmax(inner))], mine[0]
     calls = threads.names[row[call[first]]]
     place = _place(threads.names[row[user[first]]]) if user[first] >= 0 else ""
-    return Activity(_plain(name), _plain(calls) if calls != name else "", place, thread.name, "", "", int(time[top]))
+    return Activity(_plain(name), _plain(calls) if calls != name else "", place, thread, "", "", time)
+
+
+def _largest(group: Int64Array, groups: int, spent: Int64Array) -> tuple[int, int]:
+    """(the number of the group that takes most, what it takes). group: of each entry, below groups."""
+    if groups <= _FEW_GROUPS:
+        time = np.zeros(groups, np.int64)
+        np.add.at(time, group, spent)
+        top = int(np.argmax(time))
+        return top, int(time[top])
+    known = distinct(group)
+    time = np.zeros(len(known), np.int64)
+    np.add.at(time, np.searchsorted(known, group), spent)
+    top = int(np.argmax(time))
+    return int(known[top]), int(time[top])
 
 
 def _innermost_time(start: Int64Array, end: Int64Array, instants: Intervals) -> Int64Array:
@@ -142,21 +163,21 @@ def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[In
     return found, below
 
 
-def _unnamed(threads: Threads, names: Names, thread: Thread, steps: Steps, gaps: Intervals) -> tuple[str, str, int]:
+def _unnamed(threads: Threads, seen: _Seen, gaps: Intervals) -> tuple[str, str, int]:
     """(event before, event after, ps of all gaps) of the pair of events between which most of the gaps' time lies."""
     if not len(gaps):
         return "", "", 0
-    around = _of_steps(threads, names, thread, steps)
-    start, end, row = threads.start[around], threads.end[around], threads.row[around].astype(np.int64)
+    start, end, row = threads.start[seen.all], threads.end[seen.all], threads.row[seen.all]
     order = slice(None) if (end[1:] >= end[:-1]).all() else np.argsort(end, kind="stable")
-    before = np.append(row[order], -1)[reached(end[order], gaps.starts) - 1]
-    after = np.append(row, -1)[reached(start, gaps.ends - 1)]
-    pair = ranks((before + 1) * (len(threads.names) + 1) + after + 1)
-    time = np.zeros(int(pair.max()) + 1, np.int64)
-    np.add.at(time, pair, gaps.ends - gaps.starts)
-    at = int(np.flatnonzero(pair == int(np.argmax(time)))[0])
-    left, right = (_plain(threads.names[one]) if one >= 0 else "" for one in (int(before[at]), int(after[at])))
-    return left, right, int(time.sum())
+    names = len(threads.names) + 1
+    pair = np.append(row[order], np.int32(-1))[reached(end[order], gaps.starts) - 1].astype(np.int64)
+    pair += 1
+    pair *= names
+    pair += np.append(row, np.int32(-1))[reached(start, gaps.ends - 1)]
+    pair += 1
+    top, _ = _largest(pair, names * names, gaps.ends - gaps.starts)
+    left, right = (_plain(threads.names[one - 1]) if one else "" for one in divmod(top, names))
+    return left, right, gaps.length()
 
 
 def _plain(name: str) -> str:

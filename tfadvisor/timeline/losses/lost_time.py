@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Intervals, difference, intersection, union, union_of
+from tfadvisor.timeline.intervals import Intervals, difference, intersection, union
 from tfadvisor.timeline.losses.activities import Names, main_activity
 from tfadvisor.timeline.losses.device_ops import main_device_op
 from tfadvisor.timeline.losses.model import LostTime
@@ -38,7 +39,7 @@ def lost_time(
     windows = union(steps.starts[steady], steps.ends[steady])
     device = devices[0] if devices else None
     parts = dict(classes)
-    parts[TimeClass.IDLE] = difference(windows, union_of(*parts.values()))
+    parts[TimeClass.IDLE] = reduce(difference, parts.values(), windows)
     found = []
     for kind, everywhere in parts.items():
         if kind is TimeClass.COMPUTE:
