@@ -40,8 +40,9 @@ def _device(
     questions: PlaneQuestions, recorded: Recorded, number: int, planes: list[int], links: LaunchLinks
 ) -> Device:
     trace = recorded.trace
-    events, stream = _events_in_order(questions, trace, planes)
-    ops = _ops(questions, trace, events, stream, links.of(events, number))
+    events, stream, start = _events_in_order(questions, trace, planes)
+    ops = _ops(questions, trace, events, stream, start, links.of(events, number))
+    del events
     ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops))
     return Device(
         name=f"{questions.label}:{number}",
@@ -62,12 +63,15 @@ def _ops(
     trace: HostTrace,
     events: Int64Array,
     stream: Int64Array,
+    start: Int64Array,
     launch: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]],
 ) -> DeviceOps:
     """One row an event. launch: (start, end, name row) of the call that launched each, -1 where none is found."""
     row = trace.events.row[events]
     launch_start, launch_end, launch_row = launch
-    start = trace.events.start_ps[events]
+    end = trace.events.duration_ps[events]
+    np.maximum(end, 0, out=end)
+    end += start
     copies = questions.copies(trace, events, _row_classes(questions, trace, row)[row], launch_row)
     modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
@@ -80,7 +84,7 @@ def _ops(
     )
     return DeviceOps(
         start=start,
-        end=start + np.maximum(trace.events.duration_ps[events], 0),
+        end=end,
         kind=copies.kind,
         stream=stream,
         name=row,
@@ -106,8 +110,10 @@ def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
     return DeviceOps(**columns, names=ops.names, program_ids=ops.program_ids)
 
 
-def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[int]) -> tuple[Int64Array, Int64Array]:
-    """(event indexes, line id of each) of the lines that hold what the device ran, by start, longer ones first."""
+def _events_in_order(
+    questions: PlaneQuestions, trace: HostTrace, planes: list[int]
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(event indexes, line id and start of each) of the lines that hold what the device ran, by start, longer ones first."""
     lines = trace.lines
     kind = np.int32 if (np.abs(lines.id) < 1 << 31).all() else np.int64
     events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
@@ -118,6 +124,7 @@ def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[i
             events.append(np.arange(lo, hi, dtype=np.int64))
             stream.append(np.full(hi - lo, line_id, kind))
     found, of_line = np.concatenate(events), np.concatenate(stream)
+    del events, stream
     counted = trace.stat(NUM_OCCURRENCES).event
     if len(counted):
         placed = ~is_in(found, counted)
@@ -128,7 +135,9 @@ def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[i
     if (start[1:] == start[:-1]).any():
         start = trace.events.start_ps[found]
         order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
-    return found[order], of_line[order]
+        start = start[order]
+    found = found[order]
+    return found, of_line[order], start
 
 
 def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:

@@ -12,6 +12,7 @@ from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, e
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
+    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -62,7 +63,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
     lo, hi, who = innermost(starts, ends)
     codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS)
-    held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in codes}
+    of = state[who]
+    held = {code: _where(of == code, lo, hi) for code in codes}
     known = union(starts, ends)
     pauses, between_ops = eager_pauses(threads, thread, steps)
     launch = union_of(held[_LAUNCH], difference(pauses, known))
@@ -82,6 +84,13 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         eager=eager_dispatch(threads, thread, between_ops),
         eager_elsewhere=eager_elsewhere(threads, steps),
     )
+
+
+def _where(chosen: BoolArray, lo: Int64Array, hi: Int64Array) -> Intervals:
+    """The instants of the chosen stretches."""
+    if not chosen.any():
+        return EMPTY
+    return union(lo, hi) if chosen.all() else union(lo[chosen], hi[chosen])
 
 
 def _states(
@@ -119,6 +128,9 @@ def _states(
     state, starts, ends = state[keep], starts[keep], ends[keep]
 
     wait_starts, wait_ends = _awaited(trace, threads, thread)
+    later = starts[1:] > starts[:-1]
+    if not len(wait_starts) and (later | ((starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1]))).all():
+        return state, starts, ends  # as a thread's events mostly are
     state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
     starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
     order = np.lexsort((-ends, starts))

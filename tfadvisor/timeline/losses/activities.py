@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 import msgspec
 import numpy as np
 
@@ -18,6 +20,7 @@ from tfadvisor.timeline.sweeps import reached
 
 _MOST_EVENTS = 3_000_000
 _FEW_GROUPS = 1 << 22
+_BLOCK = 1 << 19
 _TELLING_SHARE = 0.3
 """Of the instants, what events of the driving thread must cover to explain them."""
 
@@ -44,20 +47,28 @@ def names_of(threads: Threads) -> Names:
     return Names(users, silent, telling)
 
 
-def main_activity(threads: Threads, names: Names, steps: Steps, instants: Intervals, drivers: bool) -> Activity:
+def main_activity(
+    threads: Threads,
+    names: Names,
+    steps: Steps,
+    instants: Intervals,
+    drivers: bool,
+    of_steps: Callable[[Thread], Int64Array],
+) -> Activity:
     """What fills most of these instants: on the driving thread if its events cover enough of them, else on the thread whose
-    events cover most. drivers: the instants are by definition the driving thread's."""
+    events cover most. drivers: the instants are by definition the driving thread's. of_steps: see
+    events_of_steps."""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
     best, most, found = driver, 0, None
     if driver is not None:
-        found = _seen(threads, names, driver, steps, instants)
+        found = _seen(threads, driver, of_steps(driver), instants)
         most = _covered(threads, found.telling, instants)
         if drivers or most >= _TELLING_SHARE * instants.length():
             return _most(threads, names, found, instants)
     for thread in threads.threads:
         if driver is not None and thread.index == driver.index:
             continue
-        other = _seen(threads, names, thread, steps, instants)
+        other = _seen(threads, thread, of_steps(thread), instants)
         covered = _covered(threads, other.telling, instants)
         if covered > most:
             best, most, found = thread, covered, other
@@ -74,13 +85,12 @@ class _Seen(msgspec.Struct, frozen=True):
     telling: Int64Array
 
 
-def _seen(threads: Threads, names: Names, thread: Thread, steps: Steps, instants: Intervals) -> _Seen:
-    inside = _of_steps(threads, names, thread, steps)
+def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Intervals) -> _Seen:
     keep = instants.within(threads.start[inside], threads.end[inside]) > 0
     return _Seen(thread, inside, inside if keep.all() else inside[keep])
 
 
-def _of_steps(threads: Threads, names: Names, thread: Thread, steps: Steps) -> Int64Array:
+def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread) -> Int64Array:
     """Positions of a thread's events that say something: no marker of a whole step, no frame of the profiler's."""
     start, end = threads.start[thread.lo : thread.hi], threads.end[thread.lo : thread.hi]
     inside = np.flatnonzero((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
@@ -101,8 +111,8 @@ def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
 def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> Activity:
     """The user's call, or the event without one, that fills most of the instants; nothing named where gaps fill more."""
     chosen, thread = seen.telling, seen.thread.name
+    gap = _unnamed(threads, seen, difference(instants, union(threads.start[chosen], threads.end[chosen])))
     start, end = threads.start[chosen], threads.end[chosen]
-    gap = _unnamed(threads, seen, difference(instants, union(start, end)))
     spent, parent = _innermost_time(start, end, instants), parents(start, end)
     del start, end
     row, leaf = threads.row[chosen], np.flatnonzero(spent)
@@ -115,7 +125,7 @@ def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> A
     call = np.where(user >= 0, call, spent_on)
     of_user = np.where(user >= 0, row[user].astype(np.int64), -1)
     group = (of_user + 1) * len(threads.names) + row[call]
-    top, time = _largest(group, (len(threads.names) + 1) * len(threads.names), spent[leaf])
+    top, time = _largest([(group, spent[leaf])], (len(threads.names) + 1) * len(threads.names))
     if time < gap[2]:
         return Activity("", "", "", thread, *gap)
     mine = np.flatnonzero(group == top)
@@ -126,13 +136,15 @@ def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> A
     return Activity(_plain(name), _plain(calls) if calls != name else "", place, thread, "", "", time)
 
 
-def _largest(group: Int64Array, groups: int, spent: Int64Array) -> tuple[int, int]:
-    """(the number of the group that takes most, what it takes). group: of each entry, below groups."""
+def _largest(blocks: Iterable[tuple[Int64Array, Int64Array]], groups: int) -> tuple[int, int]:
+    """(the number of the group that takes most, what it takes). blocks: the group of each entry, below groups; its time."""
     if groups <= _FEW_GROUPS:
         time = np.zeros(groups, np.int64)
-        np.add.at(time, group, spent)
+        for group, spent in blocks:
+            np.add.at(time, group, spent)
         top = int(np.argmax(time))
         return top, int(time[top])
+    group, spent = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     known = distinct(group)
     time = np.zeros(len(known), np.int64)
     np.add.at(time, np.searchsorted(known, group), spent)
@@ -144,8 +156,14 @@ def _innermost_time(start: Int64Array, end: Int64Array, instants: Intervals) -> 
     """How much of the instants each event is the innermost one in, ps."""
     lo, hi, who = innermost(start, end)
     spent = np.zeros(len(start), np.int64)
-    np.add.at(spent, who, instants.within(lo, hi))
+    for part in _blocks(len(who)):
+        np.add.at(spent, who[part], instants.within(lo[part], hi[part]))
     return spent
+
+
+def _blocks(count: int) -> list[slice]:
+    """What is worked on at once, so that memory for results on the way does not grow with the trace."""
+    return [slice(lo, lo + _BLOCK) for lo in range(0, count, _BLOCK)]
 
 
 def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[Int64Array, Int64Array]:
@@ -167,15 +185,20 @@ def _unnamed(threads: Threads, seen: _Seen, gaps: Intervals) -> tuple[str, str, 
     """(event before, event after, ps of all gaps) of the pair of events between which most of the gaps' time lies."""
     if not len(gaps):
         return "", "", 0
-    start, end, row = threads.start[seen.all], threads.end[seen.all], threads.row[seen.all]
-    order = slice(None) if (end[1:] >= end[:-1]).all() else np.argsort(end, kind="stable")
-    names = len(threads.names) + 1
-    pair = np.append(row[order], np.int32(-1))[reached(end[order], gaps.starts) - 1].astype(np.int64)
-    pair += 1
-    pair *= names
-    pair += np.append(row, np.int32(-1))[reached(start, gaps.ends - 1)]
-    pair += 1
-    top, _ = _largest(pair, names * names, gaps.ends - gaps.starts)
+    names, row = len(threads.names) + 1, np.append(threads.row[seen.all], np.int32(-1))
+    start, end = threads.start[seen.all], threads.end[seen.all]
+    order = None if (end[1:] >= end[:-1]).all() else np.append(np.argsort(end, kind="stable"), len(end))
+    row_by_end = row if order is None else row[order]
+    end = end if order is None else end[order[:-1]]
+
+    def pairs() -> Iterator[tuple[Int64Array, Int64Array]]:
+        for part in _blocks(len(gaps)):
+            lo, hi = gaps.starts[part], gaps.ends[part]
+            before = row_by_end[reached(end, lo) - 1].astype(np.int64)
+            after = row[reached(start, hi - 1)]
+            yield (before + 1) * names + after + 1, hi - lo
+
+    top, _ = _largest(pairs(), names * names)
     left, right = (_plain(threads.names[one - 1]) if one else "" for one in divmod(top, names))
     return left, right, gaps.length()
 
