@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, ranks
+from tfadvisor.arrays import constant, distinct, ranks, true_at
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
@@ -134,7 +134,7 @@ def _table(
     end = np.concatenate([thunk_end, threads.end[ops]])
     is_thunk = np.arange(len(positions)) < len(thunks)
     control = _control_flow(threads, thunks)
-    keep = np.flatnonzero(~np.concatenate([control, np.zeros(len(ops), np.bool_)]))
+    keep = true_at(~np.concatenate([control, np.zeros(len(ops), np.bool_)]))
     keep = keep[np.argsort(threads.start[positions[keep]], kind="stable")]
     positions, end, is_thunk = positions[keep], end[keep], is_thunk[keep]
     row = threads.row[positions]
@@ -213,7 +213,7 @@ def _calls_of_runs(
     run, start = run_of[positions], threads.start[positions]
     launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
-        mine = np.flatnonzero((module == one) & (run >= 0))
+        mine = true_at((module == one) & (run >= 0))
         inverse = ranks(run[mine])
         first = np.full(int(inverse.max()) + 1, np.iinfo(np.int64).max)
         np.minimum.at(first, inverse, start[mine])  # events come in order of start

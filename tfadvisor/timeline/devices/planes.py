@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, is_in, used
+from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.timeline.devices.launch_links import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
 from tfadvisor.timeline.devices.stats_of_events import first_texts_of, numbers_of, texts_of
@@ -117,7 +117,7 @@ def _events_in_order(
     lines = trace.lines
     kind = np.int32 if (np.abs(lines.id) < 1 << 31).all() else np.int64
     events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
-    for line in np.flatnonzero(is_in(lines.plane, planes)).tolist():
+    for line in true_at(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         if hi > lo and questions.holds_work(lines.name[line], line_id):
@@ -158,7 +158,7 @@ def _covers_its_body(
         return out
     candidate = is_in(row, np.array(named, np.int64))
     for line in distinct(ops.stream).tolist():
-        mine = np.flatnonzero(ops.stream == line)
+        mine = true_at(ops.stream == line)
         following = np.append(ops.start[mine[1:]], np.iinfo(np.int64).max)
         out[mine] = candidate[mine] & (following < ops.end[mine])
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median, ranks
+from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, union
@@ -128,8 +128,8 @@ def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tup
     start, end = threads.start[frames], threads.end[frames]
     parent = parents(start, end)
     around = (start <= lo) & (end >= last)
-    loop = int(np.flatnonzero(around)[-1]) if around.any() else -1
-    return frames, parent, np.flatnonzero((parent == loop) & ~around & (end > start))
+    loop = int(true_at(around)[-1]) if around.any() else -1
+    return frames, parent, true_at((parent == loop) & ~around & (end > start))
 
 
 def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:

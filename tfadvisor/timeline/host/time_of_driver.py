@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.batches_made_in_python import made_batches
 from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, eager_kernels, eager_pauses
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
@@ -111,10 +112,10 @@ def _states(
     others = others[threads.bear(others, waits_for_others)]
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
-    asking = np.flatnonzero(state_of == _INPUT) + thread.lo
+    asking = true_at(state_of == _INPUT) + thread.lo
     awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
     state_of[others[awaited] - thread.lo] = _INPUT
-    known = np.flatnonzero((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
+    known = true_at((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
 

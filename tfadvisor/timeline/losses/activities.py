@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, used
+from tfadvisor.arrays import distinct, true_at, used
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
@@ -39,9 +39,7 @@ class Names(msgspec.Struct, frozen=True):
 def names_of(threads: Threads) -> Names:
     """Of every name that the host's threads use."""
     users, silent, telling = (np.zeros(len(threads.names), np.bool_) for _ in range(3))
-    for row in (
-        used(threads.row, len(threads.names)) if threads.borne is None else np.flatnonzero(threads.borne).tolist()
-    ):
+    for row in used(threads.row, len(threads.names)) if threads.borne is None else true_at(threads.borne).tolist():
         name = threads.names[row]
         users[row], silent[row], telling[row] = is_users_frame(name), annotates(name), not inside_runtime(name)
     return Names(users, silent, telling)
@@ -93,7 +91,7 @@ def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Interv
 def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread) -> Int64Array:
     """Positions of a thread's events that say something: no marker of a whole step, no frame of the profiler's."""
     start, end = threads.start[thread.lo : thread.hi], threads.end[thread.lo : thread.hi]
-    inside = np.flatnonzero((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
+    inside = true_at((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
     start, end, row = start[inside], end[inside], threads.row[inside + thread.lo]
     step = reached(steps.starts, start - 1)
     around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
@@ -115,7 +113,7 @@ def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> A
     start, end = threads.start[chosen], threads.end[chosen]
     spent, parent = _innermost_time(start, end, instants), parents(start, end)
     del start, end
-    row, leaf = threads.row[chosen], np.flatnonzero(spent)
+    row, leaf = threads.row[chosen], true_at(spent)
     if not len(leaf):
         return Activity("", "", "", thread, *gap)
     named, _ = _around(parent, leaf, names.telling[row])
@@ -128,7 +126,7 @@ def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> A
     top, time = _largest([(group, spent[leaf])], (len(threads.names) + 1) * len(threads.names))
     if time < gap[2]:
         return Activity("", "", "", thread, *gap)
-    mine = np.flatnonzero(group == top)
+    mine = true_at(group == top)
     inner = np.bincount(row[spent_on[mine]], spent[leaf[mine]])
     name, first = threads.names[int(np.argmax(inner))], mine[0]
     calls = threads.names[row[call[first]]]
@@ -172,7 +170,7 @@ def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[In
     Both are the leaf itself where that is wanted.
     """
     found, below = leaf.copy(), leaf.copy()
-    climbing = np.flatnonzero(~wanted[found])
+    climbing = true_at(~wanted[found])
     while len(climbing):
         below[climbing] = found[climbing]
         found[climbing] = parent[found[climbing]]

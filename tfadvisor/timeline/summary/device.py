@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, true_at
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
 from tfadvisor.timeline.devices.launches import Launches, launches_of
@@ -56,7 +56,7 @@ class OpTable(msgspec.Struct, frozen=True):
 
     def of_class(self, kind: DeviceClass) -> npt.NDArray[np.intp]:
         """The rows of one class."""
-        return np.flatnonzero(self.kind == kind.value)
+        return true_at(self.kind == kind.value)
 
     def whole_programs(self) -> BoolArray:
         """Which rows stand for programs whose ops the trace does not name: they bear the program's name as their own."""
