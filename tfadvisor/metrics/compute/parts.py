@@ -92,7 +92,7 @@ def compute_parts(run: RunTimeline) -> Parts:
         total += int(table.total_ps[rows].sum())
         hottest = rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST]
         spent = zip(
-            _keys_of(table, hottest), table.total_ps[hottest].tolist(), table.count[hottest].tolist(), strict=True
+            keys_of(table, hottest), table.total_ps[hottest].tolist(), table.count[hottest].tolist(), strict=True
         )
         for key, ps, number in spent:
             time[key] = time.get(key, 0) + ps
@@ -115,14 +115,10 @@ def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def key_of(table: OpTable, row: int) -> OpKey:
-    """What tells a row's op apart."""
-    return _keys_of(table, np.array([row]))[0]
-
-
-def _keys_of(table: OpTable, rows: npt.NDArray[np.intp]) -> list[OpKey]:
-    names = (*table.names, "")  # the last where a row has none
-    columns = (column[rows].tolist() for column in (table.path, table.op, table.name, table.module))
+def keys_of(table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]) -> list[OpKey]:
+    """What tells the op of each row apart."""
+    names, chosen = (*table.names, ""), np.asarray(rows, np.intp)  # the last name where a row has none
+    columns = (column[chosen].tolist() for column in (table.path, table.op, table.name, table.module))
     return [
         (names[path], names[op], names[name], names[module]) for path, op, name, module in zip(*columns, strict=True)
     ]
@@ -140,8 +136,7 @@ def _known(run: RunTimeline) -> Mapping[tuple[str, str], InProgram]:
     for host in run.hosts:
         for one in host.program.hot_ops.ops if host.program is not None else ():
             if one.known is not None and host.program is not None:
-                for row in one.rows:
-                    _, op, kernel, module = key_of(host.program_device.ops, row)
+                for _, op, kernel, module in keys_of(host.program_device.ops, one.rows):
                     found[op or kernel, module] = one.known
     return found
 
