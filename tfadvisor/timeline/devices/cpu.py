@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, ranks, true_at
+from tfadvisor.arrays import constant, distinct, true_at
 from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
+from tfadvisor.timeline.devices.on_cpu.asynchronous_thunks import thunk_ends
+from tfadvisor.timeline.devices.on_cpu.calls_of_runs import calls_of_runs
+from tfadvisor.timeline.devices.on_cpu.unnamed_ops import unnamed_ops, with_unnamed_ops
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
 from tfadvisor.timeline.devices.protocol import Properties, Recorded
-from tfadvisor.timeline.devices.unnamed_ops import unnamed_ops, with_unnamed_ops
-from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.eager_ops import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
@@ -140,7 +140,7 @@ def _table(
     row = threads.row[positions]
     module, names = _modules(trace, threads, positions)
     program, program_ids = _programs(trace, threads, positions)
-    launch_start, launch_end = _calls_of_runs(trace, threads, positions, module, names)
+    launch_start, launch_end = calls_of_runs(trace, threads, positions, module, names)
     return DeviceOps(
         start=threads.start[positions],
         end=end,
@@ -195,39 +195,6 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
     return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
-
-
-def _calls_of_runs(
-    trace: HostTrace, threads: Threads, positions: Int64Array, module: npt.NDArray[np.int32], names: tuple[str, ...]
-) -> tuple[Int64Array, Int64Array]:
-    """(start, end) of the call that dispatched each thunk's run, -1 where unknown.
-
-    Nothing in the trace ties a run to its call, but runs of one module start in the order of its calls. Runs that were
-    called before the trace began come first, calls whose run came after its end last; and no run starts before its call.
-    """
-    where, value = threads.integers(trace.stat(stats.RUN_ID))
-    if not len(where):
-        return constant(-1, len(positions), np.int64), constant(-1, len(positions), np.int64)
-    run_of = np.full(len(threads), -1, np.int64)
-    run_of[where] = ranks(value)
-    run, start = run_of[positions], threads.start[positions]
-    launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
-    for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
-        mine = true_at((module == one) & (run >= 0))
-        inverse = ranks(run[mine])
-        first = np.full(int(inverse.max()) + 1, np.iinfo(np.int64).max)
-        np.minimum.at(first, inverse, start[mine])  # events come in order of start
-        order = np.argsort(first, kind="stable")
-        rank = np.empty(len(first), np.int64)
-        rank[order] = np.arange(len(first))
-        calls = calls_of_module(threads, names[one])[: len(first)]
-        early = len(first) - len(calls)
-        if len(calls) and (threads.start[calls] <= first[order][early:]).all():
-            call = rank[inverse] - early
-            known = mine[call >= 0]
-            launch_start[known] = threads.start[calls][call[call >= 0]]
-            launch_end[known] = threads.end[calls][call[call >= 0]]
-    return launch_start, launch_end
 
 
 def _programs(
