@@ -128,8 +128,8 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
 def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
     plane_id, children = _wire.scan_plane(buf, lo, hi)
     field = children[:, 0]
-    counts.add("lines", np.count_nonzero(field == 3))
-    counts.add("names", np.count_nonzero(field >= 4))
+    counts.add("lines", int(np.count_nonzero(field == 3)))
+    counts.add("names", int(np.count_nonzero(field >= 4)))
     name = children[field == 2]
     events = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 4]))
     _wire.check_event_metadata(buf, events)
@@ -161,7 +161,9 @@ def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
         else:
             by_key[key] = (entry, [item])
     keys = sorted(by_key)
-    named, shown_as, ranges, first = [], [], [], []
+    named, shown_as = [], []
+    ranges: list[list[int]] = []
+    first = []
     for key in keys:
         values = by_key[key][1]
         name = next((v for v in reversed(values) if v[7] & 1), None)

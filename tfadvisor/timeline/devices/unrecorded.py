@@ -73,10 +73,10 @@ def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
         calls, shown = (np.zeros(most + 1, np.bool_) for _ in range(2))
         calls[launched] = True
         shown[answered[(answered > 0) & (answered <= most)]] = True
-        count, lost = np.count_nonzero(calls), np.count_nonzero(calls & ~shown)
+        count, lost = int(np.count_nonzero(calls)), int(np.count_nonzero(calls & ~shown))
     else:
         launched = distinct(launched)
-        count, lost = len(launched), np.count_nonzero(places(distinct(answered), launched) < 0)
+        count, lost = len(launched), int(np.count_nonzero(places(distinct(answered), launched) < 0))
     return (count, lost) if count >= _FEW else (0, 0)
 
 

@@ -201,7 +201,7 @@ def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndar
     """The calls of the one function that fills at least half of these calls' time; empty where none does."""
     chosen = np.zeros(len(parent) + 1, np.bool_)  # the last for frames without a parent
     chosen[calls] = True
-    below: Int64Array = chosen[parent].nonzero()[0]
+    below = true_at(chosen[parent])
     if not len(below):
         return below
     function = ranks(row[below])
@@ -209,7 +209,8 @@ def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndar
     top = int(np.argmax(time))
     if time[top] < 0.5 * float((end - start)[calls].sum()):
         return below[:0]
-    return below[function == top]
+    most: Int64Array = below[function == top]
+    return most
 
 
 def _own(

@@ -113,7 +113,7 @@ def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> A
     start, end = threads.start[chosen], threads.end[chosen]
     spent, parent = _innermost_time(start, end, instants), parents(start, end)
     del start, end
-    row, leaf = threads.row[chosen], true_at(spent)
+    row, leaf = threads.row[chosen], true_at(spent > 0)
     if not len(leaf):
         return Activity("", "", "", thread, *gap)
     named, _ = _around(parent, leaf, names.telling[row])
@@ -122,7 +122,7 @@ def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> A
     del named, parent
     call = np.where(user >= 0, call, spent_on)
     of_user = np.where(user >= 0, row[user].astype(np.int64), -1)
-    group = (of_user + 1) * len(threads.names) + row[call]
+    group = np.asarray((of_user + 1) * len(threads.names) + row[call], np.int64)
     top, time = _largest([(group, spent[leaf])], (len(threads.names) + 1) * len(threads.names))
     if time < gap[2]:
         return Activity("", "", "", thread, *gap)
