@@ -20,7 +20,7 @@ from tfadvisor.timeline.sweeps import reached
 
 _MOST_EVENTS = 3_000_000
 _FEW_GROUPS = 1 << 22
-_BLOCK = 1 << 19
+_BLOCK = 1 << 18
 _TELLING_SHARE = 0.3
 """Of the instants, what events of the driving thread must cover to explain them."""
 
@@ -84,7 +84,10 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Intervals) -> _Seen:
-    keep = instants.within(threads.start[inside], threads.end[inside]) > 0
+    keep = np.empty(len(inside), np.bool_)
+    for part in _blocks(len(inside)):
+        mine = inside[part]
+        keep[part] = instants.within(threads.start[mine], threads.end[mine]) > 0
     return _Seen(thread, inside, inside if keep.all() else inside[keep])
 
 
@@ -109,8 +112,8 @@ def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
 def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> Activity:
     """The user's call, or the event without one, that fills most of the instants; nothing named where gaps fill more."""
     chosen, thread = seen.telling, seen.thread.name
-    gap = _unnamed(threads, seen, difference(instants, union(threads.start[chosen], threads.end[chosen])))
     start, end = threads.start[chosen], threads.end[chosen]
+    gap = _unnamed(threads, seen, _gaps(instants, union(start, end)))
     spent, parent = _innermost_time(start, end, instants), parents(start, end)
     del start, end
     row, leaf = threads.row[chosen], true_at(spent > 0)
@@ -142,7 +145,10 @@ def _largest(blocks: Iterable[tuple[Int64Array, Int64Array]], groups: int) -> tu
             np.add.at(time, group, spent)
         top = int(np.argmax(time))
         return top, int(time[top])
-    group, spent = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    parts = [np.concatenate(part) for part in zip(*blocks, strict=True)]
+    if not parts or not len(parts[0]):
+        return 0, 0
+    group, spent = parts
     known = distinct(group)
     time = np.zeros(len(known), np.int64)
     np.add.at(time, np.searchsorted(known, group), spent)
@@ -157,6 +163,12 @@ def _innermost_time(start: Int64Array, end: Int64Array, instants: Intervals) -> 
     for part in _blocks(len(who)):
         np.add.at(spent, who[part], instants.within(lo[part], hi[part]))
     return spent
+
+
+def _gaps(instants: Intervals, covered: Intervals) -> Iterator[Intervals]:
+    """The instants that are not covered, in blocks."""
+    for part in _blocks(len(instants)):
+        yield difference(Intervals(instants.starts[part], instants.ends[part]), covered)
 
 
 def _blocks(count: int) -> list[slice]:
@@ -179,26 +191,31 @@ def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[In
     return found, below
 
 
-def _unnamed(threads: Threads, seen: _Seen, gaps: Intervals) -> tuple[str, str, int]:
-    """(event before, event after, ps of all gaps) of the pair of events between which most of the gaps' time lies."""
-    if not len(gaps):
-        return "", "", 0
+def _unnamed(threads: Threads, seen: _Seen, pieces: Iterable[Intervals]) -> tuple[str, str, int]:
+    """(event before, event after, ps of all gaps) of the pair of events between which most of the gaps' time lies.
+
+    pieces: the gaps, some after the other.
+    """
     names, row = len(threads.names) + 1, np.append(threads.row[seen.all], np.int32(-1))
     start, end = threads.start[seen.all], threads.end[seen.all]
     order = None if (end[1:] >= end[:-1]).all() else np.append(np.argsort(end, kind="stable"), len(end))
     row_by_end = row if order is None else row[order]
     end = end if order is None else end[order[:-1]]
+    total = 0
 
     def pairs() -> Iterator[tuple[Int64Array, Int64Array]]:
-        for part in _blocks(len(gaps)):
-            lo, hi = gaps.starts[part], gaps.ends[part]
-            before = row_by_end[reached(end, lo) - 1].astype(np.int64)
-            after = row[reached(start, hi - 1)]
-            yield (before + 1) * names + after + 1, hi - lo
+        nonlocal total
+        for gaps in pieces:
+            total += gaps.length()
+            before = row_by_end[reached(end, gaps.starts) - 1].astype(np.int64)
+            after = row[reached(start, gaps.ends - 1)]
+            yield (before + 1) * names + after + 1, gaps.ends - gaps.starts
 
     top, _ = _largest(pairs(), names * names)
+    if not total:
+        return "", "", 0
     left, right = (_plain(threads.names[one - 1]) if one else "" for one in divmod(top, names))
-    return left, right, gaps.length()
+    return left, right, total
 
 
 def _plain(name: str) -> str:
