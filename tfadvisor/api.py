@@ -14,6 +14,8 @@ from tfadvisor.assembly.report import assemble
 from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.engine.savings.calibration import calibration
+from tfadvisor.engine.savings.foresee import foresee
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.metrics.registry import Settings, measure
@@ -99,7 +101,8 @@ def conclude(
     unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
     timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread)
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
-    return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue.broken), timeline
+    outcomes = foresee(run_rules(catalogue.rules, metrics), catalogue.rules, metrics, calibration())
+    return assemble(timeline, metrics, outcomes, catalogue.broken), timeline
 
 
 def remembering(report: Report, run: Run, options: Options) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from tfadvisor.arrays import median, percentile
@@ -12,6 +13,7 @@ from tfadvisor.assembly.time_by import time_by
 from tfadvisor.assembly.told_hosts import told_hosts
 from tfadvisor.engine.judging.judge_rules import Outcomes
 from tfadvisor.engine.judging.verdict import give_verdict
+from tfadvisor.engine.savings.plan import plan_of
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
@@ -63,6 +65,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
         broken=tuple(broken),
         ops=run_ops(run),
         time_by=time_by(run),
+        plan=plan_of(outcomes.findings) or msgspec.UNSET,
     )
 
 

@@ -1,5 +1,13 @@
 """What the devices compute by layer, op type and source line, and what of it a step hardly needs."""
 
-from tfadvisor.metrics.compute import dense_gradients, largest, recurrent, text_ops, uneven_op, uneven_replicas
+from tfadvisor.metrics.compute import (
+    dense_gradients,
+    largest,
+    recurrent,
+    text_ops,
+    undisturbed,
+    uneven_op,
+    uneven_replicas,
+)
 
-__all__ = ["dense_gradients", "largest", "recurrent", "text_ops", "uneven_op", "uneven_replicas"]
+__all__ = ["dense_gradients", "largest", "recurrent", "text_ops", "undisturbed", "uneven_op", "uneven_replicas"]

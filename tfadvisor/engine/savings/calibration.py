@@ -1,0 +1,41 @@
+"""What savings came to on programs that were measured with a fault and without: the numbers of `rules/savings.json`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from tfadvisor.engine.savings.replay import FaultTime
+
+_PACKAGE = "tfadvisor.rules"
+FILE = "savings.json"
+
+
+class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Written by `benchmarks/savings.py`."""
+
+    devices: tuple[str, ...]
+    """Kinds of devices that it holds for."""
+    class_of: Mapping[str, str]
+    """A rule's category -> its class of fault, where that is another."""
+    faults: Mapping[str, FaultTime]
+    """By class of fault."""
+
+    def fault_of(self, category: str) -> FaultTime | None:
+        """Of a rule's category; None where none was measured."""
+        return self.faults.get(self.class_of.get(category, category))
+
+
+@cache
+def calibration() -> Calibration:
+    """The built-in one. Raises msgspec.ValidationError for a file that is not what the benchmark writes."""
+    return msgspec.json.decode((files(_PACKAGE) / FILE).read_bytes(), type=Calibration)
+
+
+def room(saving: float) -> float:
+    """What the range of a saving is measured in: a saving near nothing or near the whole step is known more closely."""
+    return math.sqrt(max(saving * (1 - saving), 0.0))

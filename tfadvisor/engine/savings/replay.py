@@ -1,0 +1,33 @@
+"""The step without a fault: its own time goes, and with it a part of the time that it caused elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from tfadvisor.engine.savings.parts import Parts
+
+
+class FaultTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What remains of a step's time when a fault of one class is mended, as parts of what there was, 0..1."""
+
+    left: float
+    """Of the time that the fault itself is seen to take."""
+    keeps: Mapping[str, float]
+    """Of the other time of each part of a step; all of a part that is not named."""
+    below: float
+    """How far the true saving lies below the predicted one in nine of ten programs, as a part of `room`."""
+    above: float
+    """Likewise above."""
+    pairs: int
+    """How many programs this was fitted on."""
+
+
+def without(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> dict[str, float]:
+    """The parts of the step when the fault is gone. own: what it takes of each part. No part ever grows."""
+    return {
+        name: max(share - own.get(name, 0.0), 0.0) * fault.keeps.get(name, 1.0)
+        + min(own.get(name, 0.0), share) * fault.left
+        for name, share in parts.items()
+    }
