@@ -36,6 +36,8 @@ def calibration() -> Calibration:
     return msgspec.json.decode((files(_PACKAGE) / FILE).read_bytes(), type=Calibration)
 
 
-def room(saving: float) -> float:
-    """What the range of a saving is measured in: a saving near nothing or near the whole step is known more closely."""
-    return math.sqrt(max(saving * (1 - saving), 0.0))
+def moved(saving: float, by: float) -> float:
+    """A saving whose odds are e to this power as large: a range in odds never leaves 0..1, and is narrow near both ends."""
+    if not 0 < saving < 1:
+        return min(max(saving, 0.0), 1.0)
+    return 1 / (1 + (1 - saving) / saving * math.exp(-by))

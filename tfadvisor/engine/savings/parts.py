@@ -14,6 +14,13 @@ same cores adds."""
 PARTS = (*_OF_COMPUTE, *(one.label for one in TimeClass if one is not TimeClass.COMPUTE))
 """All parts of a step."""
 
+_DRIVEN = (STARTS, *(one.label for one in (TimeClass.COMPILE, TimeClass.INPUT, TimeClass.LAUNCH, TimeClass.HOST)))
+"""Parts in which the thread that drives the step works."""
+TRACER = 0.1
+"""From this share of the step on, the time that recording takes is taken off."""
+_MOST = 0.7
+"""What is recorded of a thread's time is its own at least for the rest."""
+
 Parts = Mapping[str, float]
 """Shares of the recorded step by part. They add up to 1 before anything is mended."""
 
@@ -28,6 +35,20 @@ def parts_of(metrics: Metrics) -> Parts | None:
     starts = metrics.value("op_start_share") or 0.0
     stretch = 0.0 if calm is None else min(max(1 - calm, 0.0), 1 - starts)
     return {KERNELS: compute * (1 - starts - stretch), STARTS: compute * starts, STRETCH: compute * stretch, **known}
+
+
+def unrecorded(parts: Parts, tracer: float) -> Parts:
+    """The step without the time that recording it takes, where that is `TRACER` of it or more; it adds up to 1 again.
+
+    tracer: share of the step. It goes from what the driving thread does, of each part alike and never all of it.
+    """
+    driven = sum(parts[name] for name in _DRIVEN)
+    if tracer < TRACER or not driven:
+        return parts
+    kept = 1 - min(tracer / driven, _MOST)
+    rest = {name: share * kept if name in _DRIVEN else share for name, share in parts.items()}
+    whole = sum(rest.values())
+    return {name: share / whole for name, share in rest.items()}
 
 
 def taken(parts: Parts, share: float, classes: Sequence[str]) -> dict[str, float]:

@@ -17,11 +17,16 @@ class FaultTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keeps: Mapping[str, float]
     """Of the other time of each part of a step; all of a part that is not named."""
     below: float
-    """How far the true saving lies below the predicted one in nine of ten programs, as a part of `room`."""
+    """By how much the logarithm of the true saving's odds lies below the predicted one's at most, in nine of ten programs."""
     above: float
     """Likewise above."""
     pairs: int
     """How many programs this was fitted on."""
+
+
+def that_could_go(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> float:
+    """The time of a fault, and of all parts that it takes any time from."""
+    return sum(share if fault.keeps.get(name, 1.0) < 1 else own.get(name, 0.0) for name, share in parts.items())
 
 
 def without(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> dict[str, float]:

@@ -9,6 +9,8 @@ from tfadvisor.report.printable import in_markdown, printable
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
+    plan_end,
+    plan_lines,
     run_line,
     saving_words,
     shares,
@@ -37,6 +39,7 @@ def as_markdown(report: Report) -> str:
         lines += ["Found nothing to change.", ""]
     for number, finding in enumerate(found, start=1):
         lines += _finding(number, finding)
+    lines += _plan(report)
     if report.capture:
         lines += ["### About this trace", ""]
         lines += [f"- {in_markdown(note.note)} {in_markdown(note.do)}" for note in report.capture]
@@ -47,6 +50,19 @@ def as_markdown(report: Report) -> str:
         lines.append("")
     lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
     return "\n".join(lines) + "\n"
+
+
+def _plan(report: Report) -> list[str]:
+    rows = plan_lines(report)
+    if not rows:
+        return []
+    lines = ["### Together, in this order", "", "| change | saves more | leaves |", "|---|---:|---:|"]
+    lines += [
+        f"| {number}. {in_markdown(title)} | {saves} | {remains} |"
+        for number, (title, saves, remains) in enumerate(rows, start=1)
+    ]
+    end = plan_end(report)
+    return [*lines, "", *([end, ""] if end else [])]
 
 
 def _finding(number: int, finding: Finding) -> list[str]:
