@@ -14,14 +14,16 @@ import numpy as np
 from pairs import Pair, Said
 
 from tfadvisor.engine.savings.calibration import Calibration
-from tfadvisor.engine.savings.parts import PARTS, taken
+from tfadvisor.engine.savings.parts import PARTS, Parts, taken, unrecorded
 from tfadvisor.engine.savings.replay import FaultTime, without
 
 DEVICES = ("cpu",)
 CLASS_OF = {"kernel": "compute", "precision": "compute", "placement": "compute", "memory": "transfer"}
 """A category of rules -> the class of fault that it is fitted with."""
+Remains = tuple[float, Mapping[str, float]]
+"""(left of the fault's own time, kept of each other part)."""
 _ALL = dict.fromkeys(PARTS, 1.0)
-PRIOR: Mapping[str, tuple[float, dict[str, float]]] = {
+PRIOR: Mapping[str, Remains] = {
     "input": (0.1, {**_ALL, "stretch": 0.5, "input": 0.8, "launch": 0.9, "host": 0.9, "idle": 0.7}),
     "host": (
         0.05,
@@ -100,13 +102,15 @@ PRIOR: Mapping[str, tuple[float, dict[str, float]]] = {
     ),
 }
 """Class of fault -> (left of its own time, kept of the other parts)."""
-_TRUST = 0.3
-"""How much a parameter's distance from PRIOR counts beside one pair's error."""
+_TRUST = 30.0
+"""How much a parameter's distance from PRIOR counts beside one pair's error: a class needs some ten pairs to move it far."""
 _LARGE = 0.15
 """Errors of logarithms beyond this count less."""
+_LEAST = 0.003
+"""No step shrinks to less than this part of it."""
 _ROUNDS = 40
-_EDGE = 0.1
-"""Of the true savings this part may lie below a range, and as many above."""
+_INSIDE = 0.8
+"""Ranges are to hold so many of the true savings."""
 _PRIOR_PAIRS = 8
 """A class with so few pairs takes half of its spread from all."""
 
@@ -121,51 +125,88 @@ def told(pair: Pair) -> Said | None:
 
 
 def usable(pairs: Sequence[Pair]) -> list[Pair]:
-    """Those with a true saving above nothing and a finding of one planted fault."""
-    return [
-        one for one in pairs if one.true is not None and one.true > 0 and one.parts and told(one) and one.faults == 1
-    ]
+    """Those with a true saving above nothing, and a finding that names one planted fault."""
+    return [one for one in pairs if one.true and one.true > 0 and one.parts and _fault(one) and one.faults == 1]
+
+
+def _fault(pair: Pair) -> Said | None:
+    said = told(pair)
+    return said if said is not None and said.claim.is_fault else None
+
+
+def _kind(pair: Pair) -> str:
+    said = told(pair)
+    assert said is not None
+    return class_of(said.claim.category)
 
 
 def fitted(pairs: Sequence[Pair]) -> Calibration:
-    """All that `rules/savings.json` holds. Spreads come from pairs that were each left out of the fit."""
+    """All that `rules/savings.json` holds."""
     chosen = usable(pairs)
-    off = [_error(one, _means([other for other in chosen if other is not one])) for one in chosen]
-    classes = [class_of(said.category) for one in chosen if (said := told(one))]
-    faults = {}
-    for name, (left, keeps) in _means(chosen).items():
-        mine = [error for error, kind in zip(off, classes, strict=True) if kind == name]
-        below, above = _spread(mine, off)
-        faults[name] = FaultTime(
-            round(left, 3), {part: round(keep, 3) for part, keep in keeps.items()}, below, above, len(mine)
-        )
-    return Calibration(DEVICES, CLASS_OF, faults)
+    return _calibration(chosen, {name: _means(name, chosen) for name in PRIOR}, errors_left_out(chosen))
 
 
-def _means(pairs: Sequence[Pair]) -> dict[str, tuple[float, dict[str, float]]]:
-    """Of every class of fault what remains, as in PRIOR."""
+def left_out(pairs: Sequence[Pair]) -> dict[str, Calibration]:
+    """Program -> the calibration that the others give."""
+    chosen = usable(pairs)
+    means = {name: _means(name, chosen) for name in PRIOR}
+    off = errors_left_out(chosen)
     found = {}
-    for name, (left, keeps) in PRIOR.items():
-        mine = [(one, said) for one in pairs if (said := told(one)) and class_of(said.category) == name]
-        start = np.array([left, *(keeps[part] for part in PARTS)])
-        rows = [_row(one, said) for one, said in mine]
-        remains = [1 - (one.true or 0.0) for one, _ in mine]
-        best = _solved(np.array(rows), np.log(np.maximum(remains, 0.003)), start) if mine else start
-        found[name] = float(best[0]), dict(zip(PARTS, best[1:].tolist(), strict=True))
+    for place, pair in enumerate(chosen):
+        others = [one for one in chosen if one is not pair]
+        own = {**means, _kind(pair): _means(_kind(pair), others)}
+        found[pair.program] = _calibration(others, own, off[:place] + off[place + 1 :])
     return found
 
 
-def _row(pair: Pair, said: Said) -> list[float]:
+def errors_left_out(chosen: Sequence[Pair]) -> list[float]:
+    """How far off each promise is when its program had no part in the fit; in logarithms of odds, above 0 too low."""
+    return [_error(one, _means(_kind(one), [other for other in chosen if other is not one])) for one in chosen]
+
+
+def _calibration(pairs: Sequence[Pair], means: Mapping[str, Remains], off: Sequence[float]) -> Calibration:
+    """off: the pairs' errors. Spreads come from errors of pairs that were each left out of the fit."""
+    faults = {}
+    for name, (left, keeps) in means.items():
+        mine = [error for error, pair in zip(off, pairs, strict=True) if _kind(pair) == name]
+        kept = {part: round(keep, 3) for part, keep in keeps.items()}
+        faults[name] = FaultTime(round(left, 3), kept, _spread(mine, off), len(mine))
+    return Calibration(DEVICES, CLASS_OF, faults)
+
+
+def _means(name: str, pairs: Sequence[Pair]) -> Remains:
+    """Of a class of fault what remains, as in PRIOR."""
+    left, keeps = PRIOR[name]
+    mine = [one for one in pairs if _kind(one) == name]
+    if not mine:
+        return left, keeps
+    start = np.array([left, *(keeps[part] for part in PARTS)])
+    rows = np.array([_row(one) for one in mine])
+    remains = np.log(np.maximum([1 - (one.true or 0.0) for one in mine], _LEAST))
+    best = _solved(rows, remains, start)
+    return float(best[0]), dict(zip(PARTS, best[1:].tolist(), strict=True))
+
+
+def _row(pair: Pair) -> list[float]:
     """The fault's own share of the step, and that of each part beside it."""
-    own = taken(pair.parts, said.share, said.claims)
-    return [sum(own.values()), *(pair.parts[part] - own.get(part, 0.0) for part in PARTS)]
+    step, own = _own(pair)
+    return [sum(own.values()), *(step[part] - own.get(part, 0.0) for part in PARTS)]
+
+
+def _own(pair: Pair) -> tuple[Parts, dict[str, float]]:
+    """(the step without what recording it takes, what the fault takes of each part), as a promise has them."""
+    said = told(pair)
+    assert said is not None
+    step = unrecorded(pair.parts, pair.tracer)
+    seen = taken(pair.parts, said.claim.share, said.claim.classes)
+    return step, {part: share * step[part] / pair.parts[part] for part, share in seen.items() if share}
 
 
 def _solved(rows: np.ndarray, remains: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Parameters within 0 and 1 whose predictions are nearest in logarithms; Gauss-Newton steps, weighted again each time."""
     found = start.copy()
     for _ in range(_ROUNDS):
-        predicted = np.maximum(rows @ found, 0.003)
+        predicted = np.maximum(rows @ found, _LEAST)
         error = np.log(predicted) - remains
         weight = 1 / np.maximum(np.abs(error), _LARGE)
         slope = rows / predicted[:, None]
@@ -175,36 +216,24 @@ def _solved(rows: np.ndarray, remains: np.ndarray, start: np.ndarray) -> np.ndar
     return found
 
 
-def _error(pair: Pair, means: Mapping[str, tuple[float, dict[str, float]]]) -> float:
-    """How far the true saving lies above the predicted one, in logarithms of odds."""
-    said = told(pair)
-    assert said is not None and pair.true is not None
-    left, keeps = means[class_of(said.category)]
-    fault = FaultTime(left, keeps, 0.0, 0.0, 0)
-    saved = 1 - sum(without(pair.parts, taken(pair.parts, said.share, said.claims), fault).values()) / sum(
-        pair.parts.values()
-    )
-    return _log_odds(pair.true) - _log_odds(saved)
+def _error(pair: Pair, means: Remains) -> float:
+    step, own = _own(pair)
+    then = without(step, own, FaultTime(*means, 0.0, 0))
+    return _log_odds(pair.true or 0.0) - _log_odds(1 - sum(then.values()) / sum(step.values()))
 
 
 def _log_odds(saving: float) -> float:
-    inside = min(max(saving, 0.003), 0.997)
+    inside = min(max(saving, _LEAST), 1 - _LEAST)
     return math.log(inside / (1 - inside))
 
 
-def _spread(mine: Sequence[float], every: Sequence[float]) -> tuple[float, float]:
-    """(below, above) that leave a tenth of the errors outside on each side; a small class's drawn towards all."""
+def _spread(mine: Sequence[float], every: Sequence[float]) -> float:
+    """The error that so many do not exceed; a small class's is drawn towards all."""
+    whole = float(np.quantile(np.abs(every), _INSIDE))
+    if not mine:
+        return round(whole, 3)
     weight = len(mine) / (len(mine) + _PRIOR_PAIRS)
-    edges = []
-    for part in (_EDGE, 1 - _EDGE):
-        whole = float(np.quantile(every, part))
-        edges.append(weight * float(np.quantile(mine, part)) + (1 - weight) * whole if mine else whole)
-    return round(max(-edges[0], 0.0), 3), round(max(edges[1], 0.0), 3)
-
-
-def left_out(pairs: Sequence[Pair]) -> dict[str, Calibration]:
-    """Program -> the calibration that the others give."""
-    return {one.program: fitted([other for other in pairs if other is not one]) for one in usable(pairs)}
+    return round(weight * float(np.quantile(np.abs(mine), _INSIDE)) + (1 - weight) * whole, 3)
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec.structs import replace
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -26,7 +27,9 @@ import tfadvisor.metrics  # noqa: F401, E402
 from tfadvisor.engine.judging.judge_rules import run_rules  # noqa: E402
 from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: E402
 from tfadvisor.engine.loading.rule import Rule  # noqa: E402
+from tfadvisor.engine.savings.foresee import claims_of  # noqa: E402
 from tfadvisor.engine.savings.parts import parts_of  # noqa: E402
+from tfadvisor.engine.savings.promises import Claim  # noqa: E402
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
 from tfadvisor.report.model import Finding  # noqa: E402
 from tfadvisor.timeline.run.read_hosts import run_hosts  # noqa: E402
@@ -34,24 +37,22 @@ from tfadvisor.timeline.run.run_timeline import merge  # noqa: E402
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A finding that saves something. share: what it is seen to take of the step; before: low and high as its rule has them.
+    """A finding that saves something. claim: what it is seen to take, and its range as its rule has it.
 
     named: whether it is the planted fault that it names.
     """
 
     rule: str
-    category: str
-    share: float
-    claims: tuple[str, ...]
-    before: tuple[float, float]
+    claim: Claim
     named: bool
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """One program. Step times are (healthy, faulty), ms, without the profiler; None where nobody timed both.
+    """One program. parts, tracer: of the faulty form's trace. Step times are (healthy, faulty), ms, without the profiler; None
+    where nobody timed both.
 
     recorded: in the same minutes as the trace. calm: as docs/diagnosis.md has them. told: the saving as the author of a blind
-    program measured it. traced_ms: the faulty step in the trace. busy: whether other processes ran meanwhile.
+    program measured it. traced_ms: the faulty step in the trace. busy: whether other processes ran beside the recording.
     """
 
     program: str
@@ -59,12 +60,12 @@ class Pair(msgspec.Struct, frozen=True):
     planted: str
     faults: int
     parts: dict[str, float]
+    tracer: float
     said: tuple[Said, ...]
     recorded: tuple[float, float] | None
     calm: tuple[float, float] | None
     told: float | None
     traced_ms: float
-    events: tuple[int, int]
     busy: bool
 
     @property
@@ -79,10 +80,13 @@ class Pair(msgspec.Struct, frozen=True):
         return 1 - product ** (1 / len(found))
 
 
-def collected(data: Path) -> Iterator[Pair]:
-    """A pair for each program with recordings of both forms in a folder of recordings."""
+def collected(data: Path, known: Mapping[str, Pair]) -> Iterator[Pair]:
+    """A pair for each program with a recording of its faulty form. known: by program, those that need not be read again."""
     rules = load_catalogue().rules
     for batch, program, planted, faulty, healthy in _recordings(data):
+        if program in known:
+            yield known[program]
+            continue
         try:
             yield _pair(batch, program, planted, faulty, healthy, rules)
         except Exception as error:  # a program that no longer can be read is told, the others still count
@@ -120,32 +124,21 @@ def _pair(
         planted=cause,
         faults=len(planted["planted"]) if blind else 1,
         parts=dict(parts_of(metrics) or {}),
+        tracer=metrics.value("tracer_fraction") or 0.0,
         said=tuple(_said(metrics, rules, planted, blind)),
         recorded=(steps[0], steps[1]) if all(steps) else None,
         calm=None if blind else _published().get(program),
         told=planted.get("share") if blind else None,
         traced_ms=metrics.value("step_time_ms") or 0.0,
-        events=_events(hosts),
         busy=any((one.get("other_cores") or 0) > 0.15 for one in told),
     )
 
 
-def _events(hosts: Sequence[Any]) -> tuple[int, int]:
-    """Python frames and other events of the driving thread of the first host, a step."""
-    first = hosts[0]
-    steps = max(int(first.steps.steady().sum()), 1)
-    return first.capture.events.frames // steps, first.capture.events.others // steps
-
-
 def _said(metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], blind: bool) -> Iterator[Said]:
-    by_id = {rule.id: rule for rule in rules}
-    for one in run_rules(rules, metrics).findings:
-        saving = by_id[one.rule_id].saving
-        if saving is not None and one.saving.high > 0:
-            share = metrics.value(saving.metric) or 0.0
-            before = one.saving.low, one.saving.high
-            named = not blind and _names(one, metrics, planted)
-            yield Said(one.rule_id, one.category, share, one.claims, before, named)
+    findings = run_rules(rules, metrics).findings
+    for finding, claim in zip(findings, claims_of(findings, rules, metrics), strict=True):
+        if finding.saving.high > 0:
+            yield Said(finding.rule_id, claim, not blind and _names(finding, metrics, planted))
 
 
 def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bool:
@@ -190,11 +183,11 @@ def keep(pairs: Sequence[Pair]) -> None:
 
 
 def _rounded(pair: Pair) -> Pair:
-    said = tuple(
-        msgspec.structs.replace(
-            one, share=round(one.share, 5), before=(round(one.before[0], 5), round(one.before[1], 5))
-        )
-        for one in pair.said
-    )
+    said = tuple(replace(one, claim=_rounded_claim(one.claim)) for one in pair.said)
     parts = {name: round(value, 5) for name, value in pair.parts.items()}
-    return msgspec.structs.replace(pair, said=said, parts=parts, traced_ms=round(pair.traced_ms, 3))
+    return replace(pair, said=said, parts=parts, tracer=round(pair.tracer, 4), traced_ms=round(pair.traced_ms, 3))
+
+
+def _rounded_claim(claim: Claim) -> Claim:
+    low, high = claim.range
+    return replace(claim, share=round(claim.share, 5), range=(round(low, 5), round(high, 5)))

@@ -18,7 +18,7 @@ from tfadvisor.engine.savings.replay import FaultTime
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
-TAKES_LAUNCH = FaultTime(left=0.0, keeps={"launch": 0.5}, below=0.0, above=0.0, pairs=7)
+TAKES_LAUNCH = FaultTime(left=0.0, keeps={"launch": 0.5}, spread=0.0, pairs=7)
 KNOWN = Calibration(("cpu",), {"kernel": "compute"}, {"host": TAKES_LAUNCH})
 STEP = {
     "compute_fraction": 0.4,
@@ -71,7 +71,7 @@ def test_the_second_saves_of_what_the_first_leaves() -> None:
 
 def test_a_range_is_in_odds() -> None:
     """0.4 has odds of 2 to 3: half of them are 1 to 3, twice 4 to 3."""
-    wide = replace(TAKES_LAUNCH, below=math.log(2), above=math.log(2))
+    wide = replace(TAKES_LAUNCH, spread=math.log(2))
     (one,) = foreseen(
         rule("a", "memory_call_fraction"), known=replace(KNOWN, faults={"host": wide}), **STEP, memory_call_fraction=0.3
     ).findings
@@ -80,7 +80,7 @@ def test_a_range_is_in_odds() -> None:
 
 
 def test_findings_of_one_step_never_promise_more_than_it() -> None:
-    wild = FaultTime(left=0.0, keeps=dict.fromkeys(PARTS, 0.01), below=3.0, above=3.0, pairs=0)
+    wild = FaultTime(left=0.0, keeps=dict.fromkeys(PARTS, 0.01), spread=3.0, pairs=0)
     rules = [rule(name, "loop_python_fraction") for name in "abcd"]
     found = foreseen(*rules, known=replace(KNOWN, faults={"host": wild}), **STEP).findings
 
@@ -139,8 +139,7 @@ def test_what_is_stored_keeps_within_the_step() -> None:
     for fault in known.faults.values():
         assert set(fault.keeps) == set(PARTS)
         assert all(0 <= keep <= 1 for keep in (fault.left, *fault.keeps.values()))
-        assert fault.below >= 0
-        assert fault.above >= 0
+        assert fault.spread >= 0
 
 
 def test_every_rule_that_saves_something_has_a_class_that_was_measured() -> None:
@@ -159,7 +158,7 @@ def test_a_rule_that_names_no_fault_promises_what_its_class_holds_and_no_more_th
         saving=SavingRule("kernel_launch_gap_fraction", 0.0, 0.9, "", ("launch",)),
     )
     values = {**STEP, "memory_call_fraction": 0.3, "steps_counted": 9, "step_confidence": 0.9}
-    wide = FaultTime(left=0.0, keeps=dict.fromkeys(PARTS, 0.05), below=0.0, above=0.0, pairs=0)
+    wide = FaultTime(left=0.0, keeps=dict.fromkeys(PARTS, 0.05), spread=0.0, pairs=0)
 
     _, alone = foreseen(rule("a", "memory_call_fraction"), names, **values).findings
     _, beside = foreseen(

@@ -6,7 +6,7 @@ import pytest
 
 from tfadvisor.engine.savings.replay import FaultTime, that_could_go, without
 
-HALF_OF_LAUNCH = FaultTime(left=0.1, keeps={"launch": 0.5}, below=0.0, above=0.0, pairs=0)
+HALF_OF_LAUNCH = FaultTime(left=0.1, keeps={"launch": 0.5}, spread=0.0, pairs=0)
 
 
 def test_the_faults_own_time_goes_but_for_what_is_left_of_it() -> None:
@@ -32,7 +32,7 @@ def test_a_fault_takes_no_more_of_a_part_than_there_is() -> None:
 def test_no_part_grows_and_none_falls_below_nothing(left: float, keep: float) -> None:
     parts = {"kernels": 0.3, "stretch": 0.1, "input": 0.4, "idle": 0.2}
 
-    then = without(parts, {"input": 0.25}, FaultTime(left, dict.fromkeys(parts, keep), 0, 0, 0))
+    then = without(parts, {"input": 0.25}, FaultTime(left, dict.fromkeys(parts, keep), 0, 0))
 
     assert all(0 <= then[name] <= share + 1e-12 for name, share in parts.items())
 

@@ -1,16 +1,16 @@
-"""Findings with the savings that a replay of the step gives them, each on top of those before it, and the plan they make."""
+"""Findings with the savings that a replay of the step gives them, each on top of those before it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from tfadvisor.engine.judging.judge_rules import Outcomes
 from tfadvisor.engine.loading.rule import Rule
-from tfadvisor.engine.savings.calibration import Calibration, moved
-from tfadvisor.engine.savings.parts import parts_of, taken, unrecorded
-from tfadvisor.engine.savings.replay import FaultTime, that_could_go, without
+from tfadvisor.engine.savings.calibration import Calibration
+from tfadvisor.engine.savings.parts import parts_of
+from tfadvisor.engine.savings.promises import Claim, Promise, promises
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Finding, Saving
 
@@ -22,45 +22,38 @@ def foresee(outcomes: Outcomes, rules: Sequence[Rule], metrics: Metrics, known: 
     """The outcomes with other savings, in the same order. On devices that nothing was measured on, and where the step's time
     is not known by class, they stay what the rules say."""
     if metrics.fact("device_kind") not in known.devices:
-        return replace(outcomes, findings=tuple(_told(one, NOT_MEASURED) for one in outcomes.findings))
-    recorded = parts_of(metrics)
-    if recorded is None:
+        return replace(outcomes, findings=tuple(_not_measured(one) for one in outcomes.findings))
+    parts = parts_of(metrics)
+    if parts is None:
         return outcomes
-    step = unrecorded(recorded, metrics.value("tracer_fraction") or 0.0)
+    claims = claims_of(outcomes.findings, rules, metrics)
+    found = promises(parts, metrics.value("tracer_fraction") or 0.0, claims, known)
+    return replace(outcomes, findings=tuple(map(_told, outcomes.findings, found)))
+
+
+def claims_of(findings: Sequence[Finding], rules: Sequence[Rule], metrics: Metrics) -> list[Claim]:
+    """One for each finding."""
     by_id = {rule.id: rule for rule in rules}
-    findings: list[Finding] = []
-    remains = step
-    for one in outcomes.findings:
-        most = max(1 - sum(before.saving.high for before in findings), 0.0)
-        rule, fault = by_id.get(one.rule_id), known.fault_of(one.category)
-        if rule is None or rule.saving is None or rule.unless_claimed or fault is None:
-            findings.append(_at_most(one, most))  # what names no fault says nothing of what goes with it
-            continue
-        seen = taken(recorded, metrics.value(rule.saving.metric) or 0.0, one.claims)
-        own = {name: min(share * step[name] / recorded[name], remains[name]) for name, share in seen.items() if share}
-        then = without(remains, own, fault)
-        most = min(most, that_could_go(remains, own, fault))
-        findings.append(replace(one, saving=_saving(one, sum(remains.values()), sum(then.values()), fault, most)))
-        remains = then
-    return replace(outcomes, findings=tuple(findings))
+    return [_claim(one, by_id, metrics) for one in findings]
 
 
-def _saving(finding: Finding, now: float, then: float, fault: FaultTime, most: float) -> Saving:
-    """Between two lengths of the step, as shares of the recorded one. most: what it can be at most."""
-    saved = 1 - then / now if now else 0.0
-    high = min(now * moved(saved, fault.above), most)
-    low = min(now * moved(saved, -fault.below), high)
-    return Saving(low, high, f"{finding.saving.basis} {MEASURED.format(pairs=fault.pairs)}")
+def _claim(finding: Finding, rules: Mapping[str, Rule], metrics: Metrics) -> Claim:
+    rule = rules[finding.rule_id]
+    share = None if rule.saving is None else metrics.value(rule.saving.metric)
+    saving = finding.saving.low, finding.saving.high
+    is_fault = share is not None and not rule.unless_claimed
+    return Claim(finding.category, min(max(share or 0.0, 0.0), 1.0), finding.claims, saving, is_fault)
 
 
-def _at_most(finding: Finding, most: float) -> Finding:
-    if finding.saving.high <= most:
-        return finding
-    return replace(finding, saving=Saving(min(finding.saving.low, most), most, finding.saving.basis))
+def _told(finding: Finding, promise: Promise) -> Finding:
+    basis = finding.saving.basis
+    if promise.pairs is not None:
+        basis = f"{basis} {MEASURED.format(pairs=promise.pairs)}"
+    return replace(finding, saving=Saving(promise.low, promise.high, basis))
 
 
-def _told(finding: Finding, words: str) -> Finding:
+def _not_measured(finding: Finding) -> Finding:
     """Of a finding that saves something."""
     if not finding.saving.high:
         return finding
-    return replace(finding, saving=replace(finding.saving, basis=f"{finding.saving.basis} {words}".lstrip()))
+    return replace(finding, saving=replace(finding.saving, basis=f"{finding.saving.basis} {NOT_MEASURED}".lstrip()))

@@ -16,10 +16,8 @@ class FaultTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the time that the fault itself is seen to take."""
     keeps: Mapping[str, float]
     """Of the other time of each part of a step; all of a part that is not named."""
-    below: float
-    """By how much the logarithm of the true saving's odds lies below the predicted one's at most, in nine of ten programs."""
-    above: float
-    """Likewise above."""
+    spread: float
+    """How far the logarithm of the true saving's odds lies from the predicted one's at most, in eight of ten programs."""
     pairs: int
     """How many programs this was fitted on."""
 
