@@ -1,8 +1,9 @@
-"""The completion scripts in the shells that they are for, where those are installed. PowerShell's is not tried."""
+"""The completion scripts in their shells, where those are installed; PowerShell's by what it asks of the program."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,3 +60,30 @@ def test_a_shell_completes(shell: str, typed: str, offered: str, tmp_path: Path)
     )
 
     assert offered in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "word", "offered"),
+    [
+        ("tfadvisor an", "an", "analyze"),
+        ("tfadvisor rules", "", "list"),  # PowerShell leaves out the space behind the last word
+        ("tfadvisor rules show input-not-pre", "input-not-pre", "input-not-prefetched"),
+    ],
+)
+def test_powershell_gets_what_its_script_asks_for(typed: str, word: str, offered: str) -> None:
+    """Every line that the script splits has a value and a text: PowerShell refuses a completion without one."""
+    program = COMMANDS / "tfadvisor"
+    script = subprocess.run([program, "completion", "powershell"], capture_output=True, text=True, check=True).stdout
+    given = {"$commandAst.ToString()": typed, "$wordToComplete": word}
+    asked = {
+        name: given.get(value, value.strip('"'))
+        for name, value in re.findall(r"\$Env:(\w+) = (\S+)", script)
+        if value != '""'
+    }
+
+    done = subprocess.run([program], env={**os.environ, **asked}, capture_output=True, text=True, check=True)
+
+    lines = [line.split(":::") for line in done.stdout.splitlines()]
+    assert offered in [line[0] for line in lines]
+    assert all(len(line) == 2 and line[0] and line[1] for line in lines)
+    assert asked["_TFADVISOR_COMPLETE"] == "complete_powershell"

@@ -8,11 +8,11 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.timeline.devices.asynchronous_thunks import thunk_ends
+from tfadvisor.timeline.devices.on_cpu.asynchronous_thunks import thunk_ends
+from tfadvisor.timeline.devices.on_cpu.calls_of_runs import calls_of_runs
+from tfadvisor.timeline.devices.on_cpu.unnamed_ops import unnamed_ops, with_unnamed_ops
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
 from tfadvisor.timeline.devices.protocol import Properties, Recorded
-from tfadvisor.timeline.devices.unnamed_ops import unnamed_ops, with_unnamed_ops
-from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.eager_ops import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
@@ -142,7 +142,7 @@ def _table(
     row = threads.row[positions]
     module, names = _modules(trace, threads, positions)
     program, program_ids = _programs(trace, threads, positions)
-    launch_start, launch_end = _calls_of_runs(trace, threads, positions, module, names)
+    launch_start, launch_end = calls_of_runs(trace, threads, positions, module, names)
     return DeviceOps(
         start=threads.start[positions],
         end=end,
@@ -197,35 +197,6 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
     return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
-
-
-def _calls_of_runs(
-    trace: HostTrace, threads: Threads, positions: Int64Array, module: npt.NDArray[np.int32], names: tuple[str, ...]
-) -> tuple[Int64Array, Int64Array]:
-    """(start, end) of the call that dispatched each thunk's run, -1 where unknown.
-
-    Nothing in the trace ties a run to its call, but runs of one module start in the order of its calls. Runs that were
-    called before the trace began come first, calls whose run came after its end last; and no run starts before its call.
-    """
-    run_of = np.full(len(threads), -1, np.int64)
-    where, value = threads.integers(trace.stat(stats.RUN_ID))
-    _, run_of[where] = np.unique(value, return_inverse=True)
-    run, start = run_of[positions], threads.start[positions]
-    launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
-    for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
-        mine = np.flatnonzero((module == one) & (run >= 0))
-        runs, first, inverse = np.unique(run[mine], return_index=True, return_inverse=True)
-        order = np.argsort(start[mine][first], kind="stable")
-        rank = np.empty(len(runs), np.int64)
-        rank[order] = np.arange(len(runs))
-        calls = calls_of_module(threads, names[one])[: len(runs)]
-        early = len(runs) - len(calls)
-        if len(calls) and (threads.start[calls] <= start[mine][first][order][early:]).all():
-            call = rank[inverse] - early
-            known = mine[call >= 0]
-            launch_start[known] = threads.start[calls][call[call >= 0]]
-            launch_end[known] = threads.end[calls][call[call >= 0]]
-    return launch_start, launch_end
 
 
 def _programs(
