@@ -15,16 +15,40 @@ from pairs import Pair, Said
 
 from tfadvisor.engine.savings.calibration import Calibration
 from tfadvisor.engine.savings.parts import PARTS, Parts, taken, unrecorded
+from tfadvisor.engine.savings.promises import Claim
 from tfadvisor.engine.savings.replay import FaultTime, without
 
 DEVICES = ("cpu",)
-CLASS_OF = {"kernel": "compute", "precision": "compute", "placement": "compute", "memory": "transfer"}
-"""A category of rules -> the class of fault that it is fitted with."""
+CLASS_OF = {
+    **dict.fromkeys(("kernel", "precision", "placement"), "compute"),
+    "memory": "transfer",
+    **dict.fromkeys(
+        ("input-not-prefetched", "input-loader-in-step", "input-made-in-loop", "input-shuffle-refill"), "ahead"
+    ),
+    **dict.fromkeys(("many-tiny-ops", "launch-gaps-between-kernels", "unrolled-loop", "scatter-loop"), "tiny ops"),
+}
+"""A rule or category -> the class of fault that it is fitted with. Work that is done ahead still needs cores; ops that one op
+replaces take their kernels with them, unlike those that a compiled step runs as well."""
 Remains = tuple[float, Mapping[str, float]]
 """(left of the fault's own time, kept of each other part)."""
 _ALL = dict.fromkeys(PARTS, 1.0)
 PRIOR: Mapping[str, Remains] = {
     "input": (0.1, {**_ALL, "stretch": 0.5, "input": 0.8, "launch": 0.9, "host": 0.9, "idle": 0.7}),
+    "ahead": (0.3, {**_ALL, "stretch": 0.9, "input": 0.9}),
+    "tiny ops": (
+        0.05,
+        {
+            **_ALL,
+            "kernels": 0.5,
+            "starts": 0.05,
+            "stretch": 0.3,
+            "input": 0.9,
+            "launch": 0.1,
+            "compile": 0.3,
+            "host": 0.3,
+            "idle": 0.3,
+        },
+    ),
     "host": (
         0.05,
         {
@@ -115,8 +139,8 @@ _PRIOR_PAIRS = 8
 """A class with so few pairs takes half of its spread from all."""
 
 
-def class_of(category: str) -> str:
-    return CLASS_OF.get(category, category)
+def class_of(claim: Claim) -> str:
+    return CLASS_OF.get(claim.rule, CLASS_OF.get(claim.category, claim.category))
 
 
 def told(pair: Pair) -> Said | None:
@@ -137,7 +161,7 @@ def _fault(pair: Pair) -> Said | None:
 def _kind(pair: Pair) -> str:
     said = told(pair)
     assert said is not None
-    return class_of(said.claim.category)
+    return class_of(said.claim)
 
 
 def fitted(pairs: Sequence[Pair]) -> Calibration:
@@ -229,11 +253,12 @@ def _log_odds(saving: float) -> float:
 
 def _spread(mine: Sequence[float], every: Sequence[float]) -> float:
     """The error that so many do not exceed; a small class's is drawn towards all."""
+    if not every:
+        return 0.0
     whole = float(np.quantile(np.abs(every), _INSIDE))
-    if not mine:
-        return round(whole, 3)
     weight = len(mine) / (len(mine) + _PRIOR_PAIRS)
-    return round(weight * float(np.quantile(np.abs(mine), _INSIDE)) + (1 - weight) * whole, 3)
+    own = float(np.quantile(np.abs(mine), _INSIDE)) if mine else whole
+    return round(weight * own + (1 - weight) * whole, 3)
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:

@@ -38,8 +38,8 @@ def _lead(diagnosis: Sequence[Judged], blind: Sequence[Judged]) -> str:
 Of {one.programs} programs of the [diagnosis benchmark](diagnosis.md), each left out of the calibration that it is judged by, the
 true saving lies inside the range in {one.inside:.0%}, and the middle is off by {one.median_error * 100:.0f} points in the median.
 Of {other.programs} programs of the [blind batches](first-sight.md), none of which had a part in the calibration,
-it lies inside in {other.inside:.0%}, and the middle is off by {other.median_error * 100:.0f} points. As rules had their savings, before
-they were replayed, it lay inside in {then.inside:.0%} and {before.inside:.0%}.
+it lies inside in {other.inside:.0%}, and the middle is off by {other.median_error * 100:.0f} points. As rules had their savings,
+before they were replayed, it lay inside in {then.inside:.0%} and {before.inside:.0%}.
 
 All of this is about runs without an accelerator. On GPUs and TPUs no pairs were measured, so a saving there is the share of
 time that the fault itself is seen to take, as its basis says.
@@ -105,7 +105,7 @@ def _each(title: str, found: Sequence[Judged]) -> str:
     ]
     for one in sorted(found, key=lambda one: (one.pair.batch, one.pair.planted, one.pair.program)):
         said = told(one.pair)
-        finding = f"`{said.rule}`" if said is not None and one.pair.faults == 1 else "all together"
+        finding = f"`{said.claim.rule}`" if said is not None and one.pair.faults == 1 else "all together"
         inside = "yes" if one.now[0] <= one.true <= one.now[1] else "**no**"
         cells = (
             f"`{one.pair.program}`",

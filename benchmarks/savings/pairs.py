@@ -42,7 +42,6 @@ class Said(msgspec.Struct, frozen=True):
     named: whether it is the planted fault that it names.
     """
 
-    rule: str
     claim: Claim
     named: bool
 
@@ -138,7 +137,7 @@ def _said(metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], b
     findings = run_rules(rules, metrics).findings
     for finding, claim in zip(findings, claims_of(findings, rules, metrics), strict=True):
         if finding.saving.high > 0:
-            yield Said(finding.rule_id, claim, not blind and _names(finding, metrics, planted))
+            yield Said(claim, not blind and _names(finding, metrics, planted))
 
 
 def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bool:

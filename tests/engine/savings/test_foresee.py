@@ -144,7 +144,9 @@ def test_what_is_stored_keeps_within_the_step() -> None:
 
 def test_every_rule_that_saves_something_has_a_class_that_was_measured() -> None:
     unknown = {
-        one.id for one in RULES.values() if one.saving is not None and calibration().fault_of(one.category) is None
+        one.id
+        for one in RULES.values()
+        if one.saving is not None and calibration().fault_of(one.id, one.category) is None
     }
 
     assert unknown == set()

@@ -21,13 +21,13 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     devices: tuple[str, ...]
     """Kinds of devices that it holds for."""
     class_of: Mapping[str, str]
-    """A rule's category -> its class of fault, where that is another."""
+    """A rule's id or category -> its class of fault, where that is not the category."""
     faults: Mapping[str, FaultTime]
     """By class of fault."""
 
-    def fault_of(self, category: str) -> FaultTime | None:
-        """Of a rule's category; None where none was measured."""
-        return self.faults.get(self.class_of.get(category, category))
+    def fault_of(self, rule: str, category: str) -> FaultTime | None:
+        """Of a rule; None where nothing was measured."""
+        return self.faults.get(self.class_of.get(rule, self.class_of.get(category, category)))
 
 
 @cache

@@ -42,7 +42,7 @@ def _claim(finding: Finding, rules: Mapping[str, Rule], metrics: Metrics) -> Cla
     share = None if rule.saving is None else metrics.value(rule.saving.metric)
     saving = finding.saving.low, finding.saving.high
     is_fault = share is not None and not rule.unless_claimed
-    return Claim(finding.category, min(max(share or 0.0, 0.0), 1.0), finding.claims, saving, is_fault)
+    return Claim(finding.rule_id, finding.category, min(max(share or 0.0, 0.0), 1.0), finding.claims, saving, is_fault)
 
 
 def _told(finding: Finding, promise: Promise) -> Finding:

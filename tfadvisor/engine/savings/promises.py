@@ -14,8 +14,10 @@ from tfadvisor.engine.savings.replay import FaultTime, that_could_go, without
 class Claim(msgspec.Struct, frozen=True):
     """What is known of a fault before the replay."""
 
+    rule: str
+    """Its rule's id."""
     category: str
-    """Of its rule."""
+    """Its rule's category."""
     share: float
     """Of the recorded step, that it is seen to take."""
     classes: tuple[str, ...]
@@ -45,7 +47,7 @@ def promises(recorded: Parts, tracer: float, claims: Sequence[Claim], known: Cal
     remains = step
     for claim in claims:
         most = max(1 - sum(before.high for before in found), 0.0)
-        fault = known.fault_of(claim.category) if claim.is_fault else None
+        fault = known.fault_of(claim.rule, claim.category) if claim.is_fault else None
         if fault is None:
             high = min(claim.range[1], most)
             found.append(Promise(min(claim.range[0], high), high, None))
