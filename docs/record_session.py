@@ -60,11 +60,7 @@ def main() -> int:
 
 def as_repository(folder: Path) -> None:
     """What `fix` and `try` are used in: a work tree without changes."""
-    for words in (
-        ("init", "-q"),
-        ("add", "-A"),
-        ("-c", "user.name=you", "-c", "user.email=you@example.org", "commit", "-qm", "start"),
-    ):
+    for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=you", "-c", "user.email=you@example.org", "commit", "-qm", "start")):
         subprocess.run(["git", *words], cwd=folder, check=True)
 
 
