@@ -16,7 +16,7 @@ from pairs import Pair, Said
 from tfadvisor.engine.savings.calibration import Calibration
 from tfadvisor.engine.savings.parts import PARTS, Parts, taken, unrecorded
 from tfadvisor.engine.savings.promises import Claim
-from tfadvisor.engine.savings.replay import FaultTime, without
+from tfadvisor.engine.savings.replay import FaultTime, weight, without
 
 DEVICES = ("cpu",)
 CLASS_OF = {
@@ -207,14 +207,21 @@ def _means(name: str, pairs: Sequence[Pair]) -> Remains:
     start = np.array([left, *(keeps[part] for part in PARTS)])
     rows = np.array([_row(one) for one in mine])
     remains = np.log(np.maximum([1 - (one.true or 0.0) for one in mine], _LEAST))
-    best = _solved(rows, remains, start)
+    best = _solved(rows, np.array([_stays(one) for one in mine]), remains, start)
     return float(best[0]), dict(zip(PARTS, best[1:].tolist(), strict=True))
 
 
 def _row(pair: Pair) -> list[float]:
-    """The fault's own share of the step, and that of each part beside it."""
+    """The fault's own share of the step, and of each part beside it what may go with it."""
     step, own = _own(pair)
-    return [sum(own.values()), *(step[part] - own.get(part, 0.0) for part in PARTS)]
+    goes = weight(step, own)
+    return [sum(own.values()), *(goes * (step[part] - own.get(part, 0.0)) for part in PARTS)]
+
+
+def _stays(pair: Pair) -> float:
+    """What no fit takes away from the step, since the fault is too small to take it along."""
+    step, own = _own(pair)
+    return (1 - weight(step, own)) * (sum(step.values()) - sum(own.values()))
 
 
 def _own(pair: Pair) -> tuple[Parts, dict[str, float]]:
@@ -226,11 +233,11 @@ def _own(pair: Pair) -> tuple[Parts, dict[str, float]]:
     return step, {part: share * step[part] / pair.parts[part] for part, share in seen.items() if share}
 
 
-def _solved(rows: np.ndarray, remains: np.ndarray, start: np.ndarray) -> np.ndarray:
+def _solved(rows: np.ndarray, stays: np.ndarray, remains: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Parameters within 0 and 1 whose predictions are nearest in logarithms; Gauss-Newton steps, weighted again each time."""
     found = start.copy()
     for _ in range(_ROUNDS):
-        predicted = np.maximum(rows @ found, _LEAST)
+        predicted = np.maximum(rows @ found + stays, _LEAST)
         error = np.log(predicted) - remains
         weight = 1 / np.maximum(np.abs(error), _LARGE)
         slope = rows / predicted[:, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.engine.savings.replay import FaultTime, that_could_go, without
+from tfadvisor.engine.savings.replay import LARGE, FaultTime, that_could_go, weight, without
 
 HALF_OF_LAUNCH = FaultTime(left=0.1, keeps={"launch": 0.5}, spread=0.0, pairs=0)
 
@@ -42,3 +42,22 @@ def test_what_could_go_is_its_own_time_and_the_parts_that_it_takes_from() -> Non
     parts = {"kernels": 0.5, "host": 0.3, "launch": 0.2}
 
     assert that_could_go(parts, {"host": 0.1}, HALF_OF_LAUNCH) == pytest.approx(0.3)
+
+
+def test_a_small_fault_takes_as_much_less_with_it() -> None:
+    """5% of the step is a quarter of a large fault: an eighth of the dispatching goes with it, not half."""
+    assert LARGE == 0.2
+
+    then = without({"kernels": 0.5, "host": 0.3, "launch": 0.2}, {"host": 0.05}, HALF_OF_LAUNCH)
+
+    assert then == {"kernels": pytest.approx(0.5), "host": pytest.approx(0.255), "launch": pytest.approx(0.175)}
+
+
+@pytest.mark.parametrize(("own", "expected"), [(0.0, 0.0), (0.1, 0.5), (0.2, 1.0), (0.9, 1.0)])
+def test_the_weight_of_a_fault_is_its_share_of_what_there_is(own: float, expected: float) -> None:
+    assert weight({"kernels": 0.5, "host": 0.5}, {"host": own}) == pytest.approx(expected)
+    assert weight({"kernels": 0.25, "host": 0.25}, {"host": own / 2}) == pytest.approx(expected)
+
+
+def test_in_a_step_of_nothing_a_fault_weighs_nothing() -> None:
+    assert weight({"host": 0.0}, {}) == 0.0

@@ -91,11 +91,11 @@ def built_in_rules() -> list[Rule]:
     compiled = read_compiled(_PACKAGE)
     if compiled is not None:
         return compiled
-    root = _rules_folder()
+    root = rules_folder()
     return [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
 
 
-def _rules_folder() -> Path:
+def rules_folder() -> Path:
     """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
     from importlib import import_module  # noqa: PLC0415
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
+from tfadvisor.engine.loading.catalogue import rules_folder
 from tfadvisor.engine.savings.replay import FaultTime
 
-_PACKAGE = "tfadvisor.rules"
 FILE = "savings.json"
 
 
@@ -33,7 +32,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def calibration() -> Calibration:
     """The built-in one. Raises msgspec.ValidationError for a file that is not what the benchmark writes."""
-    return msgspec.json.decode((files(_PACKAGE) / FILE).read_bytes(), type=Calibration)
+    return msgspec.json.decode((rules_folder() / FILE).read_bytes(), type=Calibration)
 
 
 def moved(saving: float, by: float) -> float:
