@@ -8,7 +8,6 @@ import msgspec
 
 from tfadvisor.engine.savings.parts import Parts
 
-
 LARGE = 0.2
 """Nearly all measured faults take this share of the step or more."""
 
