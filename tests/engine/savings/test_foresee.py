@@ -57,7 +57,15 @@ def test_a_saving_is_the_fault_and_what_goes_with_it() -> None:
     (one,) = foreseen(rule("a", "memory_call_fraction"), **STEP, memory_call_fraction=0.3).findings
 
     assert (one.saving.low, one.saving.high) == pytest.approx((0.4, 0.4))
-    assert one.saving.basis == f"Why. {MEASURED.format(pairs=7)}"
+    assert one.saving.basis == f"Why. {MEASURED.format(pairs='7 programs')}"
+
+
+@pytest.mark.parametrize(("pairs", "words"), [(0, "that is an estimate"), (1, "as in 1 program measured")])
+def test_the_basis_says_how_many_programs_stand_behind_it(pairs: int, words: str) -> None:
+    known = replace(KNOWN, faults={"host": replace(TAKES_LAUNCH, pairs=pairs)})
+    (one,) = foreseen(rule("a", "memory_call_fraction"), known=known, **STEP, memory_call_fraction=0.3).findings
+
+    assert words in one.saving.basis
 
 
 def test_the_second_saves_of_what_the_first_leaves() -> None:

@@ -14,7 +14,8 @@ from tfadvisor.engine.savings.promises import Claim, Promise, promises
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Finding, Saving
 
-MEASURED = "With it goes other time of the step, as in {pairs} programs measured with and without such a fault."
+MEASURED = "With it goes other time of the step, as in {pairs} measured with such a fault and without."
+ESTIMATED = "With it goes other time of the step; no program was measured with such a fault and without, so that is an estimate."
 NOT_MEASURED = "What goes with it besides was measured without accelerators only, and is left out."
 
 
@@ -48,8 +49,12 @@ def _claim(finding: Finding, rules: Mapping[str, Rule], metrics: Metrics) -> Cla
 def _told(finding: Finding, promise: Promise) -> Finding:
     basis = finding.saving.basis
     if promise.pairs is not None:
-        basis = f"{basis} {MEASURED.format(pairs=promise.pairs)}"
+        basis = f"{basis} {_measured(promise.pairs)}"
     return replace(finding, saving=Saving(promise.low, promise.high, basis))
+
+
+def _measured(pairs: int) -> str:
+    return MEASURED.format(pairs=f"{pairs} program{'s' if pairs > 1 else ''}") if pairs else ESTIMATED
 
 
 def _not_measured(finding: Finding) -> Finding:

@@ -56,7 +56,12 @@ def _plan(report: Report) -> list[str]:
     rows = plan_lines(report)
     if not rows:
         return []
-    lines = ["### Together, in this order", "", "| change | saves more | leaves |", "|---|---:|---:|"]
+    lines = [
+        "### Together, in this order",
+        "",
+        "| change | saves on top of those before it | leaves |",
+        "|---|---:|---:|",
+    ]
     lines += [
         f"| {number}. {in_markdown(title)} | {saves} | {remains} |"
         for number, (title, saves, remains) in enumerate(rows, start=1)

@@ -166,9 +166,9 @@ def _plan(page: TextPage, report: Report) -> None:
     rows = plan_lines(report)
     if not rows:
         return
-    page.line(("Together, in this order", TITLE))
+    page.line(("Together, in this order, each on top of those before it", TITLE))
     for number, (title, saves, remains) in enumerate(rows, start=1):
-        _paragraph(page, f"{title}: saves {saves} more, leaves {remains}", "", f"{number}. ", "")
+        _paragraph(page, f"{title}: saves {saves}, leaves {remains}", "", f"{number}. ", "")
     if end := plan_end(report):
         _paragraph(page, end, DIM)
     page.line()
