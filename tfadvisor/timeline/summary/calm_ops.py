@@ -5,20 +5,21 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.steps.windows import in_counted_steps
 from tfadvisor.vocabulary import DeviceKind
 
 START_PS = 10_000_000
 """What starting an op takes at most: below 10 µs the start is the larger part."""
+_ENOUGH = 400_000
+"""Events that are sorted by op at most, of steps that are alike."""
 _CALM = 5
 """The fastest of so many executions of one op are those that nothing disturbed."""
 
 
 class CalmOps(msgspec.Struct, frozen=True):
-    """The compute ops of the counted steps, summed over all threads; zeros on an accelerator, which nothing disturbs."""
+    """The compute ops of counted steps, summed over all threads; zeros on an accelerator, which nothing disturbs."""
 
     total_ps: int = 0
     """What they took."""
@@ -35,14 +36,25 @@ def calm_ops(devices: tuple[Device, ...], steps: Steps) -> CalmOps:
 
 
 def _of_device(ops: DeviceOps, steps: Steps) -> tuple[int, int, int]:
-    chosen = (ops.kind == DeviceClass.COMPUTE) & in_counted_steps(ops.start, steps)
-    length = (ops.end - ops.start)[chosen]
+    chosen = _chosen(ops, steps)
+    chosen = chosen[ops.kind[chosen] == DeviceClass.COMPUTE]
+    length = ops.end[chosen] - ops.start[chosen]
     return int(length.sum()), _calm(length, _same_op(ops, chosen)), int(np.minimum(length, START_PS).sum())
 
 
-def _same_op(ops: DeviceOps, chosen: BoolArray) -> Int64Array:
+def _chosen(ops: DeviceOps, steps: Steps) -> Int64Array:
+    """Positions of the events of counted steps, of every second, third, ... where there are far too many."""
+    counted = steps.steady()
+    first = np.searchsorted(ops.start, steps.starts[counted])
+    last = np.maximum(np.searchsorted(ops.start, steps.ends[counted]), first)
+    every = max(-(-int((last - first).sum()) // _ENOUGH), 1)
+    parts = [np.arange(lo, hi) for lo, hi in zip(first[::every].tolist(), last[::every].tolist(), strict=True)]
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def _same_op(ops: DeviceOps, chosen: Int64Array) -> Int64Array:
     """A number for each chosen event; executions of one op of one program have the same."""
-    name = np.where(ops.op >= 0, ops.op, ops.name)[chosen].astype(np.int64)
+    name = np.where(ops.op[chosen] >= 0, ops.op[chosen], ops.name[chosen]).astype(np.int64)
     return name + (ops.program[chosen].astype(np.int64) << 32)
 
 
