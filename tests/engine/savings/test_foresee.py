@@ -11,7 +11,7 @@ import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.judging.judge_rules import Outcomes, run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.engine.loading.rule import Rule, SavingRule
-from tfadvisor.engine.savings.calibration import Calibration, calibration, moved
+from tfadvisor.engine.savings.calibration import Calibration, around, calibration, moved
 from tfadvisor.engine.savings.foresee import MEASURED, NOT_MEASURED, foresee
 from tfadvisor.engine.savings.parts import PARTS
 from tfadvisor.engine.savings.replay import FaultTime
@@ -78,13 +78,15 @@ def test_the_second_saves_of_what_the_first_leaves() -> None:
 
 
 def test_a_range_is_in_odds() -> None:
-    """0.4 has odds of 2 to 3: half of them are 1 to 3, twice 4 to 3."""
+    """0.4 has odds of 2 to 3: half of them are 1 to 3, twice 4 to 3. Half of 4/7 less 1/4 to both sides."""
     wide = replace(TAKES_LAUNCH, spread=math.log(2))
     (one,) = foreseen(
         rule("a", "memory_call_fraction"), known=replace(KNOWN, faults={"host": wide}), **STEP, memory_call_fraction=0.3
     ).findings
 
-    assert (one.saving.low, one.saving.high) == pytest.approx((0.25, 0.5))  # not 4/7: half a step is all that could go
+    assert (one.saving.low, one.saving.high) == pytest.approx(
+        (0.4 - (4 / 7 - 1 / 4) / 2, 0.5)
+    )  # half a step is all that could go
 
 
 def test_findings_of_one_step_never_promise_more_than_it() -> None:
@@ -177,3 +179,25 @@ def test_a_rule_that_names_no_fault_promises_what_its_class_holds_and_no_more_th
 
     assert (alone.saving.low, alone.saving.high) == (0.0, pytest.approx(0.18))
     assert (beside.saving.low, beside.saving.high) == (0.0, pytest.approx(1 - (0.3 + 0.7 * 0.95)))
+
+
+def test_the_whole_fault_goes_where_its_metric_only_shows_it() -> None:
+    """Gaps of 5% show it, and all 20% dispatching is its own; half of no dispatching is left to go with it."""
+    one = replace(RULES["host-work-in-loop"], id="a", category="launch")
+    saving = SavingRule("memory_call_fraction", 0.3, 0.7, "", ("launch",), "kernel_launch_gap_fraction")
+    known = replace(KNOWN, faults={"launch": TAKES_LAUNCH})
+    (found,) = foreseen(replace(one, saving=saving), known=known, **STEP, memory_call_fraction=0.05).findings
+
+    assert found.saving.high == pytest.approx(0.2)
+
+
+def test_a_range_keeps_the_expected_saving_in_its_middle() -> None:
+    for saving in (0.05, 0.3, 0.5, 0.9):
+        low, high = around(saving, 0.8)
+        assert (low + high) / 2 == pytest.approx(saving)
+        assert 0 < low < high < 1
+
+
+def test_half_of_what_is_expected_to_remain_remains_for_sure() -> None:
+    """Odds of 98 to 2, e to the third as high or low: far more than one point to both sides."""
+    assert around(0.98, 3.0)[1] == pytest.approx(0.99)

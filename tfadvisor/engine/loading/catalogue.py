@@ -74,6 +74,8 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
         yield f"locations.{index}", name
     if rule.saving is not None:
         yield "saving.metric", rule.saving.metric
+        if rule.saving.whole:
+            yield "saving.whole", rule.saving.whole
         for name in placeholders(rule.saving.basis):
             yield "saving.basis", name
     for index, fix in enumerate(rule.fixes):

@@ -35,6 +35,15 @@ def calibration() -> Calibration:
     return msgspec.json.decode((rules_folder() / FILE).read_bytes(), type=Calibration)
 
 
+def around(saving: float, spread: float) -> tuple[float, float]:
+    """The range of a saving, as far to both sides as its odds are unsure on average: so its middle is what is expected.
+
+    Of what is expected to remain of the step, half remains for sure.
+    """
+    half = (moved(saving, spread) - moved(saving, -spread)) / 2
+    return max(saving - half, 0.0), min(saving + half, (1 + saving) / 2)
+
+
 def moved(saving: float, by: float) -> float:
     """A saving whose odds are e to this power as large: a range in odds never leaves 0..1, and is narrow near both ends."""
     if not 0 < saving < 1:

@@ -40,10 +40,11 @@ def claims_of(findings: Sequence[Finding], rules: Sequence[Rule], metrics: Metri
 
 def _claim(finding: Finding, rules: Mapping[str, Rule], metrics: Metrics) -> Claim:
     rule = rules[finding.rule_id]
-    share = None if rule.saving is None else metrics.value(rule.saving.metric)
     saving = finding.saving.low, finding.saving.high
-    is_fault = share is not None and not rule.unless_claimed
-    return Claim(finding.rule_id, finding.category, min(max(share or 0.0, 0.0), 1.0), finding.claims, saving, is_fault)
+    names = () if rule.saving is None else (rule.saving.metric, rule.saving.whole)
+    share = max((metrics.value(name) or 0.0 for name in names if name), default=0.0)
+    is_fault = rule.saving is not None and not rule.unless_claimed
+    return Claim(finding.rule_id, finding.category, min(max(share, 0.0), 1.0), finding.claims, saving, is_fault)
 
 
 def _told(finding: Finding, promise: Promise) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tfadvisor.engine.savings.calibration import Calibration, moved
+from tfadvisor.engine.savings.calibration import Calibration, around
 from tfadvisor.engine.savings.parts import Parts, taken, unrecorded
 from tfadvisor.engine.savings.replay import FaultTime, that_could_go, without
 
@@ -64,5 +64,6 @@ def promises(recorded: Parts, tracer: float, claims: Sequence[Claim], known: Cal
 def _promise(now: float, then: float, fault: FaultTime, most: float) -> Promise:
     """Between two lengths of the step, as shares of the recorded one. most: what it can be at most."""
     saved = 1 - then / now if now else 0.0
-    high = min(now * moved(saved, fault.spread), most)
-    return Promise(min(now * moved(saved, -fault.spread), high), high, fault.pairs)
+    low, high = around(saved, fault.spread)
+    high = min(now * high, most)
+    return Promise(min(now * low, high), high, fault.pairs)
