@@ -74,8 +74,7 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
         yield f"locations.{index}", name
     if rule.saving is not None:
         yield "saving.metric", rule.saving.metric
-        if rule.saving.whole:
-            yield "saving.whole", rule.saving.whole
+        yield "saving.whole", rule.saving.whole or rule.saving.metric
         for name in placeholders(rule.saving.basis):
             yield "saving.basis", name
     for index, fix in enumerate(rule.fixes):

@@ -38,10 +38,10 @@ def calibration() -> Calibration:
 def around(saving: float, spread: float) -> tuple[float, float]:
     """The range of a saving, as far to both sides as its odds are unsure on average: so its middle is what is expected.
 
-    Of what is expected to remain of the step, half remains for sure.
+    Of what is expected to remain of the step, a fifth remains for sure.
     """
     half = (moved(saving, spread) - moved(saving, -spread)) / 2
-    return max(saving - half, 0.0), min(saving + half, (1 + saving) / 2)
+    return max(saving - half, 0.0), min(saving + half, 1 - (1 - saving) / 5)
 
 
 def moved(saving: float, by: float) -> float:
