@@ -133,9 +133,9 @@ _LARGE = 0.15
 _LEAST = 0.003
 """No step shrinks to less than this part of it."""
 _ROUNDS = 40
-_INSIDE = 0.82
-"""Ranges are to hold so many of the true savings of programs left out, so that they hold four of five of others."""
-_PRIOR_PAIRS = 20
+_INSIDE = 0.8
+"""Ranges are to hold so many of the true savings."""
+_PRIOR_PAIRS = 8
 """A class with so few pairs takes half of its spread from all."""
 
 

@@ -40,10 +40,13 @@ def claims_of(findings: Sequence[Finding], rules: Sequence[Rule], metrics: Metri
 
 def _claim(finding: Finding, rules: Mapping[str, Rule], metrics: Metrics) -> Claim:
     rule = rules[finding.rule_id]
-    saving = finding.saving.low, finding.saving.high
-    names = () if rule.saving is None else (rule.saving.metric, rule.saving.whole)
-    share = max((metrics.value(name) or 0.0 for name in names if name), default=0.0)
+    share = 0.0
+    if rule.saving is not None:
+        share = (metrics.value(rule.saving.metric) or 0.0) * rule.saving.high
+    if rule.saving is not None and rule.saving.whole:
+        share = max(share, metrics.value(rule.saving.whole) or 0.0)
     is_fault = rule.saving is not None and not rule.unless_claimed
+    saving = finding.saving.low, finding.saving.high
     return Claim(finding.rule_id, finding.category, min(max(share, 0.0), 1.0), finding.claims, saving, is_fault)
 
 

@@ -19,7 +19,7 @@ class Claim(msgspec.Struct, frozen=True):
     category: str
     """Its rule's category."""
     share: float
-    """Of the recorded step, that it is seen to take."""
+    """Of the recorded step, that it is seen to take and that can go at most, as its rule has it."""
     classes: tuple[str, ...]
     """Of time, in which it is, in the order in which it draws on them."""
     range: tuple[float, float]
