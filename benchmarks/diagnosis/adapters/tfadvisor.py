@@ -107,6 +107,7 @@ CAUSES = {
     "printing-in-step": "host/work-in-loop",
     "dense-table-updates": "compute/slow-kernel",
     "whole-table-penalty": "compute/slow-kernel",
+    "softmax-over-classes": "compute/slow-kernel",
     "uneven-replicas": "imbalance/devices",
     "unexplained-compile-time": "compile",
     "unexplained-host-time": "host",

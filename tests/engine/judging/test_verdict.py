@@ -332,3 +332,20 @@ def test_two_steps_that_lose_less_than_half_do_not_call_a_run_unhealthy(steps: i
 
     assert found.healthy is healthy
     assert ("No finding is worth acting on" in found.summary) is healthy
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.2, True), (0.199, False)])
+def test_a_healthy_step_may_still_compute_more_than_it_needs(share: float, told: bool) -> None:
+    """The sentence says where to look first: the largest line, else the largest layer."""
+    line = verdict({"compute": 1.0}, largest_line="train.py:34", largest_line_fraction=share, largest_layer="dense")
+    layer = verdict({"compute": 1.0}, largest_layer="dense", largest_layer_fraction=share)
+
+    assert line.healthy and layer.healthy
+    assert ("no trace shows; the line train.py:34 takes 20% of the step." in line.summary) is told
+    assert ("no trace shows; the layer dense takes 20% of the step." in layer.summary) is told
+
+
+def test_where_something_is_worth_acting_on_that_comes_first() -> None:
+    found = verdict({"compute": 1.0}, (finding(0.1),), largest_line="train.py:34", largest_line_fraction=0.9)
+
+    assert found.summary.endswith("One change could save up to 10%.")

@@ -187,6 +187,42 @@ def test_a_tables_gradient_made_dense_for_a_sum_with_another() -> None:
     assert metrics.fact("dense_gradient_op") == "AddN_1/UnsortedSegmentSum"
 
 
+def test_a_keras_regularizers_norm_of_a_table_counts_with_its_gradient() -> None:
+    """15 for making it dense, 10 for the sum, 8 and 2 for the norm, 7 for its gradient; a layer's products do not count."""
+    metrics = on_cpu(
+        ("GatherV2:GatherV2", 5),
+        ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
+        ("AddN_1:AddN", 10),
+        ("Square:Square", 8),
+        ("Sum:Sum", 2),
+        ("gradient_tape/Mul_1:Mul", 7),
+        ("gradient_tape/model/dense/Mul:Mul", 13),
+        ("model/dense/Square:Square", 40),
+    ).measure()
+
+    assert metrics.value("dense_sum_fraction") == approx(0.42)
+
+
+def test_the_softmax_over_the_classes() -> None:
+    """20 and 10 of 100; attention's softmax is none."""
+    metrics = on_cpu(
+        ("loss/SparseSoftmaxCrossEntropyWithLogits:SparseSoftmaxCrossEntropyWithLogits", 20),
+        ("loss/LogSoftmax:LogSoftmax", 10),
+        ("attention/Softmax:Softmax", 30),
+        ("MatMul:MatMul", 40),
+    ).measure()
+
+    assert metrics.value("class_softmax_fraction") == approx(0.3)
+    assert metrics.fact("class_softmax_op") == "loss/SparseSoftmaxCrossEntropyWithLogits"
+
+
+def test_a_step_without_classes() -> None:
+    metrics = on_cpu(("MatMul:MatMul", 40)).measure()
+
+    assert metrics.value("class_softmax_fraction") == 0
+    assert metrics.fact("class_softmax_op") is None
+
+
 def test_an_optimizers_dense_gradient_is_added_to_no_other() -> None:
     assert on_cpu(*EMBEDDING, ("adam/AddN:AddN", 40)).measure().value("dense_sum_fraction") == 0
 

@@ -32,3 +32,10 @@ def test_the_types_of_the_functions_ops_with_their_shares() -> None:
 
 def test_a_pipeline_without_ops() -> None:
     assert mapped().measure().fact("input_ops") is None
+
+
+def test_whether_the_functions_resize_pictures() -> None:
+    colour = ("AdjustHue:AdjustHue", 0, 480)
+
+    assert mapped(colour, ("resize/ResizeBilinear:ResizeBilinear", 500, 510)).measure().fact("input_resizes") == "yes"
+    assert mapped(colour).measure().fact("input_resizes") == "no"

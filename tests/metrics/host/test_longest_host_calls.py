@@ -52,3 +52,30 @@ def test_python_for_each_dispatch() -> None:
         ten.value("loop_python_ms_per_step") * 100, rel=1e-9
     )
     assert ten.value("dispatches_per_step") == 10
+
+
+def reading(*variables: int) -> TraceBuilder:
+    """Steps of 1,000 µs that read so many variables each, after 100 µs of work."""
+    builder = trace()
+    for step, number in enumerate(variables):
+        at = step * 1000
+        builder.step(at, at + 1000).busy("GPU:0", (at, at + 100)).call(
+            "EagerLocalExecute: __inference_f_1", at, at + 90
+        )
+        for place in range(number):
+            builder.call("EagerLocalExecute: ReadVariableOp", at + 200 + 10 * place, at + 201 + 10 * place)
+    return builder
+
+
+def test_a_callback_that_fetches_all_weights() -> None:
+    metrics = reading(8, 8, 9, 9).measure()
+
+    assert metrics.value("variable_reads_per_step") == 8
+    assert metrics.fact("longest_host_calls") == (
+        "The trace does not name its calls; among them Python reads 8 variables one by one, as get_weights() does"
+    )
+
+
+@pytest.mark.parametrize("variables", [(0, 70, 0, 0), (7, 7, 7, 7)])
+def test_a_checkpoint_and_a_few_metrics_are_not_all_weights_in_each_step(variables: tuple[int, ...]) -> None:
+    assert reading(*variables).measure().fact("longest_host_calls") == "The trace does not name its calls"

@@ -19,6 +19,8 @@ _HOST_IS_AHEAD = 0.5
 """From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
 _WAITING = 0.05
 """Share of step time from which on a host that blocks in every step is not ahead at the step's end, as in the rules."""
+_WORTH_A_LOOK = 0.2
+"""Share of step time from which on one line or layer is where to look first, as in the rule that names it."""
 _MOST_OF_FEW_STEPS = 0.5
 """What one or two steps lose may have been lost once. Half of them is too much to call the run healthy all the same."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
@@ -69,7 +71,9 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         bottleneck,
         fraction,
         healthy and bottleneck != "unknown" and not (guessed and bottleneck != "compute"),
-        summary + _weakness(metrics, healthy, findings),
+        summary
+        + _weakness(metrics, healthy, findings)
+        + (_largest(metrics) if healthy and bottleneck == "compute" else ""),
     )
 
 
@@ -149,3 +153,13 @@ def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> s
         return " No finding is worth acting on."
     saving = findings[0].saving.high if findings else 0.0
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
+
+
+def _largest(metrics: Metrics) -> str:
+    """What a trace cannot judge where nothing but computing takes time, and where to look first."""
+    for what in ("line", "layer"):
+        name, part = metrics.fact(f"largest_{what}"), metrics.value(f"largest_{what}_fraction") or 0.0
+        if name is not None and part >= _WORTH_A_LOOK:
+            first = f"the {what} {name} takes {percent(part)} of the step"
+            return f" Whether the model needs all that it computes, no trace shows; {first}."
+    return ""

@@ -1,6 +1,7 @@
 """What the devices compute by layer, op type and source line, and what of it a step hardly needs."""
 
 from tfadvisor.metrics.compute import (
+    class_softmax,
     dense_gradients,
     largest,
     recurrent,
@@ -10,4 +11,13 @@ from tfadvisor.metrics.compute import (
     uneven_replicas,
 )
 
-__all__ = ["dense_gradients", "largest", "recurrent", "text_ops", "undisturbed", "uneven_op", "uneven_replicas"]
+__all__ = [
+    "class_softmax",
+    "dense_gradients",
+    "largest",
+    "recurrent",
+    "text_ops",
+    "undisturbed",
+    "uneven_op",
+    "uneven_replicas",
+]

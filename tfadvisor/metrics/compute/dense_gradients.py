@@ -15,6 +15,9 @@ _GATHERS = ("Gather", "ResourceGather")
 _SUM_OF_GRADIENTS = "AddN"
 """What a tape adds up the gradients of one variable with; it makes those of looked-up rows dense where another is."""
 _WHOLE_VARIABLE = ("AddN", "AssignSubVariableOp", "AssignAddVariableOp", "ResourceApply", "L2Loss")
+_NORMS = frozenset(("Square", "Abs", "Sum"))
+"""Keras' regularizers compute the norm of a variable by these, outside of any layer."""
+_GRADIENTS_OF_NORMS = frozenset(("Mul", "Sign", "Tile"))
 
 
 @once
@@ -67,8 +70,16 @@ def dense_sum_fraction(question: Question) -> float:
     dense = [one for one in _made_dense(question) if _of_sum(one)]
     if not dense:
         return 0.0
-    whole = [one for one in compute_parts(question.run).parts if one.op_type.startswith(_WHOLE_VARIABLE)]
+    parts = [one for one in compute_parts(question.run).parts if one not in dense]
+    whole = [one for one in parts if one.op_type.startswith(_WHOLE_VARIABLE) or _of_norm(one)]
     return compute_fraction_of(question, [*dense, *whole])
+
+
+def _of_norm(one: Part) -> bool:
+    """Whether the op is a variable's norm or its gradient: `Square`, `gradient_tape/Mul_1`, in no layer."""
+    if one.path is None or one.layer:
+        return False
+    return one.op_type in (_GRADIENTS_OF_NORMS if one.path.is_gradient else _NORMS)
 
 
 @fact

@@ -22,6 +22,9 @@ from tfadvisor.timeline.names.package_files import saves_checkpoints
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 
+_ALL_WEIGHTS = 8
+"""Variables that Python reads in each step: with so many it is the model's weights, no metric or learning rate."""
+
 
 def _costliest_frames(question: Question) -> list[FrameShare]:
     """Calls of the training loop that neither load nor dispatch, the costliest first."""
@@ -65,7 +68,11 @@ def host_frames(question: Question) -> str:
 def longest_host_calls(question: Question) -> str:
     """The same as a sentence: `Longest calls: save (checkpoint_manager.py:1334) 25%, log 4%`. Always known."""
     if not _costliest_frames(question):
-        return "The trace does not name its calls"
+        reads = variable_reads_per_step(question)
+        if reads < _ALL_WEIGHTS:
+            return "The trace does not name its calls"
+        named = f"Python reads {reads:.0f} variables one by one, as get_weights() does"
+        return f"The trace does not name its calls; among them {named}"
     return f"Longest calls: {host_frames(question)}"
 
 
@@ -291,3 +298,9 @@ def wait_fraction(question: Question) -> float:
     if not total:
         raise MetricAbsent("no host thread drives the steps")
     return waited / total
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def variable_reads_per_step(question: Question) -> float:
+    """TensorFlow's variables that Python reads one by one in the middle step, as `get_weights()` and `variable.numpy()` do."""
+    return max((host.evidence.calls.variable_reads for host in question.run.hosts), default=0)

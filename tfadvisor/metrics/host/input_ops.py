@@ -8,6 +8,7 @@ from tfadvisor.units import percent
 
 _MOST = 3
 _WORTH_NAMING = 0.03
+_RESIZES = ("Resize", "ScaleAndTranslate", "CropAndResize")
 
 
 @fact
@@ -24,6 +25,12 @@ def input_ops(question: Question) -> str:
     found = _by_type(question)
     total = sum(time for _, time in found)
     return ", ".join(f"{kind} {percent(time / total)}" for kind, time in found[:_MOST] if time / total >= _WORTH_NAMING)
+
+
+@fact
+def input_resizes(question: Question) -> str:
+    """Whether the pipeline's functions resize pictures: yes or no."""
+    return "yes" if any(kind.startswith(_RESIZES) for kind, _ in _by_type(question)) else "no"
 
 
 def _by_type(question: Question) -> list[tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import counted_steps
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.units import Unit
@@ -33,6 +34,15 @@ def input_frame_inner(question: Question) -> str:
     if not frames or not (frames[0].inner or frames[0].own):
         raise MetricAbsent("no single call below the loader stands out")
     return frames[0].inner or frames[0].called()
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def loader_dispatches_per_step(question: Question) -> float:
+    """Programs and ops that the call which loads most data dispatches in each step. Needs Python frames."""
+    frames = _frames(question)
+    if not frames:
+        raise MetricAbsent("the trace holds no Python frames of a loader")
+    return frames[0].dispatches / counted_steps(question.run.hosts)
 
 
 def _makers(question: Question) -> BatchMakers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import median_low
 
 import msgspec
 import numpy as np
@@ -21,6 +22,7 @@ from tfadvisor.timeline.names.host import (
     keeps_state,
     makes_dataset,
     op_type,
+    reads_variable,
     runs_python,
     scales_loss,
     writes_file,
@@ -66,6 +68,9 @@ class HostCalls(msgspec.Struct, frozen=True):
     eager_steps: int = -1
     """Counted steps in which Python dispatches eight TensorFlow ops or more by themselves, those that save or restore
     variables left out; -1 where it dispatches none at all."""
+    variable_reads: int = 0
+    """TensorFlow's variables that Python reads one by one in the middle one of the counted steps, ordered by this number: a
+    checkpoint reads hundreds, once."""
     loop_iterations: int = 0
     """Iterations of the longest while loop inside each step's compiled functions, added up."""
 
@@ -95,6 +100,7 @@ def host_calls(
         builds=builds,
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         eager_steps=eager_steps(threads, steps),
+        variable_reads=variable_reads(threads, steps),
         loop_iterations=counted_iterations(steps, *iterations),
     )
 
@@ -107,6 +113,16 @@ def eager_steps(threads: Threads, steps: Steps) -> int:
     rows = distinct(threads.row[ops]).tolist()
     ops = ops[~is_in(threads.row[ops], [row for row in rows if keeps_state(threads.names[row])])]
     return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
+
+
+def variable_reads(threads: Threads, steps: Steps) -> int:
+    """How many variables TensorFlow's eager runtime reads in the middle one of the counted steps."""
+    reads = _in_counted_steps(threads, steps, reads_variable)
+    return int(
+        median_low(
+            np.bincount(step_of(threads.start[reads], steps), minlength=len(steps))[steps.steady()].tolist() or [0]
+        )
+    )
 
 
 def writing_time(threads: Threads, steps: Steps) -> Intervals:

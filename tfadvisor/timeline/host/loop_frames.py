@@ -37,7 +37,7 @@ class FrameShare(msgspec.Struct, frozen=True):
     below it that takes most of its time, "" when none stands out. runs_step: whether most steps' longest dispatch is made
     inside it: such a call is the step, and no work beside it. own: where Python's or a library's function is called,
     the user's own function: the one below it that takes most of its time, else the one that calls it; "" where neither is
-    known, or the call is the user's itself.
+    known, or the call is the user's itself. dispatches: programs and ops that the thread dispatches inside these calls.
     """
 
     file: str
@@ -50,6 +50,7 @@ class FrameShare(msgspec.Struct, frozen=True):
     others_ps: int = 0
     runs_step: bool = False
     own: str = ""
+    dispatches: int = 0
 
     def place(self) -> str:
         """Of the user's own function, where that is known: `load_batch (train.py:42)`."""
@@ -77,6 +78,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
     longest = _longest_dispatches(threads, steps, steady)
+    begun = threads.start[dispatches(threads, threads.threads[steps.thread])]
     shares = []
     for used in distinct(row[called]).tolist():
         mine = called[row[called] == used]
@@ -96,6 +98,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
                 int(loading_waits.within(start[mine], end[mine]).sum()),
                 _holds_most(longest, start[mine], end[mine]),
                 _own(threads.names, parent, start, end, row, mine),
+                int((np.searchsorted(begun, end[mine]) - np.searchsorted(begun, start[mine])).sum()),
             )
         )
     return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))

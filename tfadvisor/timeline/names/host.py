@@ -208,6 +208,11 @@ def is_single_op(name: str) -> bool:
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
+def reads_variable(name: str) -> bool:
+    """Whether TensorFlow's eager runtime reads one variable here, as `get_weights()` does for each."""
+    return name == f"{_EAGER_OP}ReadVariableOp"
+
+
 def is_end_mark(name: str) -> bool:
     """Whether an event marks where an asynchronous thunk ends, `end: all-reduce.1`."""
     return name.startswith(_END_MARK)

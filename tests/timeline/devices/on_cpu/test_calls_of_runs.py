@@ -48,9 +48,7 @@ def test_a_recording_that_ends_within_a_call_ties_each_run_to_its_own() -> None:
         builder.call("PjitFunction(step)", at, at + 5)
     builder.thread("tf_XLAEigen/1")
     for run, at in enumerate(range(0, 500, 100)):
-        builder.call(
-            "dot.1", at + 10, at + 60, hlo_op="dot.1", hlo_module="jit_step", run_id=run + 1, device_ordinal=0
-        )
+        builder.call("dot.1", at + 10, at + 60, hlo_op="dot.1", hlo_module="jit_step", run_id=run + 1, device_ordinal=0)
 
     ops = builder.timeline().devices[0].ops
 

@@ -8,6 +8,8 @@ import shutil
 import sys
 from typing import Any
 
+from .python_calls import PythonCalls
+
 HOST_TRACER_LEVEL = 2
 """What the frameworks record by default: ops, dispatches and the input pipeline."""
 
@@ -57,11 +59,15 @@ def _session_of(state: Any) -> Any:
 
 
 class TensorFlowTracer(Tracer):
-    """tf.profiler.experimental's session. It writes a folder of its own, in older releases with more than the trace."""
+    """tf.profiler.experimental's session. It writes a folder of its own, in older releases with more than the trace.
+
+    Its tracer of Python cannot be switched on in TensorFlow 2.21, which refuses the levels that its own function gives.
+    """
 
     def __init__(self, file: str) -> None:
         """file: where the trace shall be."""
         self.folder = f"{file}.folder"
+        self.calls: PythonCalls | None = None
 
     def start(self, order: dict[str, Any]) -> None:
         """Raises RuntimeError while the program records itself."""
@@ -69,12 +75,19 @@ class TensorFlowTracer(Tracer):
 
         if profiler_v2._profiler is not None:
             raise RuntimeError("the program records itself just now")
-        options = profiler_v2.ProfilerOptions(HOST_TRACER_LEVEL, int(bool(order["python_tracer"])), 1)
+        options = profiler_v2.ProfilerOptions(HOST_TRACER_LEVEL, 0, 1)
         self.session: Any = profiler_v2._pywrap_profiler.ProfilerSession()
         self.session.start(self.folder, dict(options._asdict()))
+        if order["python_tracer"]:
+            from tensorflow.python.profiler.trace import _pywrap_traceme
+
+            self.calls = PythonCalls(_pywrap_traceme.TraceMe)
+            self.calls.begin()
 
     def stop(self, file: str) -> None:
         """As Tracer."""
+        if self.calls is not None:
+            self.calls.end()
         try:
             self.session.export_to_tb()
             (trace,) = glob.glob(os.path.join(glob.escape(self.folder), "plugins", "profile", "*", "*.xplane.pb"))

@@ -1,0 +1,70 @@
+"""Calls of the program's own Python functions as events of the thread that makes them, where the framework's tracer has none."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import sysconfig
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+_INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen")
+
+
+class PythonCalls:
+    """Of the main thread: functions of the program's own files, and what these call directly.
+
+    An event is named as the frameworks' tracers name theirs, `$train.py:42 log_metrics`. Where somebody else follows the
+    thread's calls already, as a debugger does, nothing is recorded.
+    """
+
+    def __init__(self, event: Callable[[str], Any]) -> None:
+        """event: begins an event of that name in the calling thread; its Stop() ends it."""
+        self._event = event
+        self._own: dict[CodeType, bool] = {}
+        self._open: list[tuple[FrameType, Any]] = []
+        self._over = False
+        self._standard = sysconfig.get_paths()["stdlib"]
+        self._begin = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._install)
+
+    def begin(self) -> None:
+        """From the main thread's next instruction on. May be called from any thread."""
+        ctypes.pythonapi.Py_AddPendingCall(self._begin, None)
+
+    def end(self) -> None:
+        """From its next call on, nothing is followed any more."""
+        self._over = True
+
+    def _install(self, _nothing: object) -> int:
+        if sys.getprofile() is None and not self._over:
+            sys.setprofile(self._follow)
+        return 0
+
+    def _follow(self, frame: FrameType, what: str, _argument: object) -> None:
+        if self._over:
+            sys.setprofile(None)
+            self._open.clear()
+        elif what == "call":
+            name = self._name_of(frame)
+            if name is not None:
+                self._open.append((frame, self._event(name)))
+        elif what == "return" and self._open and self._open[-1][0] is frame:
+            self._open.pop()[1].Stop()
+
+    def _name_of(self, frame: FrameType) -> str | None:
+        code = frame.f_code
+        if not self._is_own(code):
+            caller = frame.f_back
+            if caller is None or not self._is_own(caller.f_code):
+                return None
+        return f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} {code.co_name}"
+
+    def _is_own(self, code: CodeType) -> bool:
+        known = self._own.get(code)
+        if known is None:
+            file = code.co_filename
+            known = not (file.startswith(self._standard) or any(part in file for part in _INSTALLED))
+            self._own[code] = known
+        return known
