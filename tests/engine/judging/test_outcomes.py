@@ -103,7 +103,7 @@ def test_a_fix_whose_side_effect_cannot_be_filled_is_left_out() -> None:
     """The trace does not say how many steps could be waited for at once, so a sentence about them says nothing."""
     rule = RULES["input-loader-in-step"]
     told = replace(
-        rule.fixes[0], when=None, snippet="", side_effect="Shows the loss every {steps_between_waits} steps."
+        rule.fixes[1], when=None, snippet="", side_effect="Shows the loss every {steps_between_waits} steps."
     )
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     without = metrics(facts, input_bound_fraction=0.3)

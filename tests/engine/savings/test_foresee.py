@@ -209,3 +209,27 @@ def test_of_its_own_time_no_more_goes_than_its_rule_says() -> None:
     (found,) = foreseen(replace(rule("a", "host_fraction"), saving=saving), **STEP, memory_call_fraction=0.4).findings
 
     assert found.saving.high == pytest.approx(0.3)
+
+
+def test_what_saves_more_with_all_that_goes_comes_first() -> None:
+    """By its own time b saves 20% and a 15%. With a fifth of the step, half of the 20% dispatching would go with a; with 15% three
+    quarters of that: 22.5%. With b nothing goes."""
+    known = replace(KNOWN, faults={"host": TAKES_LAUNCH, "input": replace(TAKES_LAUNCH, keeps={})})
+    a = rule("a", "memory_call_fraction")
+    b = rule("b", "crowded_launch_fraction", category="input")
+
+    found = foreseen(a, b, known=known, **STEP, memory_call_fraction=0.15, crowded_launch_fraction=0.2).findings
+
+    assert [(one.rule_id, round(one.saving.high, 3)) for one in found] == [("a", 0.225), ("b", 0.2)]
+
+
+@pytest.mark.parametrize(("named", "first"), [(0.16, "named"), (0.14, "unsure")])
+def test_time_that_no_rule_explains_counts_half(named: float, first: str) -> None:
+    """30% of it, beside a fault of 16 or 14%."""
+    unsure = replace(rule("unsure", "crowded_launch_fraction"), unless_claimed=True)
+    known = replace(KNOWN, faults={"host": replace(TAKES_LAUNCH, keeps={})})
+    rules = unsure, rule("named", "memory_call_fraction", ("compute",))
+
+    found = foreseen(*rules, known=known, **STEP, memory_call_fraction=named, crowded_launch_fraction=0.3).findings
+
+    assert found[0].rule_id == first

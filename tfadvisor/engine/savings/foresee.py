@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from tfadvisor.engine.judging.few_steps import is_few, is_guessed
 from tfadvisor.engine.judging.judge_rules import Outcomes
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.engine.savings.calibration import Calibration
-from tfadvisor.engine.savings.parts import parts_of
+from tfadvisor.engine.savings.parts import Parts, parts_of
 from tfadvisor.engine.savings.promises import Claim, Promise, promises
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Finding, Saving
 
+_UNSURE = 0.5
+"""Of the saving of a rule that only names what takes the time, in the order of findings."""
 MEASURED = "With it goes other time of the step, as in {pairs} measured with such a fault and without."
 ESTIMATED = "With it goes other time of the step; no program was measured with such a fault and without, so that is an estimate."
 NOT_MEASURED = "What goes with it besides was measured without accelerators only, and is left out."
 
 
 def foresee(outcomes: Outcomes, rules: Sequence[Rule], metrics: Metrics, known: Calibration) -> Outcomes:
-    """The outcomes with other savings, in the same order. On devices that nothing was measured on, and where the step's time
-    is not known by class, they stay what the rules say."""
+    """The outcomes with other savings, the largest first. On devices that nothing was measured on, and where the step's time
+    is not known by class, they stay what the rules say, in their order."""
     if metrics.fact("device_kind") not in known.devices:
         return replace(outcomes, findings=tuple(_not_measured(one) for one in outcomes.findings))
     parts = parts_of(metrics)
     if parts is None:
         return outcomes
-    claims = claims_of(outcomes.findings, rules, metrics)
-    found = promises(parts, metrics.value("tracer_fraction") or 0.0, claims, known)
-    return replace(outcomes, findings=tuple(map(_told, outcomes.findings, found)))
+    tracer = metrics.value("tracer_fraction") or 0.0
+    findings = list(outcomes.findings)
+    if not (is_few(metrics) or is_guessed(metrics)):
+        findings.sort(key=_alone(findings, claims_of(findings, rules, metrics), parts, tracer, known))
+    found = promises(parts, tracer, claims_of(findings, rules, metrics), known)
+    return replace(outcomes, findings=tuple(map(_told, findings, found)))
+
+
+def _alone(
+    findings: Sequence[Finding], claims: Sequence[Claim], parts: Parts, tracer: float, known: Calibration
+) -> Callable[[Finding], float]:
+    """Orders findings by what each would save without the others. Time that no rule explains counts half: another finding
+    may be its cause."""
+    saves = {
+        one.rule_id: promises(parts, tracer, [claim], known)[0].high * (1.0 if claim.is_fault else _UNSURE)
+        for one, claim in zip(findings, claims, strict=True)
+    }
+    return lambda one: -saves[one.rule_id]
 
 
 def claims_of(findings: Sequence[Finding], rules: Sequence[Rule], metrics: Metrics) -> list[Claim]:
