@@ -28,7 +28,13 @@ from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDIC
 
 NOTE = "/** Written by docs/generate.py; edit the Python instead. */\n"
 _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
-    Report: {"schema_version": typing.Literal[SCHEMA_VERSION], "ops": None, "changed_limits": None, "machines": None},
+    Report: {
+        "schema_version": typing.Literal[SCHEMA_VERSION],
+        "ops": None,
+        "changed_limits": None,
+        "machines": None,
+        "plan": None,
+    },
     StepsInfo: {"each": StepColumns},
     Fix: {"patch": None},
     Finding: {"tried": None},

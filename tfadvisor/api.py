@@ -14,6 +14,8 @@ from tfadvisor.assembly.report import assemble
 from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.engine.savings.calibration import calibration
+from tfadvisor.engine.savings.foresee import foresee
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.limit_change import LimitChange, changes_of
@@ -105,7 +107,8 @@ def conclude(
     counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
     timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
-    return assemble(timeline, metrics, run_rules(catalogue.rules, metrics), catalogue), timeline
+    outcomes = foresee(run_rules(catalogue.rules, metrics), catalogue.rules, metrics, calibration())
+    return assemble(timeline, metrics, outcomes, catalogue), timeline
 
 
 def remembering(report: Report, run: Run, options: Options) -> Report:

@@ -13,6 +13,7 @@ from tfadvisor.assembly.told_hosts import told_hosts
 from tfadvisor.engine.judging.judge_rules import Outcomes
 from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.loading.catalogue import Catalogue
+from tfadvisor.engine.savings.plan import plan_of
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.model import (
@@ -65,6 +66,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: 
         time_by=time_by(run),
         changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
+        plan=plan_of(outcomes.findings) or msgspec.UNSET,
     )
 
 

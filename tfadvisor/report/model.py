@@ -300,6 +300,34 @@ class Finding(msgspec.Struct, frozen=True):
     """Absent unless `tfadvisor try` has measured a fix of it."""
 
 
+class PlanStep(msgspec.Struct, frozen=True):
+    """One change of a plan, made after those before it. Shares are of the step as it was recorded."""
+
+    rule_id: str
+    """The finding's."""
+    low: float
+    """What it saves on top of those before it: at least this share, 0..1."""
+    high: float
+    """At most this share, 0..1."""
+    remains_low: float
+    """What remains of the step then: at least this share, 0..1."""
+    remains_high: float
+    """At most this share, 0..1."""
+    worth: bool
+    """Whether to make it: it and one behind it save enough to notice."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The findings replayed together, in the order in which to mend them."""
+
+    changes: tuple[PlanStep, ...]
+    """All that save anything, those that are not worth it last."""
+    low: float
+    """What the changes worth making save together: at least this share of the step, 0..1."""
+    high: float
+    """At most this share, 0..1."""
+
+
 class Op(msgspec.Struct, frozen=True):
     """What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
 
@@ -500,6 +528,8 @@ class Report(msgspec.Struct, frozen=True, dict=True):
     """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
     """The recorded machines; absent where nothing was counted beside the trace."""
+    plan: Plan | msgspec.UnsetType = msgspec.UNSET
+    """The findings together; absent unless two or more save something."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

@@ -85,6 +85,7 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
         yield f"locations.{index}", name
     if rule.saving is not None:
         yield "saving.metric", rule.saving.metric
+        yield "saving.whole", rule.saving.whole or rule.saving.metric
         for name in placeholders(rule.saving.basis):
             yield "saving.basis", name
     for index, fix in enumerate(rule.fixes):
@@ -102,11 +103,11 @@ def built_in_rules() -> list[Rule]:
     compiled = read_compiled(_PACKAGE)
     if compiled is not None:
         return compiled
-    root = _rules_folder()
+    root = rules_folder()
     return [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
 
 
-def _rules_folder() -> Path:
+def rules_folder() -> Path:
     """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
     from importlib import import_module  # noqa: PLC0415
 
