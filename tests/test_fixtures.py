@@ -13,8 +13,6 @@ import yaml
 from support.places import FIXTURES
 
 import tfadvisor
-from tfadvisor.engine.judging.claims import classes_of
-from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.vocabulary import Severity
 
 FOLDERS = sorted(path.parent for path in FIXTURES.glob("*/truth.yaml"))
@@ -60,15 +58,12 @@ def test_the_planted_bottleneck_is_found(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_no_two_findings_claim_the_same_class_of_time_alike(folder: Path) -> None:
-    """What findings save of one class of time adds up to no more than the step holds of it; of all, to no more than it."""
+def test_findings_together_save_no_more_than_the_step(folder: Path) -> None:
+    """Each on top of those before it; and none promises all of it."""
     report = tfadvisor.analyze(folder)
-    rules = {rule.id: rule for rule in load_catalogue().rules}
 
-    for name, share in report.breakdown.items():
-        drawing = [one.saving.high for one in report.findings if classes_of(rules[one.rule_id]) == (name,)]
-        assert sum(drawing) <= share + 1e-9, name
     assert sum(one.saving.high for one in report.findings) <= 1 + 1e-9
+    assert all(0 <= one.saving.low <= one.saving.high < 1 for one in report.findings)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -41,13 +41,13 @@ def test_the_wheel_holds_every_module(wheel: list[str]) -> None:
     assert "tfadvisor/py.typed" in wheel
 
 
-def test_the_wheel_holds_the_rules_without_their_cases(wheel: list[str]) -> None:
+def test_the_wheel_holds_the_rules_without_their_cases_and_what_savings_rest_on(wheel: list[str]) -> None:
     rules = {path.relative_to(RULES).as_posix() for path in RULES.rglob("*.yaml")}
     shipped = {name.removeprefix("tfadvisor/rules/") for name in wheel if name.startswith("tfadvisor/rules/")} - {
         "__init__.py"
     }
 
-    assert shipped == {name for name in rules if not name.endswith(".cases.yaml")} | {"catalogue.py"}
+    assert shipped == {name for name in rules if not name.endswith(".cases.yaml")} | {"catalogue.py", "savings.json"}
 
 
 def test_the_compiled_rules_are_the_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

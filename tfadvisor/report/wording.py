@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tfadvisor.report.model import Evidence, Finding, Location, Report, Saving
+from tfadvisor.report.model import Evidence, Finding, Location, PlanStep, Report, Saving
 from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
@@ -68,6 +68,50 @@ def saving_words(saving: Saving) -> str:
         return ""
     low, high = percent(saving.low), percent(saving.high)
     return f"up to {high} of step time" if low == high else f"{low.removesuffix('%')}–{high} of step time"
+
+
+def plan_lines(report: Report) -> list[tuple[str, str, str]]:
+    """(change, what it saves on top of those before it, what remains of the step then), up to where to stop.
+
+    Empty where fewer than two findings save something worth a change.
+    """
+    plan = report.plan
+    if isinstance(plan, msgspec.UnsetType):
+        return []
+    titles = {one.rule_id: one.title for one in report.findings}
+    worth = [one for one in plan.changes if one.worth]
+    step = report.steps.time_ms.median if report.steps.time_ms and report.steps.source != "whole-trace" else None
+    rows = [
+        (one_line(titles.get(one.rule_id, one.rule_id)), _range(one.low, one.high), _remains(one, step))
+        for one in worth
+    ]
+    return rows if len(rows) > 1 else []
+
+
+def plan_end(report: Report) -> str:
+    """`Stop here: the 3 other findings save less than 3% each.` Empty where the plan leaves none out."""
+    plan = report.plan
+    if isinstance(plan, msgspec.UnsetType):
+        return ""
+    left = sum(not one.worth for one in plan.changes)
+    return (
+        f"Stop here: {'the other finding saves' if left == 1 else f'the {left} other findings save'} hardly anything."
+        if left
+        else ""
+    )
+
+
+def _remains(change: PlanStep, step_ms: float | None) -> str:
+    """`38–77% of the step`, with a known step `1.2–2.4 ms`."""
+    if step_ms is None:
+        return f"{_range(change.remains_low, change.remains_high)} of the step"
+    low, high = duration(change.remains_low * step_ms), duration(change.remains_high * step_ms)
+    return low if low == high else f"{low} to {high}"
+
+
+def _range(low: float, high: float) -> str:
+    first, last = percent(low), percent(high)
+    return last if first == last else f"{first.removesuffix('%')}–{last}"
 
 
 def evidence_words(evidence: Evidence) -> str:

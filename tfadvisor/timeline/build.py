@@ -36,6 +36,7 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
+from tfadvisor.timeline.recorded_events import recorded_events
 from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_time
 from tfadvisor.timeline.steps.capture_work import capture_work_ps
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
@@ -131,7 +132,15 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
         curves = memory_curves(trace, threads)
     return HostTimeline(
         host=host,
-        capture=capture_of(trace, threads, window, empty, unrecorded, capture_work_ps(threads, steps)),
+        capture=capture_of(
+            trace,
+            threads,
+            window,
+            empty,
+            unrecorded,
+            capture_work_ps(threads, steps),
+            recorded_events(threads, steps),
+        ),
         steps=steps,
         breakdown=breakdown,
         takes_part=taking_part(breakdown),

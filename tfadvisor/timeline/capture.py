@@ -12,6 +12,7 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frameworks import VERSION_STATS, framework_of, lost_events
+from tfadvisor.timeline.recorded_events import RecordedEvents
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
 
 
@@ -42,6 +43,8 @@ class Capture(msgspec.Struct, frozen=True):
     """What accelerators did and the trace lacks."""
     work_ps: tuple[int, int] = (0, 0)
     """What starting and stopping the profiler took before the first and after the last step, ps."""
+    events: RecordedEvents = RecordedEvents()
+    """What was recorded of the driving thread in the counted steps."""
 
 
 def capture_of(
@@ -51,6 +54,7 @@ def capture_of(
     empty_accelerators: int,
     unrecorded: Unrecorded,
     work_ps: tuple[int, int],
+    events: RecordedEvents,
 ) -> Capture:
     """From planes, names and warnings; the trace's events are not asked."""
     framework, version = _framework(trace)
@@ -68,6 +72,7 @@ def capture_of(
         empty_accelerators=empty_accelerators,
         unrecorded=unrecorded,
         work_ps=work_ps,
+        events=events,
     )
 
 

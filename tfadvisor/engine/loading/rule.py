@@ -21,7 +21,8 @@ _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 class SavingRule(msgspec.Struct, frozen=True):
     """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range.
 
-    of: the classes of the breakdown that it comes from, empty for those of the rule's category.
+    of: the classes of the breakdown that it comes from, empty for those of the rule's category. whole: share of step time
+    that the whole fault takes, for a replay, where `metric` only shows that it is there; empty where that is all of it.
     """
 
     metric: str
@@ -29,6 +30,7 @@ class SavingRule(msgspec.Struct, frozen=True):
     high: float
     basis: str
     of: tuple[str, ...] = ()
+    whole: str = ""
 
 
 class FixRule(msgspec.Struct, frozen=True):
@@ -121,14 +123,15 @@ def parse_rule(marked: Marked) -> Rule:
 
 
 def _saving(fields: _Fields) -> SavingRule:
-    fields.only("metric", "low", "high", "basis", "of")
+    fields.only("metric", "low", "high", "basis", "of", "whole")
     low, high = fields.number("low"), fields.number("high")
     if not 0 <= low <= high <= 1:
         raise fields.error("low", "must lie between 0 and `high`, and `high` must not exceed 1")
     of = fields.texts("of") if fields.has("of") else ()
     if any(name not in TIME_CLASSES for name in of):
         raise fields.error("of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}")
-    return SavingRule(fields.text("metric"), low, high, fields.text("basis"), of)
+    whole = fields.text("whole") if fields.has("whole") else ""
+    return SavingRule(fields.text("metric"), low, high, fields.text("basis"), of, whole)
 
 
 def _fix(fields: _Fields) -> FixRule:

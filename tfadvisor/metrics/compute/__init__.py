@@ -6,8 +6,18 @@ from tfadvisor.metrics.compute import (
     largest,
     recurrent,
     text_ops,
+    undisturbed,
     uneven_op,
     uneven_replicas,
 )
 
-__all__ = ["class_softmax", "dense_gradients", "largest", "recurrent", "text_ops", "uneven_op", "uneven_replicas"]
+__all__ = [
+    "class_softmax",
+    "dense_gradients",
+    "largest",
+    "recurrent",
+    "text_ops",
+    "undisturbed",
+    "uneven_op",
+    "uneven_replicas",
+]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import in_markdown, printable
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
+    plan_end,
+    plan_lines,
     run_line,
     saving_words,
     shares,
@@ -37,9 +40,12 @@ def as_markdown(report: Report) -> str:
         lines += ["Found nothing to change.", ""]
     for number, finding in enumerate(found, start=1):
         lines += _finding(number, finding)
-    if report.capture:
+    lines += _plan(report)
+    told = about_lines(report)
+    if report.capture or told:
         lines += ["### About this trace", ""]
         lines += [f"- {in_markdown(note.note)} {in_markdown(note.do)}" for note in report.capture]
+        lines += [f"- {in_markdown(line)}" for line in told]
         lines.append("")
     if report.broken:
         lines += ["### Broken", ""]
@@ -47,6 +53,24 @@ def as_markdown(report: Report) -> str:
         lines.append("")
     lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
     return "\n".join(lines) + "\n"
+
+
+def _plan(report: Report) -> list[str]:
+    rows = plan_lines(report)
+    if not rows:
+        return []
+    lines = [
+        "### Together, in this order",
+        "",
+        "| change | saves on top of those before it | leaves |",
+        "|---|---:|---:|",
+    ]
+    lines += [
+        f"| {number}. {in_markdown(title)} | {saves} | {remains} |"
+        for number, (title, saves, remains) in enumerate(rows, start=1)
+    ]
+    end = plan_end(report)
+    return [*lines, "", *([end, ""] if end else [])]
 
 
 def _finding(number: int, finding: Finding) -> list[str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import textwrap
 from typing import TextIO
 
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
+    plan_end,
+    plan_lines,
     run_line,
     saving_words,
     shares,
@@ -47,6 +50,7 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
     _head(page, report)
     _where_the_step_goes(page, report, ascii_only=screen.ascii_only)
     _findings(page, report, details)
+    _plan(page, report)
     _capture(page, report, details)
     if details:
         _steps(page, report)
@@ -159,14 +163,29 @@ def _fix(page: TextPage, fix: Fix, details: bool) -> None:
         _paragraph(page, one_line(fix.valid_for), DIM, "valid  ")
 
 
+def _plan(page: TextPage, report: Report) -> None:
+    rows = plan_lines(report)
+    if not rows:
+        return
+    page.line(("Together, in this order, each on top of those before it", TITLE))
+    for number, (title, saves, remains) in enumerate(rows, start=1):
+        _paragraph(page, f"{title}: saves {saves}, leaves {remains}", "", f"{number}. ", "")
+    if end := plan_end(report):
+        _paragraph(page, end, DIM)
+    page.line()
+
+
 def _capture(page: TextPage, report: Report, details: bool) -> None:
-    if not report.capture:
+    told = about_lines(report)
+    if not report.capture and not told:
         return
     page.line(("About this trace", TITLE))
     for note in report.capture:
         _paragraph(page, f"{one_line(note.note)} {one_line(note.do)}", "", "• ", "")
         if details:
             page.code(note.snippet, "cyan")
+    for line in told:
+        _paragraph(page, one_line(line), "", "• ", "")
     page.line()
 
 

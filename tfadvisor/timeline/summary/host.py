@@ -15,6 +15,7 @@ from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.summary.calm_ops import CalmOps, calm_ops
 from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
 from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
 from tfadvisor.vocabulary import DeviceKind
@@ -77,6 +78,8 @@ class HostSummary(msgspec.Struct, frozen=True):
     """What one of them computes, None when there is none."""
     costs: Mapping[HostCost, int]
     """What each cost takes of the counted steps, ps."""
+    calm: CalmOps = CalmOps()
+    """How long its ops would take if nothing shared the cores with them."""
     excerpts: ProgramExcerpts | None = None
     """Of the programs what a page shows; None unless that was asked for."""
 
@@ -106,6 +109,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
         device_time=_device_time(host, active),
         program=program,
         costs={cost: int(time.within(lo, hi).sum()) for cost, time in host.costs.items()},
+        calm=calm_ops(active, steps),
         excerpts=_excerpts(devices, host, program) if excerpts and program is not None else None,
     )
 

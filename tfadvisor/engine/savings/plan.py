@@ -1,0 +1,34 @@
+"""The findings together: in which order to mend them, what remains after each, and where to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tfadvisor.report.model import Finding, Plan, PlanStep
+
+WORTH = 0.03
+"""A change that saves less of the step is not noticed: below it XProf does not warn either."""
+
+
+def plan_of(findings: Sequence[Finding]) -> Plan | None:
+    """findings: in their order, each with what it saves on top of those before it. None of fewer than two that save any.
+
+    What several changes save together is known more closely than the sum of their ranges says: errors cancel in part.
+    """
+    saving = [one for one in findings if one.saving.high > 0]
+    if len(saving) < 2:
+        return None
+    last = max((place for place, one in enumerate(saving) if _middle(one) >= WORTH), default=0)
+    changes, saved, squares = [], 0.0, 0.0
+    for place, one in enumerate(saving):
+        saved += _middle(one)
+        squares += (one.saving.high - one.saving.low) ** 2 / 4
+        low, high = max(saved - math.sqrt(squares), 0.0), min(saved + math.sqrt(squares), 1.0)
+        changes.append(PlanStep(one.rule_id, one.saving.low, one.saving.high, 1 - high, 1 - low, worth=place <= last))
+    worth = changes[last]
+    return Plan(tuple(changes), 1 - worth.remains_high, 1 - worth.remains_low)
+
+
+def _middle(finding: Finding) -> float:
+    return (finding.saving.low + finding.saving.high) / 2
