@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, true_at
+from tfadvisor.arrays import distinct, is_in, true_at, used
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -80,8 +82,8 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
     if not len(events):
         return None
     lo, hi, count = _window(threads, events, steps)
-    rows = distinct(threads.row[events])
-    path_of = {row: path for row in rows.tolist() if (path := stage_path(threads.names[row])) is not None}
+    rows = used(threads.row[events], len(threads.names))
+    path_of = {row: path for row in rows if (path := stage_path(threads.names[row])) is not None}
     if not path_of:
         return None
     busy: dict[str, int] = dict.fromkeys(path_of.values(), 0)
@@ -100,14 +102,24 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
     return InputPipeline(shown, hi - lo, count) if shown else None
 
 
+def _among(rows: Iterable[int], threads: Threads) -> BoolArray:
+    """Which names are among the rows."""
+    among = np.zeros(len(threads.names), np.bool_)
+    among[list(rows)] = True
+    return among
+
+
 def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, int, int]:
     """(from, to, steps) of the counted steps that are looked at."""
     chosen = true_at(steps.steady())
     if not len(chosen):
         return int(steps.starts[0]), int(steps.ends[-1]), len(steps)
     lo = int(steps.starts[chosen[0]])
-    inside = np.sort(threads.start[events])
-    before = np.searchsorted(inside, steps.ends[chosen]) - np.searchsorted(inside, lo)
+    before = np.zeros(len(chosen), np.int64)
+    for thread in threads.threads:  # each is in order
+        first, last = np.searchsorted(events, [thread.lo, thread.hi]).tolist()
+        start = threads.start[events[first:last]]
+        before += np.searchsorted(start, steps.ends[chosen]) - np.searchsorted(start, lo)
     last = max(int(np.searchsorted(before, _MOST_EVENTS, side="right")) - 1, 0)
     return lo, int(steps.ends[chosen[last]]), last + 1
 
@@ -129,18 +141,18 @@ def _add_thread(
     """
     start, end, row = threads.start[events], threads.end[events], threads.row[events]
     children = np.zeros(len(events), np.int64)
-    is_stage = is_in(row, list(path_of))
+    is_stage = _among(path_of, threads)[row]
     nested = (parent >= 0) & is_stage
     np.add.at(children, parent[nested], (end - start)[nested])
     owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
     own = np.maximum(end - start - children, 0)
     kind = threads.kind[events]
     captured = kind == HostClass.CAPTURED.value
-    for used in distinct(row[is_stage]).tolist():
-        mine = row == used
-        calls[path_of[used]] += int(mine.sum())
-        if not works_ahead(stage_kind(path_of[used])):
-            busy[path_of[used]] += int(own[mine].sum())
+    for one in used(row[is_stage], len(threads.names)):
+        mine = row == one
+        calls[path_of[one]] += int(np.count_nonzero(mine))
+        if not works_ahead(stage_kind(path_of[one])):
+            busy[path_of[one]] += int(own[mine].sum())
     extra, is_python = functions.beyond(events[captured])
     extra = extra + np.where(in_background[captured], (end - start)[captured], 0)
     stage = owner[captured]
@@ -161,16 +173,16 @@ def _add_fills(
 ) -> None:
     """Adds one thread's calls that fill a buffer: those around very many calls of the stage before."""
     row = threads.row[events]
-    rows = [used for used, path in path_of.items() if fills_buffer(stage_kind(path))]
+    rows = [one for one, path in path_of.items() if fills_buffer(stage_kind(path))]
     if not is_in(row, rows).any():
         return
     length = threads.end[events] - threads.start[events]
-    below = parent[is_in(row, list(path_of)) & (parent >= 0)]
+    below = parent[_among(path_of, threads)[row] & (parent >= 0)]
     asked = np.bincount(below, minlength=len(events))
-    for used in rows:
-        fills = true_at((row == used) & (asked >= _MANY))
-        time, number = filled.get(path_of[used], (0, 0))
-        filled[path_of[used]] = time + int(length[fills].sum()), number + len(fills)
+    for one in rows:
+        fills = true_at((row == one) & (asked >= _MANY))
+        time, number = filled.get(path_of[one], (0, 0))
+        filled[path_of[one]] = time + int(length[fills].sum()), number + len(fills)
 
 
 def _owning_stage(
@@ -181,20 +193,20 @@ def _owning_stage(
     That is the nearest stage around it, or the one that a Produce event around it names. Where neither is around it, as up
     to TensorFlow 2.3, it is the stage that asks the one which the thread ran just before: what that gave is worked on.
     """
-    by_path = {path: used for used, path in path_of.items()}
-    by_kind = {stage_kind(path): used for used, path in path_of.items()}
+    by_path = {path: one for one, path in path_of.items()}
+    by_kind = {stage_kind(path): one for one, path in path_of.items()}
     named = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that a Produce event of this name works for
     consumer = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that asks the stage of this name
-    for used in distinct(row).tolist():
-        if used in path_of:
-            consumer[used] = by_path.get(asking_stage(path_of[used]), -1)
-        elif (kind := produced_kind(threads.names[used])) is not None:
-            named[used] = by_kind.get(kind, -1)
+    for one in used(row, len(threads.names)):
+        if one in path_of:
+            consumer[one] = by_path.get(asking_stage(path_of[one]), -1)
+        elif (kind := produced_kind(threads.names[one])) is not None:
+            named[one] = by_kind.get(kind, -1)
     direct = np.where(is_stage, row, named[row]).astype(np.int64)
     asked = true_at(is_stage & (parent >= 0))
     asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
     direct[parent[asked]] = consumer[row[asked]]  # what a Produce event asks tells which stage of that kind it is
-    waiting = [used for used, path in path_of.items() if works_ahead(stage_kind(path))]
+    waiting = _among([one for one, path in path_of.items() if works_ahead(stage_kind(path))], threads)
     owner = np.full(len(parent), -1, np.int64)
     background = np.zeros(len(parent), np.bool_)
     current = parent.copy()
@@ -203,7 +215,7 @@ def _owning_stage(
         if not open_.any():
             break
         owner[open_] = direct[current[open_]]
-        kind_waits = is_in(owner[open_], waiting)
+        kind_waits = waiting[owner[open_]] & (owner[open_] >= 0)
         background[open_] = ~is_stage[current[open_]] | kind_waits
         current[open_] = parent[current[open_]]
     outermost = true_at(is_stage & (parent < 0))

@@ -70,8 +70,11 @@ def _outcomes(
     for worker in workers:
         Thread(target=drive, args=(worker,), name="tfadvisor-host", daemon=True).start()
     outcomes: dict[Path, Any] = {}
-    needed = len(files)
-    while any(file not in outcomes for file in files[:needed]):
+    known, needed = 0, len(files)
+    while known < needed:
+        if files[known] in outcomes:
+            known += 1
+            continue
         file, outcome = ended.get()
         outcomes[file] = outcome
         if not isinstance(outcome, Exception):
