@@ -8,9 +8,12 @@ from typing import Any
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.engine.loading.limits import limits_of
+from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.gate.config.presets import PRESETS
 from tfadvisor.gate.config.resolved import LEVELS, POLICIES
 from tfadvisor.metrics.registry import registered_metrics
+from tfadvisor.units import Unit
 
 NAME = "tfadvisor-toml-1.json"
 _SHARE = {"type": ["number", "string"], "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$", "minimum": 0}
@@ -43,7 +46,7 @@ def config_schema() -> str:
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "tfadvisor.toml",
-        "description": "What `tfadvisor gate` asks of a run.",
+        "description": "What `tfadvisor gate` asks of a run, and by which numbers rules fire.",
         **_table(whole),
         "definitions": {**_layer(), **_limits()},
     }
@@ -68,12 +71,25 @@ def _layer() -> dict[str, Any]:
         "severity": _table(dict.fromkeys(_SEVERITIES, severity), "The level of findings by severity."),
         "rules": {
             "type": "object",
-            "description": "The level of findings by rule or pattern, above severity; the last that fits counts.",
-            "properties": {rule.id: _choice(LEVELS, rule.title) for rule in load_catalogue().rules},
+            "description": "By rule: the level of its findings, above severity, and its limits. By pattern: the level.",
+            "properties": {rule.id: _rule(rule) for rule in load_catalogue().rules},
             "patternProperties": {r"[*?\[]": _choice(LEVELS, "For every rule that the pattern fits.")},
             "additionalProperties": False,
         },
     }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    """A level, or a table with the rule's numbers."""
+    level = _choice(LEVELS, "The level of its findings.")
+    limits = {
+        one.name: {
+            **(_SHARE if one.unit is Unit.FRACTION else {"type": "number", "minimum": 0}),
+            "description": f"{one.words} as shipped ({one.unit.value}). {registered_metrics()[one.metric].about}",
+        }
+        for one in limits_of(rule)
+    }
+    return {"description": rule.title, "anyOf": [{"enum": list(LEVELS)}, _table({"level": level, **limits})]}
 
 
 def _each_metric(kind: str) -> Iterable[tuple[str, dict[str, Any]]]:

@@ -28,11 +28,24 @@ from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDIC
 
 NOTE = "/** Written by docs/generate.py; edit the Python instead. */\n"
 _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
-    Report: {"schema_version": typing.Literal[SCHEMA_VERSION], "ops": None, "plan": None},
+    Report: {
+        "schema_version": typing.Literal[SCHEMA_VERSION],
+        "ops": None,
+        "changed_limits": None,
+        "machines": None,
+        "plan": None,
+    },
     StepsInfo: {"each": StepColumns},
     Fix: {"patch": None},
     Finding: {"tried": None},
-    PageData: {"ops": [Op], "collectives": [CollectiveRow], "calls": [CallRow], "more": str, "parts": [PartRow]},
+    PageData: {
+        "ops": [Op],
+        "collectives": [CollectiveRow],
+        "calls": [CallRow],
+        "more": str,
+        "parts": [PartRow],
+        "about": tuple[str, ...],
+    },
     DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},
 }
 """Fields that report/page/encode.py writes in another shape than the record's: None for none, a list for columns."""

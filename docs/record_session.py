@@ -2,9 +2,9 @@
 
     pip install '.[docs,fix]' jax && python docs/record_session.py
 
-Runs each command of COMMANDS in a terminal of its own, in a repository made for it, and writes what it printed: as an asciicast
-(docs/pictures/session.cast, with pauses cut to two seconds) and as a picture of the whole (docs/pictures/session.svg). The machine
-should do nothing else meanwhile: the last command measures.
+Runs each command of COMMANDS in a terminal of its own, in a repository made for it, and writes what it printed: as an
+asciicast (docs/pictures/session.cast, pauses cut to two seconds) and as a picture of the whole (docs/pictures/session.svg). Let
+the machine rest meanwhile: the last command measures.
 """
 
 from __future__ import annotations
@@ -20,18 +20,24 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fcntl import ioctl
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
+
+import pyte
+from pyte.screens import Char
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
 
 DOCS = Path(__file__).parent
 PROGRAM, PICTURES = DOCS / "session" / "train.py", DOCS / "pictures"
 COMMANDS = (
     "tfadvisor run --out logdir -- python train.py",
     "tfadvisor fix logdir --source .",
-    "tfadvisor try --from logdir/ -- python train.py",
+    "tfadvisor try --from logdir/ --budget 3m -- python train.py",
 )
 WIDTH, HEIGHT = 110, 40
 LONGEST_PAUSE_S = 2.0
@@ -47,6 +53,7 @@ class Piece(NamedTuple):
 
 
 def main() -> int:
+    """Writes both files."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "digits"
         folder.mkdir()
@@ -60,7 +67,11 @@ def main() -> int:
 
 def as_repository(folder: Path) -> None:
     """What `fix` and `try` are used in: a work tree without changes."""
-    for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=you", "-c", "user.email=you@example.org", "commit", "-qm", "start")):
+    for words in (
+        ("init", "-q"),
+        ("add", "-A"),
+        ("-c", "user.name=you", "-c", "user.email=you@example.org", "commit", "-qm", "start"),
+    ):
         subprocess.run(["git", *words], cwd=folder, check=True)
 
 
@@ -119,10 +130,6 @@ def as_cast(pieces: list[Piece]) -> str:
 
 def as_picture(pieces: list[Piece]) -> str:
     """What stands in the terminal at the end, with all that was scrolled away."""
-    import pyte
-    from rich.console import Console
-    from rich.text import Text
-
     screen = pyte.Screen(WIDTH, 400)
     stream = pyte.Stream(screen)
     for one in pieces:
@@ -133,13 +140,10 @@ def as_picture(pieces: list[Piece]) -> str:
     return console.export_svg(title="tfadvisor", unique_id="session")
 
 
-def _styled(row: object) -> object:
-    from rich.style import Style
-    from rich.text import Text
-
+def _styled(row: Mapping[int, Char]) -> Text:
     text = Text(no_wrap=True)
     for column in range(WIDTH):
-        cell = row[column]  # type: ignore[index]
+        cell = row[column]
         style = Style(color=_colour(cell.fg), bgcolor=_colour(cell.bg), bold=cell.bold, reverse=cell.reverse)
         text.append(cell.data, style)
     text.rstrip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from tfadvisor.engine.savings.calibration import calibration
 from tfadvisor.engine.savings.foresee import foresee
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
+from tfadvisor.limit_change import LimitChange, changes_of
+from tfadvisor.machine.file import read_counters
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import DRAWS, Report
 from tfadvisor.sources.remote_path import place_of
@@ -53,6 +55,8 @@ class Options(msgspec.Struct, frozen=True):
     """How many hosts may be read at once, each in a process of its own."""
     engine: Engine | None = None
     """Who reads the hosts, as a cluster; None for this machine."""
+    limits: Sequence[LimitChange] = ()
+    """Numbers by which rules fire, where they are not to be as shipped."""
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
@@ -81,7 +85,7 @@ def conclude(
     detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
     already. Raises as analyze_run.
     """
-    catalogue = catalogue or load_catalogue(options.rules, options.disabled)
+    catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits)
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(
@@ -99,10 +103,12 @@ def conclude(
     if not hosts:
         raise failed[0][1]
     unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
-    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread)
+    lost = {file for file, _ in failed}
+    counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
+    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
     outcomes = foresee(run_rules(catalogue.rules, metrics), catalogue.rules, metrics, calibration())
-    return assemble(timeline, metrics, outcomes, catalogue.broken), timeline
+    return assemble(timeline, metrics, outcomes, catalogue), timeline
 
 
 def remembering(report: Report, run: Run, options: Options) -> Report:
@@ -122,16 +128,20 @@ def analyze(
     bandwidth_gb_s: float | None = None,
     steps: tuple[int, int] | None = None,
     processes: int = 1,
+    limits: Mapping[str, Mapping[str, float | str]] | None = None,
 ) -> Report:
     """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
     reading. Returns the report.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
-    `if __name__ == "__main__":`. Raises TraceError when there is nothing to read, UsageError for options that do not fit
-    the trace.
+    `if __name__ == "__main__":`. limits: rule -> limit -> number or share ("5%"), as `[rules]` of a tfadvisor.toml has
+    them, which is not read here. Raises TraceError when there is nothing to read, UsageError for options
+    that do not fit the trace.
     """
     source = held(path)
-    options = Options(run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes)
+    options = Options(
+        run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes, limits=changes_of(limits)
+    )
     with run_in(source, run, host) as chosen:
         report = analyze_run(chosen, options)
     if isinstance(source, Path):

@@ -33,6 +33,11 @@ def in_words(value: float, unit: Unit) -> str:
     return duration(value / 1000 if unit is Unit.US else value)
 
 
+def limit_in_words(value: float, unit: Unit) -> str:
+    """A number that somebody wrote: a share with all of its digits, `0.5%`, `99.5%`."""
+    return f"{value * 100:g}%" if unit is Unit.FRACTION else in_words(value, unit)
+
+
 def percent(fraction: float) -> str:
     """`0.382` -> `38%`; one decimal below 10%, so that small shares do not vanish."""
     scaled = fraction * 100

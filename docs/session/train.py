@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-BATCH, PIXELS, WIDTH, KINDS, STEPS = 256, 784, 256, 10, 600
+BATCH, PIXELS, WIDTH, KINDS, STEPS = 256, 784, 256, 10, 3000
 
 
 def initial(key):

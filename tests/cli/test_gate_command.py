@@ -475,14 +475,15 @@ def test_help_teaches(command: list[str], tmp_path: Path) -> None:
         assert "Exit codes:" in done.stdout
 
 
-def test_starting_analyze_loads_none_of_it() -> None:
+def test_starting_analyze_loads_none_of_it(tmp_path: Path) -> None:
+    """In a folder without a configuration."""
     code = (
         "import sys; from tfadvisor.cli.main import guarded_main; "
         f"guarded_main(['analyze', {str(LOADER)!r}, '--format', 'json']); "
         "print([name for name in sys.modules if name.startswith(('tfadvisor.gate', 'tfadvisor.comparison'))], file=sys.stderr)"
     )
 
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert done.stderr.strip() == "[]"
 

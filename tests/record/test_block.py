@@ -38,7 +38,13 @@ def test_a_block_is_recorded_kept_and_told(jax, tmp_path: Path, capsys: pytest.C
 
     assert recording.report is not None
     assert recording.report.verdict.bottleneck == "input"
-    assert sorted(one.suffix for one in recording.folder.iterdir()) == [".json", ".pb"]
+    (counters,) = recording.folder.glob("*.machine.json")
+    assert {one.name for one in recording.folder.iterdir()} == {
+        "recording.json",
+        counters.name,
+        counters.name.replace(".machine.json", ".xplane.pb"),
+    }
+    assert recording.report.metrics["program_cores"].value is not None
     assert "load_batch" in capsys.readouterr().out
     assert (tmp_path / "windows.log").read_text() == "2 1\n"
 

@@ -69,6 +69,24 @@ def wait_for(what: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.05)
 
 
+def test_what_the_machine_did_lies_beside_the_trace_and_in_the_report(place: Place) -> None:
+    place.env["OMP_NUM_THREADS"] = "3"
+    place.env["TF_ACCESS_KEY"] = "s3cret"
+
+    code, out, _ = place.run("--then", "stop", "--format", "json", "--", sys.executable, place.program(TRAINS), 3000)
+
+    assert code == 0
+    (trace,) = place.traces()
+    counted = json.loads(trace.with_name(trace.name.replace(".xplane.pb", ".machine.json")).read_text())
+    report = json.loads(out)
+    assert 0.3 < counted["closed"]["time"] - counted["opened"]["time"] < 60
+    assert counted["settings"]["variables"]["OMP_NUM_THREADS"] == "3"
+    assert report["machines"][0]["variables"]["OMP_NUM_THREADS"] == "3"
+    assert "s3cret" not in json.dumps([counted, report])
+    if sys.platform == "linux":
+        assert report["metrics"]["other_cores"]["value"] is not None
+
+
 def test_a_program_is_recorded_and_goes_on(place: Place) -> None:
     code, out, err = place.run("--", sys.executable, place.program(TRAINS), 400)
 

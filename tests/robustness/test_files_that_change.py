@@ -17,7 +17,8 @@ from tfadvisor.xplane.source import open_source
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "h.xplane.pb"
-    path.write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes() * 20)
+    piece = trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+    path.write_bytes(piece * (source._HEAD // len(piece) + 1))
     return path
 
 

@@ -10,6 +10,9 @@ import msgspec
 from tfadvisor.agents.root import Root
 from tfadvisor.api import Options, analyze_run
 from tfadvisor.errors import TraceError
+from tfadvisor.gate.config.file import NAME, read_config
+from tfadvisor.gate.config.limits import limits_in
+from tfadvisor.limit_change import LimitChange
 from tfadvisor.report.model import Report
 from tfadvisor.xplane.runs import Run, choose_run
 
@@ -27,8 +30,9 @@ class Reports:
     """The reports of an agent's session."""
 
     def __init__(self, root: Root) -> None:
-        """Nothing outside of the root is read."""
+        """Nothing outside of the root is read. Raises UsageError for a tfadvisor.toml there that is no TOML."""
         self._root = root
+        self._limits = _limits_of(root)
         self._lock = Lock()
         self._kept: OrderedDict[object, Report] = OrderedDict()
 
@@ -47,11 +51,20 @@ class Reports:
         key = (run.path, run.name, _states(run))
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = analyze_run(run, Options())
+                self._kept[key] = analyze_run(run, Options(limits=self._limits))
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             return self._kept[key]
+
+
+def _limits_of(root: Root) -> tuple[LimitChange, ...]:
+    """What a tfadvisor.toml in the root itself says of rules' limits; none above it is looked for."""
+    own = root.folder / NAME
+    if not own.is_file():
+        return ()
+    root.check([own], NAME)
+    return limits_in(read_config(own))
 
 
 def _states(run: Run) -> tuple[tuple[str, int, int], ...]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import median, percentile
+from tfadvisor.assembly.machines import machine_infos
 from tfadvisor.assembly.ops import run_ops
 from tfadvisor.assembly.time_by import time_by
 from tfadvisor.assembly.told_hosts import told_hosts
 from tfadvisor.engine.judging.judge_rules import Outcomes
 from tfadvisor.engine.judging.verdict import give_verdict
+from tfadvisor.engine.loading.catalogue import Catalogue
 from tfadvisor.engine.savings.plan import plan_of
-from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.model import (
@@ -38,10 +37,10 @@ from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import TimeClass
 
 
-def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rules: Sequence[RuleError]) -> Report:
-    """The report of one run."""
+def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue) -> Report:
+    """The report of one run, by these rules."""
     breakdown = _breakdown(run)
-    broken = [Broken(error.file, str(error)) for error in broken_rules]
+    broken = [Broken(error.file, str(error)) for error in catalogue.broken]
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
     return Report(
@@ -65,6 +64,8 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, broken_rule
         broken=tuple(broken),
         ops=run_ops(run),
         time_by=time_by(run),
+        changed_limits=catalogue.changed or msgspec.UNSET,
+        machines=machine_infos(run) or msgspec.UNSET,
         plan=plan_of(outcomes.findings) or msgspec.UNSET,
     )
 

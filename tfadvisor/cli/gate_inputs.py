@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -52,11 +52,14 @@ def known_names(rules: Sequence[Path] = ()) -> Known:
     """What a configuration may name."""
     import tfadvisor.metrics  # noqa: F401, PLC0415
     from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+    from tfadvisor.engine.loading.limits import wrong_change  # noqa: PLC0415
     from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
 
+    known = load_catalogue(rules).rules
     return Known(
         metrics={name: one.unit.value for name, one in registered_metrics().items()},
-        rules=tuple(rule.id for rule in load_catalogue(rules).rules),
+        rules=tuple(rule.id for rule in known),
+        wrong_change=partial(wrong_change, known),
     )
 
 

@@ -10,6 +10,7 @@ import typer
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
+from tfadvisor.limit_change import LimitChange
 
 _COUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKmMbBgGtT]?)$")
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
@@ -32,6 +33,15 @@ def gigabytes_per_second(text: str) -> float:
     if not 0 < value < float("inf"):
         raise UsageError(f"--bandwidth {text}: give GB/s above 0.")
     return value
+
+
+def limit_change(text: str) -> LimitChange:
+    """`RULE.LIMIT=VALUE`. Raises UsageError for what is not of this form; whether there is such a limit is seen later."""
+    name, equals, value = text.partition("=")
+    rule, dot, limit = name.strip().partition(".")
+    if not (rule and dot and limit and equals and value.strip()):
+        raise UsageError(f"--set {text}: give RULE.LIMIT=VALUE, as input-shares-cores.input_core_share=40%.")
+    return LimitChange(rule, limit, value.strip(), f"--set {text}")
 
 
 def step_range(text: str) -> tuple[int, int]:

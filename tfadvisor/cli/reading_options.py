@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.completing import host_names, rule_ids, run_names
-from tfadvisor.cli.option_values import gigabytes_per_second, parameter_count, step_range
+from tfadvisor.cli.option_values import gigabytes_per_second, limit_change, parameter_count, step_range
 from tfadvisor.cli.outputs import note
 from tfadvisor.errors import UsageError
 from tfadvisor.sources.remote_path import place_of
@@ -19,11 +19,13 @@ from tfadvisor.sources.remote_path import place_of
 if TYPE_CHECKING:
     from tfadvisor.api import Options
     from tfadvisor.cluster.engine import Engine
+    from tfadvisor.limit_change import LimitChange
     from tfadvisor.xplane.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 """The panels of --help that options stand in."""
 BASELINE = "Which baseline"
+_CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
 
 _TRACE = (
     "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run; "
@@ -78,6 +80,25 @@ Disabled = Annotated[
         help="a rule to leave out; may be repeated",
         autocompletion=rule_ids,
         rich_help_panel=RULES,
+    ),
+]
+SetLimits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="RULE.LIMIT=VALUE",
+        help="a number of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
+        rich_help_panel=RULES,
+    ),
+]
+RulesConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="whose [rules] set numbers of rules, instead of the nearest tfadvisor.toml or pyproject.toml",
+        rich_help_panel=RULES,
+        readable=False,
     ),
 ]
 Output = Annotated[
@@ -177,11 +198,17 @@ def reading(
     bandwidth: str | None = None,
     rules: Sequence[Path] | None = None,
     disabled: Sequence[str] | None = None,
+    config: Path | None = None,
+    limits: Sequence[str] | None = None,
 ) -> Options:
-    """How a run is to be read, from the options as they were written. Raises UsageError for what they cannot be."""
+    """How a run is to be read, from the options as they were written. Raises UsageError for what they cannot be.
+
+    config: the project's configuration, else the nearest one counts. limits: of --set, which win over it.
+    """
     chosen_steps = step_range(steps) if steps is not None else None
     parameters = parameter_count(params) if params is not None else None
     bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
+    changes = tuple(map(limit_change, limits or ()))
     from tfadvisor.api import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
 
     return Options(
@@ -193,7 +220,19 @@ def reading(
         bandwidth_gb_s=bandwidth_gb_s,
         steps=chosen_steps,
         processes=os.cpu_count() or 1,
+        limits=(*_limits_of_project(config), *changes),
     )
+
+
+def _limits_of_project(config: Path | None) -> tuple[LimitChange, ...]:
+    """The gate's settings are loaded only where a file may hold some. Raises UsageError for one that is no TOML."""
+    here = Path.cwd()
+    folders = (here, *here.parents)
+    if config is None and not any((one / name).is_file() for one in folders for name in _CONFIGURATIONS):
+        return ()
+    from tfadvisor.gate.config.limits import limits_of_project  # noqa: PLC0415
+
+    return limits_of_project(config)
 
 
 def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run NAME for another.") -> Run:

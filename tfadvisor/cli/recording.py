@@ -40,6 +40,14 @@ Details = Annotated[
 ]
 
 
+def check_rules(options: Options) -> None:
+    """Before anything is started. Raises UsageError for rules and limits that are not there."""
+    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, which rules are checked against)
+    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+
+    load_catalogue(options.rules, options.disabled, options.limits)
+
+
 def keep_and_write(
     recorded: Recorded, out: Path, form: Form, output: Path | None, options: Options, *, details: bool
 ) -> Kept:

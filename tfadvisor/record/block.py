@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
 from tfadvisor.api import Options, analyze_run, remembering
+from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import UsageError
+from tfadvisor.limit_change import changes_of
+from tfadvisor.machine.file import ENDING
 from tfadvisor.record.conduct import Recorded
+from tfadvisor.record.gpus import GpuWatch
+from tfadvisor.record.injected.tfadvisor_hook.letters import write_letter
+from tfadvisor.record.injected.tfadvisor_hook.machine import VERSION, reading, settings
 from tfadvisor.record.injected.tfadvisor_hook.tracers import tracer_for
 from tfadvisor.record.keep import keep
 from tfadvisor.record.pace import pace_of
@@ -21,7 +28,7 @@ from tfadvisor.record.window import Window
 from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.terminal import as_text
 from tfadvisor.report.terminal_text import screen_of
-from tfadvisor.xplane.runs import choose_run
+from tfadvisor.xplane.runs import choose_run, host_of
 
 
 class Recording:
@@ -44,6 +51,9 @@ class Recording:
         self._tracer = tracer_for(self._framework, str(self._file))
         self._tracer.start({"python_tracer": self._python_tracer})
         self._began = time.time()
+        self._gpus = GpuWatch()
+        self._gpus.start()
+        self._before = reading(os.getpid())
         return self
 
     def __exit__(
@@ -55,9 +65,19 @@ class Recording:
         """
         with self._work:
             wait_for_devices(self._framework)
-            closed = time.time()
+            closed, after = time.time(), reading(os.getpid())
+            self._gpus.stop()
             self._tracer.stop(str(self._file))
             if kind is None:
+                counted = {
+                    "opened": self._before,
+                    "closed": after,
+                    "settings": settings(),
+                    "gpus": self._gpus.told(self._began, closed),
+                }
+                write_letter(
+                    str(self._file.with_name(f"{host_of(self._file)}{ENDING}")), {"version": VERSION, **counted}
+                )
                 self._keep(closed)
         if self._show and self.report is not None:
             print(as_text(self.report, screen=screen_of(sys.stdout)), end="")
@@ -80,14 +100,20 @@ def profile(
     bandwidth_gb_s: float | None = None,
     rules: Sequence[Path] = (),
     disabled: Sequence[str] = (),
+    limits: Mapping[str, Mapping[str, float | str]] | None = None,
 ) -> Recording:
     """Records the block under it: `with tfadvisor.profile() as recording: …`, then `recording.report`.
 
     Let ten to fifty steps run in the block, after those that compile. out: the logdir that the trace is kept in. show:
     print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines; it
-    makes Python slower. The rest is as in `analyze`. Raises UsageError when neither TensorFlow nor JAX is imported.
+    makes Python slower. The rest is as in `analyze`. Raises UsageError for rules and limits that are not there, and,
+    as the block begins, when neither TensorFlow nor JAX is imported.
     """
-    options = Options(rules=rules, disabled=disabled, parameters=parameters, bandwidth_gb_s=bandwidth_gb_s)
+    changes = changes_of(limits)
+    load_catalogue(rules, disabled, changes)  # what is wrong with them is told before anything is recorded
+    options = Options(
+        rules=rules, disabled=disabled, parameters=parameters, bandwidth_gb_s=bandwidth_gb_s, limits=changes
+    )
     return Recording(Path(out), options, show=show, python_tracer=python_tracer)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.machine.file import ENDING
 from tfadvisor.record.conduct import COST_LIMIT, Recorded
 from tfadvisor.record.window import Window
 from tfadvisor.report.model import CaptureNote, Finding, Report
@@ -29,8 +30,9 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     """Moves the traces into a new run of the logdir. now: names the run. Raises OSError."""
     report = recorded.chosen.report
     folder = _new_run(logdir, now)
-    for trace in recorded.chosen.folder.glob("*.xplane.pb"):
-        shutil.move(trace, folder / trace.name)
+    for file in sorted(recorded.chosen.folder.iterdir()):
+        if file.name.endswith((".xplane.pb", ENDING)):
+            shutil.move(file, folder / file.name)
     (folder / NOTE).write_text(json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8")
     path = str(folder)
     run = replace(report.run, path=path, name=folder.name)

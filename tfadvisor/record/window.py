@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from tfadvisor.api import Options, analyze_run
 from tfadvisor.errors import TraceError
+from tfadvisor.machine.file import ENDING
 from tfadvisor.record.board import Board, Process
+from tfadvisor.record.gpus import GpuWatch
+from tfadvisor.record.injected.tfadvisor_hook.letters import read_letter, write_letter
 from tfadvisor.record.pace import Pace, pace_of
 from tfadvisor.report.model import Report
 from tfadvisor.xplane.runs import choose_run
@@ -60,8 +65,9 @@ def record_window(
     has_ended: Callable[[], bool],
 ) -> Window | Refused:
     """Records and reads. has_ended: whether the program is over, so that no more answers come."""
-    number = str(board.order_window(processes, seconds, python_tracer=python_tracer))
-    answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended)
+    with GpuWatch() as gpus:
+        number = str(board.order_window(processes, seconds, python_tracer=python_tracer))
+        answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended)
     answers = {one.name: one.windows[number] for one in answered}
     errors = [answer["error"] for answer in answers.values() if "error" in answer]
     recorded = [one for one in answered if "file" in answers[one.name]]
@@ -69,16 +75,21 @@ def record_window(
         return Refused(errors[0] if errors else "the program ended before its trace was written")
     folder = board.folder / f"window-{number}"
     folder.mkdir()
-    for process, host in names_of(recorded).items():
-        (board.folder / answers[process]["file"]).replace(folder / f"{host}.xplane.pb")
     given = [answers[one.name] for one in recorded]
-    return read_window(
-        folder,
-        options,
-        python_tracer=python_tracer,
-        opened=max(one["opened"] for one in given),
-        closed=min(one["closed"] for one in given),
-    )
+    opened, closed = max(one["opened"] for one in given), min(one["closed"] for one in given)
+    here = {one.name for one in recorded if one.host == socket.gethostname()}
+    for process, host in names_of(recorded).items():
+        trace = board.folder / answers[process]["file"]
+        trace.replace(folder / f"{host}.xplane.pb")
+        _keep_counters(trace, folder / f"{host}{ENDING}", gpus.told(opened, closed) if process in here else [])
+    return read_window(folder, options, python_tracer=python_tracer, opened=opened, closed=closed)
+
+
+def _keep_counters(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> None:
+    """What a process counted while it was recorded, beside its trace; nothing where it could not."""
+    counted = read_letter(str(trace.with_name(trace.name.removesuffix(".xplane.pb") + ENDING)))
+    if counted is not None:
+        write_letter(str(target), {**counted, "gpus": gpus})
 
 
 def read_window(

@@ -426,6 +426,77 @@ class Broken(msgspec.Struct, frozen=True):
     """What went wrong with it."""
 
 
+class GpuInfo(msgspec.Struct, frozen=True):
+    """One GPU as its driver told while the trace was recorded; None and "" where it does not tell."""
+
+    name: str
+    """Its model."""
+    driver: str
+    """Version."""
+    persistence: bool | None
+    """Whether the driver stays loaded while nobody uses it."""
+    utilization: float | None
+    """Share of the time in which a kernel ran on it, 0..1."""
+    clock_mhz: float | None
+    """Of its multiprocessors, a mean."""
+    highest_clock_mhz: float | None
+    """That they can have."""
+    power_limit_w: float | None
+    """That holds."""
+    usual_power_limit_w: float | None
+    """That it is shipped with."""
+    slowed_by: tuple[str, ...]
+    """Faults that held its clock down."""
+
+
+class MachineInfo(msgspec.Struct, frozen=True):
+    """How a recorded machine was set; None and empty where it does not tell. What it did is in `metrics`."""
+
+    host: str
+    """As in `run.hosts`."""
+    cores: int | None
+    """Of the machine."""
+    allowed_cores: int | None
+    """That the process may run on."""
+    quota_cores: float | None
+    """How many cores' time its control groups allow."""
+    memory_bytes: int | None
+    """Of the machine."""
+    huge_pages: str
+    """Transparent huge pages: always, madvise or never."""
+    versions: Mapping[str, str]
+    """Of Python and the frameworks."""
+    variables: Mapping[str, str]
+    """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the program's environment, but none that may be secret."""
+    threads: Mapping[str, int]
+    """Sizes of TensorFlow's pools that the program has set."""
+    file_systems: tuple[str, ...]
+    """That the process had files open on."""
+    gpus: tuple[GpuInfo, ...]
+    """Of the machine."""
+
+
+class ChangedLimit(msgspec.Struct, frozen=True):
+    """A number of a rule that the user has set otherwise than it was shipped."""
+
+    rule_id: str
+    """The rule."""
+    limit: str
+    """As `tfadvisor rules show ID` calls it."""
+    metric: str
+    """What is compared with it."""
+    comparison: str
+    """How: at least, above, below or at most; several joined by "or"."""
+    value: float
+    """The number that holds, in `unit`."""
+    shipped: float
+    """The number that the rule was shipped with, in `unit`."""
+    unit: str
+    """The metric's."""
+    said: str
+    """Where it was set: a line of a configuration, or an option."""
+
+
 class Report(msgspec.Struct, frozen=True, dict=True):
     """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
 
@@ -453,6 +524,10 @@ class Report(msgspec.Struct, frozen=True, dict=True):
     """What ran on the devices."""
     time_by: TimeBy = TimeBy()
     """Compute time by layer, op type and source line."""
+    changed_limits: tuple[ChangedLimit, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
+    machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The recorded machines; absent where nothing was counted beside the trace."""
     plan: Plan | msgspec.UnsetType = msgspec.UNSET
     """The findings together; absent unless two or more save something."""
 

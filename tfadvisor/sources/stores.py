@@ -5,7 +5,6 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -152,6 +151,8 @@ def _seconds(time: object) -> float:
             time = datetime.fromisoformat(time.replace("Z", "+00:00"))
         except ValueError:
             try:
+                from email.utils import parsedate_to_datetime  # noqa: PLC0415  (12 ms, and few stores tell a time so)
+
                 time = parsedate_to_datetime(str(time))
             except ValueError:
                 return 0.0

@@ -13,6 +13,8 @@ from typing import IO, Any
 
 import msgspec
 
+from tfadvisor.errors import UsageError
+from tfadvisor.gate.config.limits import limits_of_project
 from tfadvisor.processes import start
 from tfadvisor.sources.remote_path import place_of
 from tfadvisor.tensorboard_tab.cache import (
@@ -78,13 +80,22 @@ def limits_of(task: Mapping[str, Any]) -> Limits:
     )
 
 
+def _limits_here() -> dict[str, Any]:
+    """What the configuration of the folder in which TensorBoard was started says of rules' limits, or what is wrong with it."""
+    try:
+        return {"changes": [msgspec.to_builtins(one) for one in limits_of_project()]}
+    except UsageError as error:
+        return {"error": str(error)}
+
+
 class Analyses:
     """Starts what is asked for once, and finds what is finished."""
 
     def __init__(self, cache: Cache) -> None:
         """Nothing is started before something is asked for."""
         self._cache = cache
-        self._installation = installation_stamp()
+        self._limits = _limits_here()
+        self._installation = f"{installation_stamp()} {json.dumps(self._limits)}"
         self._lock = threading.Lock()
         self._asked: dict[str, Analysis] = {}
         self._turns: LifoQueue[Analysis] = LifoQueue()
@@ -133,6 +144,7 @@ class Analyses:
             "path": str(run.path),
             "files": [str(file) for file in run.files],
             "processes": max((os.cpu_count() or 2) - 1, 1),
+            "limits": self._limits,
         }
         return self._found(key_of(listed, self._installation), name, task, again)
 

@@ -13,11 +13,14 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
+
 from tfadvisor.api import Options, draw_run
 from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError, TraceError
+from tfadvisor.errors import AdvisorError, TraceError, UsageError
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import as_text
+from tfadvisor.limit_change import LimitChange
 from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.report.page.encode import encode, encode_comparison, encode_step
@@ -73,7 +76,8 @@ def _analyse(task: dict[str, Any]) -> None:
             said_at = time.monotonic()
             _say({"fraction": fraction})
 
-    page = draw_run(run, Options(processes=task["processes"]), progress_over(files, say))
+    options = Options(processes=task["processes"], limits=_limits(task["limits"]))
+    page = draw_run(run, options, progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
     (folder / SUMMARY).write_text(json.dumps(_summary(page.report)), encoding="utf-8")
@@ -81,6 +85,13 @@ def _analyse(task: dict[str, Any]) -> None:
     if snapshot is not None:
         (folder / SNAPSHOT).write_text(snapshot, encoding="utf-8")
     (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
+
+
+def _limits(told: dict[str, Any]) -> tuple[LimitChange, ...]:
+    """Raises UsageError for a configuration that cannot be read."""
+    if "error" in told:
+        raise UsageError(told["error"])
+    return msgspec.convert(told["changes"], tuple[LimitChange, ...])
 
 
 def _summary(report: Report) -> dict[str, Any]:

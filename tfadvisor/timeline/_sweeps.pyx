@@ -14,6 +14,10 @@ ctypedef fused Integer:
     int32_t
     int64_t
 
+ctypedef fused Number:
+    int32_t
+    int64_t
+
 
 cdef object cut(object column, Py_ssize_t size):
     """The first entries of a buffer; pages that were never written take no memory, so only much too large ones are copied."""
@@ -353,7 +357,7 @@ cdef inline Py_ssize_t stretch(int64_t[::1] lo, int64_t[::1] hi, int64_t[::1] wh
     return k + 1
 
 
-def places(const Integer[::1] ordered, const int64_t[::1] wanted):
+def places(const Integer[::1] ordered, const Number[::1] wanted):
     """Index of the first entry of an ascending array that equals each wanted number, -1 without one.
 
     Numbers that follow each other in both, as ids and positions do, are found without a search.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ from tfadvisor.timeline.losses.activities import names_of
 from tfadvisor.timeline.losses.batch_makers import batch_makers
 from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
 from tfadvisor.timeline.recorded_events import recorded_events
@@ -39,7 +41,7 @@ from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_
 from tfadvisor.timeline.steps.capture_work import capture_work_ps
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.vocabulary import DeviceKind, TimeClass
-from tfadvisor.xplane.columns import NO_EVENTS, HostTrace, NameFilter, Selection
+from tfadvisor.xplane.columns import NO_EVENTS, HostTrace, NameFilter, Selection, StatColumn
 from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
     unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
     steps = placed_on_device(find_steps(trace, threads, devices), devices)
-    trace = replace(trace, events=NO_EVENTS)  # most of the memory, unless threads and devices are views of it
+    trace = replace(trace, events=NO_EVENTS, stats=_still_asked(trace, threads))  # most of the memory
     activity = host_activity(trace, threads, steps, pipeline)
     classes = host_classes_of_time(activity)
     active = [device for device in devices if device.is_active]
@@ -171,6 +173,13 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
         classes=classes,
         costs=costs,
     )
+
+
+def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]:
+    """The stats that are asked for when devices and steps are known: correlation ids tell of TensorFlow's ops alone."""
+    if len(threads.everywhere(HostClass.OP)):
+        return trace.stats
+    return {name: column for name, column in trace.stats.items() if name != stats.CORRELATION_ID}
 
 
 def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) -> tuple[Int64Array, Int64Array]:

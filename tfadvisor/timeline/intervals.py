@@ -35,16 +35,22 @@ class Intervals(msgspec.Struct, frozen=True):
 
     def covered_before(self, times: Int64Array) -> Int64Array:
         """How much of the set lies before each time, in ps; the difference of two is the length between them."""
+        if not len(self.starts):
+            return np.zeros(len(times), np.int64)
         return sweeps.covered_before(self.starts, self.ends, np.ascontiguousarray(times))
 
     def within(self, lo: Int64Array, hi: Int64Array) -> Int64Array:
         """Length of the set inside each window lo[i] <= t < hi[i], in ps."""
+        if not len(self.starts):
+            return np.zeros(len(lo), np.int64)
         length = self.covered_before(hi)
         length -= self.covered_before(lo)
         return length
 
     def contains(self, times: Int64Array) -> BoolArray:
         """Whether each time lies in the set."""
+        if not len(self.starts):
+            return np.zeros(len(times), np.bool_)
         return sweeps.contains(self.starts, self.ends, np.ascontiguousarray(times))
 
     def clip(self, lo: int, hi: int) -> Intervals:
@@ -62,6 +68,8 @@ def union(starts: Int64Array, ends: Int64Array) -> Intervals:
 
     The set shares the arrays' memory where they are such a set already.
     """
+    if not len(starts):
+        return EMPTY
     return _set(sweeps.united(np.ascontiguousarray(starts), np.ascontiguousarray(ends)))
 
 

@@ -10,10 +10,11 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
 import msgspec
+import msgspec.structs
 import numpy as np
 
 from tfadvisor.arrays import is_in
-from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
@@ -56,14 +57,26 @@ class Steps(msgspec.Struct, frozen=True):
     confidence: float
     thread: int
     about: str
+    counted: BoolArray | None = None
+    """What steady() found, which is asked for dozens of times; whoever makes steps leaves it out."""
+
+    def __post_init__(self) -> None:
+        """Forgets what was found for steps that these were made from."""
+        if self.counted is not None:
+            msgspec.structs.force_setattr(self, "counted", None)
 
     def __len__(self) -> int:
         """Number of steps, those that do not count included."""
         return len(self.starts)
 
     def steady(self) -> npt.NDArray[np.bool_]:
-        """Which steps count."""
-        return np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)
+        """Which steps count; not to be written to."""
+        if self.counted is None:
+            counted = np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)
+            counted.flags.writeable = False
+            msgspec.structs.force_setattr(self, "counted", counted)
+            return counted
+        return self.counted
 
 
 class HostMemory(IntEnum):
@@ -90,7 +103,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
     start: Int64Array
     end: Int64Array
     kind: npt.NDArray[np.int8]
-    stream: Int64Array
+    stream: Int64Array | npt.NDArray[np.int32]
     name: npt.NDArray[np.int32]
     op: npt.NDArray[np.int32]
     module: npt.NDArray[np.int32]

@@ -66,7 +66,7 @@ def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Ar
     return twin.innermost(starts, ends) if found is None else found
 
 
-def places(ordered: npt.NDArray[Any], wanted: Int64Array) -> npt.NDArray[np.int32]:
+def places(ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Index of the first entry of an ascending array that equals each wanted number, -1 without one."""
     found: npt.NDArray[np.int32] = passes.places(ordered, wanted)
     return found

@@ -164,7 +164,7 @@ def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Ar
     return lo[firsts], hi[lasts], who[firsts]
 
 
-def places(ordered: npt.NDArray[Any], wanted: Int64Array) -> npt.NDArray[np.int32]:
+def places(ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Index of the first entry of an ascending array that equals each wanted number, -1 without one."""
     if not len(ordered):
         return np.full(len(wanted), -1, np.int32)

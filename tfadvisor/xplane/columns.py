@@ -142,17 +142,19 @@ class StatColumn(msgspec.Struct, frozen=True):
 
     def integers_between(self, lo: int, hi: int) -> tuple[Int32Array | Int64Array, Int32Array | Int64Array]:
         """The same of the events lo .. hi - 1, without a copy where all values are integers."""
-        bounds = np.minimum([lo, hi], np.iinfo(self.event.dtype).max).astype(self.event.dtype)
-        part = slice(*np.searchsorted(self.event, bounds).tolist())
-        event, kind, value = self.event[part], self.kind[part], self.value[part]
-        if not len(kind) or (kind.strides == (0,) and kind[0] in (Kind.INT, Kind.UINT)):
+        event, kind, value = self.event, self.kind, self.value
+        if len(event) and (lo > event[0] or hi <= event[-1]):
+            bounds = np.minimum([lo, hi], np.iinfo(event.dtype).max).astype(event.dtype)
+            part = slice(*event.searchsorted(bounds).tolist())
+            event, kind, value = event[part], kind[part], value[part]
+        if not len(kind) or (kind.strides == (0,) and int(kind[0]) in (Kind.INT, Kind.UINT)):
             return event, value
-        keep = (kind == Kind.INT) | (kind == Kind.UINT)
+        keep = (kind == Kind.INT.value) | (kind == Kind.UINT.value)
         return event[keep], value[keep]
 
     def numbers(self) -> tuple[Int64Array, npt.NDArray[np.float64]]:
         """(event, value) of the integer and double values, as float64."""
-        keep = (self.kind == Kind.INT) | (self.kind == Kind.UINT) | (self.kind == Kind.DOUBLE)
+        keep = (self.kind == Kind.INT.value) | (self.kind == Kind.UINT.value) | (self.kind == Kind.DOUBLE.value)
         kind, value = self.kind[keep], self.value[keep]
         as_float = value.astype(np.float64)
         as_float[kind == Kind.DOUBLE] = value[kind == Kind.DOUBLE].view(np.float64)
@@ -160,8 +162,11 @@ class StatColumn(msgspec.Struct, frozen=True):
 
     def codes(self) -> tuple[Int64Array, Int64Array]:
         """(event, index into texts) of the text values."""
-        keep = self.kind == Kind.TEXT
-        return self.event[keep].astype(np.int64), self.value[keep].astype(np.int64)
+        event, value = self.event, self.value
+        if len(event) and not (self.kind.strides == (0,) and int(self.kind[0]) == Kind.TEXT):
+            keep = self.kind == Kind.TEXT.value
+            event, value = event[keep], value[keep]
+        return event.astype(np.int64), value.astype(np.int64)
 
 
 EMPTY_STAT = StatColumn(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64), ())

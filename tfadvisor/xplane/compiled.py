@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from itertools import pairwise
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import constant, distinct
 from tfadvisor.xplane import _wire
 from tfadvisor.xplane.bounds import Counts
 from tfadvisor.xplane.columns import (
@@ -65,12 +65,14 @@ class _RawPlane(msgspec.Struct, frozen=True):
 
 
 class _Metadata(msgspec.Struct, frozen=True):
-    """Map entries by ascending key: names, display names, and where each message's bytes lie (one range a value)."""
+    """Map entries by ascending key: names, display names, and where each message's bytes lie: (from, to) of its values,
+    those of entry i from first[i] on."""
 
     keys: Int64Array
     names: tuple[str, ...]
     display_names: tuple[str, ...]
-    ranges: tuple[tuple[tuple[int, int], ...], ...]
+    ranges: Int64Array
+    first: Int64Array
 
 
 def _decode(source: Source, selection: Selection, progress: Progress | None) -> HostTrace:
@@ -126,8 +128,8 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
 def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
     plane_id, children = _wire.scan_plane(buf, lo, hi)
     field = children[:, 0]
-    counts.add("lines", int((field == 3).sum()))
-    counts.add("names", int((field >= 4).sum()))
+    counts.add("lines", int(np.count_nonzero(field == 3)))
+    counts.add("names", int(np.count_nonzero(field >= 4)))
     name = children[field == 2]
     events = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 4]))
     _wire.check_event_metadata(buf, events)
@@ -147,13 +149,9 @@ def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
     order = np.argsort(scanned[:, 0], kind="stable")
     key = scanned[order, 0]
     if (key[1:] > key[:-1]).all():  # one value a key, as profilers write them
-        items = scanned[order].tolist()
-        return _Metadata(
-            key,
-            tuple(_text(buf, v[1], v[2]) if v[7] & 1 else "" for v in items),
-            tuple(_text(buf, v[3], v[4]) if v[7] & 2 else "" for v in items),
-            tuple(((v[5], v[6]),) for v in items),
-        )
+        rows = scanned[order]
+        names, display = (_wire.texts_of(buf, rows, column, LONGEST) for column in (1, 3))
+        return _Metadata(key, names, display, rows[:, 5:7], np.arange(len(rows), dtype=np.int64))
     by_key: dict[int, tuple[int, list[list[int]]]] = {}
     for item in scanned.tolist():
         key, entry = item[0], item[8]
@@ -163,27 +161,43 @@ def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
         else:
             by_key[key] = (entry, [item])
     keys = sorted(by_key)
-    names, display, ranges = [], [], []
+    named, shown_as = [], []
+    ranges: list[list[int]] = []
+    first = []
     for key in keys:
         values = by_key[key][1]
         name = next((v for v in reversed(values) if v[7] & 1), None)
         shown = next((v for v in reversed(values) if v[7] & 2), None)
-        names.append(_text(buf, name[1], name[2]) if name else "")
-        display.append(_text(buf, shown[3], shown[4]) if shown else "")
-        ranges.append(tuple((v[5], v[6]) for v in values))
-    return _Metadata(np.array(keys, np.int64), tuple(names), tuple(display), tuple(ranges))
+        named.append(_text(buf, name[1], name[2]) if name else "")
+        shown_as.append(_text(buf, shown[3], shown[4]) if shown else "")
+        first.append(len(ranges))
+        ranges += [v[5:7] for v in values]
+    return _Metadata(
+        np.array(keys, np.int64), tuple(named), tuple(shown_as), np.array(ranges, np.int64), np.array(first, np.int64)
+    )
 
 
-def _names(raw: list[_RawPlane]) -> tuple[Names, list[tuple[tuple[int, int], ...]], list[int]]:
+class _Ranges(msgspec.Struct, frozen=True):
+    """Where the messages of each row lie: (from, to) in rows first[row] .. first[row + 1]."""
+
+    bounds: Int64Array
+    first: Int64Array
+
+
+def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
     """All planes' event metadata in one table, the ranges of each row's message, and the first row of each plane."""
     names, display = [""], [""]
-    ranges: list[tuple[tuple[int, int], ...]] = [()]
-    base = []
+    bounds: list[Int64Array] = [np.empty((0, 2), np.int64)]
+    first: list[Int64Array] = [np.zeros(1, np.int64)]
+    base, ranges = [], 0
     for plane in raw:
         base.append(len(names))
         names += plane.event_metadata.names
         display += plane.event_metadata.display_names
-        ranges += plane.event_metadata.ranges
+        bounds.append(plane.event_metadata.ranges)
+        first.append(plane.event_metadata.first + ranges)
+        ranges += len(plane.event_metadata.ranges)
+    first.append(np.array([ranges], np.int64))
     plane_of = np.concatenate(
         [
             np.array([-1], np.int32),
@@ -191,7 +205,11 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, list[tuple[tuple[int, int], ...
         ]
     )
     ids = np.concatenate([np.zeros(1, np.int64), *(plane.event_metadata.keys for plane in raw)])
-    return Names(plane_of, ids, tuple(names), tuple(display)), ranges, base
+    return (
+        Names(plane_of, ids, tuple(names), tuple(display)),
+        _Ranges(np.concatenate(bounds), np.concatenate(first)),
+        base,
+    )
 
 
 def _plane_key(
@@ -361,11 +379,11 @@ def _column(buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_R
     if kind is None:
         alone = slot.kinds.bit_length() - 1
         as_text = Kind.TEXT if alone in (Kind.REF, Kind.COMPRESSED) else alone
-        kind = np.broadcast_to(np.uint8(alone), len(value))
-        final = np.broadcast_to(np.uint8(as_text), len(value))
+        kind = constant(alone, len(value), np.uint8)
+        final = constant(as_text, len(value), np.uint8)
     else:
         final = kind.copy()
-        final[(kind == Kind.REF) | (kind == Kind.COMPRESSED)] = Kind.TEXT
+        final[(kind == Kind.REF.value) | (kind == Kind.COMPRESSED.value)] = Kind.TEXT
     pools: list[tuple[Int64Array, list[str]]] = []
     places: list[npt.NDArray[np.bool_]] = []
     for span_kind, to_text in ((Kind.TEXT, text_of), (Kind.BYTES, text_of), (Kind.COMPRESSED, inflated_text)):
@@ -379,10 +397,11 @@ def _column(buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_R
             )
             places.append(mask)
     for index, owner in enumerate(raw if plane is not None else []):
-        mask = (kind == Kind.REF) & (plane == index)
+        mask = (kind == Kind.REF.value) & (plane == index)
         if mask.any():
-            ids, inverse = np.unique(value[mask], return_inverse=True)
-            pools.append((inverse.astype(np.int64), [owner.stat_names.get(id_, "") for id_ in ids.tolist()]))
+            ids = value[mask]
+            known = distinct(ids)
+            pools.append((np.searchsorted(known, ids), [owner.stat_names.get(id_, "") for id_ in known.tolist()]))
             places.append(mask)
     moved, texts = shared_texts(pools)
     for mask, codes in zip(places, moved, strict=True):
@@ -393,32 +412,32 @@ def _column(buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_R
 def _details(
     buf: memoryview,
     plane: Int32Array,
-    ranges: list[tuple[tuple[int, int], ...]],
+    ranges: _Ranges,
     exemplar: Int64Array,
     stat_names: list[dict[int, str]],
 ) -> _BufferDetails:
     """On the bytes themselves, of large files on a copy of what can be asked for: their events fill most of the memory."""
     if len(buf) < _LARGE:
         return _BufferDetails(buf, plane, ranges, exemplar, stat_names)
-    asked = [one for row in ranges for one in row] + [(lo, hi) for lo, hi in exemplar.tolist()]
-    ends = np.cumsum([0] + [hi - lo for lo, hi in asked])
-    kept = memoryview(b"".join(buf[lo:hi] for lo, hi in asked)).toreadonly()
-    moved = list(pairwise(ends.tolist()))
-    places = iter(moved)
-    ranges = [tuple(next(places) for _ in row) for row in ranges]
-    return _BufferDetails(kept, plane, ranges, np.array(moved[-len(exemplar) :], np.int64), stat_names)
+    asked = np.concatenate([ranges.bounds, exemplar])
+    kept = memoryview(b"".join(buf[lo:hi] for lo, hi in asked.tolist())).toreadonly()
+    ends = np.cumsum(asked[:, 1] - asked[:, 0])
+    moved = np.stack([ends - (asked[:, 1] - asked[:, 0]), ends], axis=1)
+    known = len(ranges.bounds)
+    return _BufferDetails(kept, plane, _Ranges(moved[:known], ranges.first), moved[known:], stat_names)
 
 
 class _BufferDetails(msgspec.Struct, frozen=True):
     buf: memoryview
     plane: Int32Array
-    ranges: list[tuple[tuple[int, int], ...]]
+    ranges: _Ranges
     exemplar: Int64Array
     stat_names: list[dict[int, str]]
 
     def metadata_stats(self, row: int) -> dict[str, Value]:
         """Stats of the event metadata."""
-        found = [stat for lo, hi in self.ranges[row] for stat in _wire.message_stats(self.buf, lo, hi, 5)]
+        mine = self.ranges.bounds[self.ranges.first[row] : self.ranges.first[row + 1]].tolist()
+        found = [stat for lo, hi in mine for stat in _wire.message_stats(self.buf, lo, hi, 5)]
         return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])]) if found else {}
 
     def exemplar_stats(self, row: int) -> dict[str, Value]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -49,6 +48,8 @@ def run_in(source: Path | Held, run: str | None = None, host: str | None = None)
     if isinstance(source, Path):
         yield choose_run([source], run, host)[0]
         return
+    import tempfile  # noqa: PLC0415  (only what is no path needs it)
+
     with tempfile.TemporaryDirectory(prefix="tfadvisor-") as folder:
         file = Path(folder) / "memory.xplane.pb"
         file.write_bytes(source.data)

@@ -114,6 +114,8 @@ def _whole(file: io.BufferedReader, place: str, size: int) -> memoryview | None:
     head = file.read(_HEAD)
     if len(head) == _HEAD and not head.strip(b"\0"):
         raise damaged(Source(place, memoryview(head), size), None, "it begins with zeros")
+    if len(head) < _HEAD:
+        return memoryview(head) if len(head) == size else None
     if size > free_memory():
         raise TraceError(
             place,

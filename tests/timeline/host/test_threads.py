@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.timeline.host import threads as threads_module
 from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.names.classes import HostClass
 
@@ -144,3 +146,31 @@ def test_events_that_are_only_counted_take_no_time() -> None:
 def _count(builder: TraceBuilder, times: int) -> None:
     event = builder._spaces["host"].planes[0].lines[0].events[0]
     event.num_occurrences = times
+
+
+@pytest.mark.parametrize("few", [0, 4096])
+def test_positions_bear_a_wanted_name_however_many_names_there_are(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many names only those at the positions are looked at, which must find the same."""
+    monkeypatch.setattr(threads_module, "_FEW_NAMES", few)
+    threads = host_threads(trace().call("read", 0, 5).call("write", 5, 9).call("read", 9, 12).decode())
+
+    def reads(name: str) -> bool:
+        return name == "read"
+
+    assert threads.bear(np.array([0, 1, 2]), reads).tolist() == [True, False, True]
+    assert threads.bear(np.array([1]), reads).tolist() == [False]
+    assert threads.bear(np.empty(0, np.int64), reads).tolist() == []
+    assert threads.named(reads).tolist() == [0, 2]
+
+
+def test_names_that_only_a_device_bears_are_no_events_of_a_thread() -> None:
+    threads = host_threads(trace().busy("GPU:0", (0, 1), name="kernel").call("call", 0, 5).decode())
+
+    assert threads.named(lambda name: name == "kernel").tolist() == []
+
+
+def test_columns_of_a_thread_beside_many_device_events_are_its_own() -> None:
+    """Two calls and three kernels: a view of the calls would keep the kernels' times in memory as well."""
+    threads = host_threads(trace().busy("GPU:0", (0, 1), (1, 2), (2, 3)).call("a", 0, 5).call("b", 5, 9).decode())
+
+    assert len(threads.start.base if threads.start.base is not None else threads.start) == 2

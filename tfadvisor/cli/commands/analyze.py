@@ -19,8 +19,10 @@ from tfadvisor.cli.reading_options import (
     Params,
     Paths,
     RuleFolders,
+    RulesConfig,
     RunName,
     Scheduler,
+    SetLimits,
     Steps,
     Workers,
     chosen_run,
@@ -47,6 +49,7 @@ Examples:
   tfadvisor analyze s3://bucket/logs
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
+  tfadvisor analyze logdir/ --set input-shares-cores.input_core_share=40%
 
 Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse or a cluster that fails, 5 a rule
 or metric broke."""
@@ -84,6 +87,8 @@ def analyze(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    set_limits: SetLimits = None,
+    config: RulesConfig = None,
     fail_on: FailOn = None,
     format: Format = None,
     output: Output = None,
@@ -98,7 +103,15 @@ def analyze(
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
     options = reading(
-        run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, disabled=disable
+        run=run,
+        host=host,
+        steps=steps,
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        disabled=disable,
+        config=config,
+        limits=set_limits,
     )
     read = places(paths)
     chosen = chosen_run(read, options)

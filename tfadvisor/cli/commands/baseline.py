@@ -136,7 +136,7 @@ def add_runs(
     from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import add  # noqa: PLC0415
 
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
+    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, config=config)
     written = gate_inputs.written_config(config, rules or ())
     labels = gate_inputs.labels_of(label or (), written.layer.labels)
     reports = [gate_inputs.report_of([path], options) for path in places(paths)]
@@ -207,7 +207,7 @@ def accept_run(
     from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
 
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
+    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, config=config)
     written = gate_inputs.written_config(config, rules or ())
     folder = gate_inputs.store_of(store, written)
     chosen_model = model or written.layer.model

@@ -8,8 +8,17 @@ from typing import Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
-from tfadvisor.cli.reading_options import Bandwidth, Disabled, Output, Params, RuleFolders, reading
-from tfadvisor.cli.recording import Details, Format, Out, StepCount, keep_and_write
+from tfadvisor.cli.reading_options import (
+    Bandwidth,
+    Disabled,
+    Output,
+    Params,
+    RuleFolders,
+    RulesConfig,
+    SetLimits,
+    reading,
+)
+from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_and_write
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
 
@@ -48,6 +57,8 @@ def capture(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    set_limits: SetLimits = None,
+    config: RulesConfig = None,
     format: Format = None,
     output: Output = None,
     details: Details = False,
@@ -58,7 +69,10 @@ def capture(
     """
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
-    options = reading(params=params, bandwidth=bandwidth, rules=rules, disabled=disable)
+    options = reading(
+        params=params, bandwidth=bandwidth, rules=rules, disabled=disable, config=config, limits=set_limits
+    )
+    check_rules(options)
     from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
     from tfadvisor.record.service.capture import address_of, captured  # noqa: PLC0415
     from tfadvisor.record.service.clients import client  # noqa: PLC0415

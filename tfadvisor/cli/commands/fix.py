@@ -18,7 +18,9 @@ from tfadvisor.cli.reading_options import (
     HostName,
     Paths,
     RuleFolders,
+    RulesConfig,
     RunName,
+    SetLimits,
     chosen_run,
     places,
     reading,
@@ -30,6 +32,7 @@ from tfadvisor.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfadvisor.api import Options
     from tfadvisor.engine.loading.catalogue import Catalogue
     from tfadvisor.repair.choosing import At
     from tfadvisor.repair.plan import Plan
@@ -107,6 +110,8 @@ def fix(
     source: SourcePlace = Path(),
     at: Chosen = None,
     rules: RuleFolders = None,
+    set_limits: SetLimits = None,
+    config: RulesConfig = None,
     diff: Diff = False,
     apply: Apply = False,
     format: Format = None,
@@ -122,7 +127,8 @@ def fix(
 
     chosen_place = _place(at)
     sources = read_sources(source)
-    report, catalogue = _measured(paths, run, host, rules)
+    options = reading(run=run, host=host, rules=rules, config=config, limits=set_limits)
+    report, catalogue = _measured(paths, options)
     plan = _planned(report, catalogue, sources, rule or [], chosen_place)
     for one in sources.left_alone:
         note(f"{one.name} is left alone: {one.why}")
@@ -147,14 +153,11 @@ def _place(at: str | None) -> At | None:
     return At(told["file"], int(told["line"]))
 
 
-def _measured(
-    paths: Sequence[str], run: str | None, host: str | None, rules: Sequence[Path] | None
-) -> tuple[Report, Catalogue]:
+def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue]:
     from tfadvisor.api import analyze_run  # noqa: PLC0415
     from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
     from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
 
-    options = reading(run=run, host=host, rules=rules)
     chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
         return analyze_run(chosen, options, progress), load_catalogue(options.rules)

@@ -17,6 +17,7 @@ from tfadvisor.report.printable import printable
 
 if TYPE_CHECKING:
     from tfadvisor.engine.loading.catalogue import Catalogue
+    from tfadvisor.engine.loading.rule import Rule
 
 Folders = Annotated[
     list[Path] | None,
@@ -62,7 +63,7 @@ def list_rules(rules: Folders = None) -> int:
 
 @app.command("show", cls=Command, short_help="one rule")
 def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
-    """One rule: why it matters, what it prescribes, and where that comes from."""
+    """One rule: why it matters, what it prescribes, the numbers that can be set, and where all that comes from."""
     catalogue = _catalogue(rules)
     rule = next((one for one in catalogue.rules if one.id == rule_id), None)
     if rule is None:
@@ -74,6 +75,7 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
         lines.append(f"  Valid for: {fix.valid_for}")
         if fix.side_effect:
             lines.append(f"  Side effect: {fix.side_effect}")
+    lines += ["", *_limit_lines(rule)]
     lines += ["", *(f"Source: {source.doc} {source.section} {source.url}" for source in rule.source)]
     write_out(printable("\n".join(lines)) + "\n")
     return 0
@@ -110,6 +112,21 @@ def check_rules(folder: CheckedFolder) -> int:
         write_out(printable(failure) + "\n")
     write_out(f"{checked.rules} rules, {checked.cases} cases, {len(checked.failures)} failures\n")
     return 5 if checked.failures else 0
+
+
+def _limit_lines(rule: Rule) -> list[str]:
+    """The rule's numbers: name, default, unit, meaning; how to change them."""
+    from tfadvisor.engine.loading.limits import limits_of  # noqa: PLC0415
+    from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
+
+    limits = limits_of(rule)
+    if not limits:
+        return ["It compares no metric with a number, so it has no limit to set."]
+    lines = [f"Limits, to change with --set {rule.id}.LIMIT=VALUE or below [rules.{rule.id}] in tfadvisor.toml:"]
+    for one in limits:
+        about = registered_metrics()[one.metric].about
+        lines += [f"  {one.name}  {one.words} ({one.unit.value})", f"      {about}"]
+    return lines
 
 
 def _catalogue(folders: Sequence[Path] | None) -> Catalogue:

@@ -9,8 +9,17 @@ import typer
 
 from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_page_has_a_file, note
-from tfadvisor.cli.reading_options import Bandwidth, Disabled, Output, Params, RuleFolders, reading
-from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, keep_and_write
+from tfadvisor.cli.reading_options import (
+    Bandwidth,
+    Disabled,
+    Output,
+    Params,
+    RuleFolders,
+    RulesConfig,
+    SetLimits,
+    reading,
+)
+from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, check_rules, keep_and_write
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
 from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
@@ -65,6 +74,8 @@ def run(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    set_limits: SetLimits = None,
+    config: RulesConfig = None,
     format: Format = None,
     output: Output = None,
     details: Details = False,
@@ -76,7 +87,10 @@ def run(
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
     after_seconds = seconds_or_auto(after)
-    options = reading(params=params, bandwidth=bandwidth, rules=rules, disabled=disable)
+    options = reading(
+        params=params, bandwidth=bandwidth, rules=rules, disabled=disable, config=config, limits=set_limits
+    )
+    check_rules(options)
     from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
     from tfadvisor.record.run_program import recorded_program  # noqa: PLC0415
 

@@ -11,26 +11,36 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.engine.judging.conditions import names_in
 from tfadvisor.engine.judging.wording import is_known, placeholders
 from tfadvisor.engine.loading.compiled_rules import is_rule, read_compiled, rule_files
+from tfadvisor.engine.loading.limits import with_limits
 from tfadvisor.engine.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
 from tfadvisor.engine.loading.rule import Rule, parse_rule
 from tfadvisor.engine.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError, UsageError
+from tfadvisor.limit_change import LimitChange
+from tfadvisor.report.model import ChangedLimit
 
 _PACKAGE = "tfadvisor.rules"
 
 
 class Catalogue(msgspec.Struct, frozen=True):
-    """rules: by id. broken: files that could not be used; the others still run."""
+    """All rules that are to run."""
 
     rules: tuple[Rule, ...]
+    """By id."""
     broken: tuple[RuleError, ...]
+    """Files that could not be used; the others still run."""
+    changed: tuple[ChangedLimit, ...] = ()
+    """Limits that are not as the rules were shipped."""
 
 
-def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> Catalogue:
+def load_catalogue(
+    extra: Sequence[Path] = (), disabled: Sequence[str] = (), limits: Sequence[LimitChange] = ()
+) -> Catalogue:
     """The built-in rules, those of installed packages and those of the extra folders, without the disabled ones.
 
-    extra: folders, or names of installed rule packages. Raises UsageError for one that is not there and a disabled id that
-    no rule has. A broken file or package is reported in `broken`, not raised.
+    extra: folders, or names of installed rule packages. limits: numbers of the rules that are to be others. Raises
+    UsageError for a folder or package that is not there, a disabled id that no rule has, and a limit that cannot be so. A
+    broken file or package is reported in `broken`, not raised.
     """
     rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
@@ -48,8 +58,9 @@ def load_catalogue(extra: Sequence[Path] = (), disabled: Sequence[str] = ()) -> 
     if unknown:
         meant = did_you_mean(unknown[0], rules)
         raise UsageError(f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules list` names them all.")
-    kept = sorted((rule for rule in rules.values() if rule.id not in disabled), key=lambda rule: rule.id)
-    return Catalogue(tuple(kept), tuple(broken))
+    every, changed = with_limits(sorted(rules.values(), key=lambda rule: rule.id), limits)
+    kept = tuple(rule for rule in every if rule.id not in disabled)
+    return Catalogue(kept, tuple(broken), tuple(one for one in changed if one.rule_id not in disabled))
 
 
 def checked(marked: Marked) -> Rule:

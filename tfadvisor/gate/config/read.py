@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -10,6 +10,7 @@ import msgspec
 
 from tfadvisor.errors import SeveralMistakes
 from tfadvisor.gate.config.file import NAME, ConfigFile
+from tfadvisor.gate.config.limits import LEVEL
 from tfadvisor.gate.config.presets import PRESETS
 from tfadvisor.gate.config.resolved import (
     LEVELS,
@@ -24,6 +25,7 @@ from tfadvisor.gate.config.resolved import (
 )
 from tfadvisor.gate.config.toml_lines import Path
 from tfadvisor.gate.config.values import Values, meant
+from tfadvisor.limit_change import LimitChange
 
 _DIRECTIONS = ("up", "down", "both")
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -51,6 +53,8 @@ class Known(msgspec.Struct, frozen=True):
 
     metrics: Mapping[str, str]
     rules: tuple[str, ...]
+    wrong_change: Callable[[LimitChange], str] = lambda _change: ""
+    """What is wrong with a changed limit of a rule, "" for nothing."""
 
 
 def read(file: ConfigFile, known: Known, preset: str | None = None) -> Written:
@@ -187,11 +191,25 @@ class _LayerReader(Values):
     def rules(self, values: Mapping[str, Any], at: Path) -> tuple[RuleLevel, ...]:
         found = []
         for pattern, level in self.table(values.get("rules", {}), at, None).items():
+            if isinstance(level, Mapping):
+                found += self.rule_table(pattern, level, (*at, pattern))
+                continue
             if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
                 self.note((*at, pattern), f"no rule has this name{meant(pattern, self._known.rules)}")
             if (known := self.one_of(level, (*at, pattern), LEVELS)) is not None:
                 found.append(RuleLevel(pattern, known, self.written_at((*at, pattern))))
         return tuple(found)
+
+    def rule_table(self, rule: str, values: Mapping[str, Any], at: Path) -> list[RuleLevel]:
+        """`[rules.RULE]`: a level, and limits, which hold for every run: `analyze` knows of no overrides."""
+        if at[0] != "rules":
+            self.note(at, f"is a table, and limits hold for all runs: write [rules.{rule}].")
+            return []
+        for name, value in values.items():
+            if name != LEVEL and (cause := self._known.wrong_change(LimitChange(rule, name, value, ""))):
+                self.note((*at, name), cause)
+        level = self.choice(values, (*at, LEVEL), LEVELS)
+        return [] if level is None else [RuleLevel(rule, level, self.written_at((*at, LEVEL)))]
 
     def severity(self, values: Mapping[str, Any], at: Path) -> dict[str, str]:
         levels = self.table(values.get("severity", {}), at, _SEVERITIES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -51,12 +50,13 @@ def _is_all_reduce(calls: CollectiveCalls) -> BoolArray:
     return np.asarray(named[calls.label] | named[calls.kernel], np.bool_)
 
 
-def _all_reduces(question: Question) -> Iterator[tuple[HostSummary, CollectiveCalls, BoolArray]]:
+@once
+def _all_reduces(question: Question) -> list[tuple[HostSummary, CollectiveCalls, BoolArray]]:
     """Of every device that calls any. Raises MetricAbsent when none does."""
     found = [(host, one.collectives, _is_all_reduce(one.collectives)) for host, one in _communicating(question)]
     if not any(chosen.any() for _, _, chosen in found):
         raise MetricAbsent("no collective of this trace is an AllReduce")
-    yield from (one for one in found if one[2].any())
+    return [one for one in found if one[2].any()]
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)

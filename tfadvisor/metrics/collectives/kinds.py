@@ -9,6 +9,7 @@ from enum import Enum
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import distinct
 from tfadvisor.metrics.collectives.cost import exposed_transfer_fraction
 from tfadvisor.metrics.kernels.patterns import between_products, exchanged_in_vain
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
@@ -66,9 +67,11 @@ def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> lis
     if not len(calls):
         return []
     counted = np.flatnonzero((calls.step >= 0) & steady[np.maximum(calls.step, 0)])
-    pairs = np.stack([calls.label[counted], calls.module[counted]])
-    (labels, modules), group, number = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
-    group, many = group.reshape(-1), len(number)
+    width = len(calls.modules) + 1
+    pairs = calls.label[counted].astype(np.int64) * width + calls.module[counted] + 1
+    known = distinct(pairs)
+    labels, modules, group, many = known // width, known % width - 1, np.searchsorted(known, pairs), len(known)
+    number = np.bincount(group, minlength=many)
     columns = (calls.end - calls.start, calls.exposed_ps, np.maximum(calls.bytes, 0), calls.bytes < 0)
     time, exposed, size, unsized = (np.bincount(group, one[counted], many).tolist() for one in columns)
     kernel = np.zeros(many, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -17,6 +18,9 @@ from tfadvisor.timeline.names.op_path import OpPath, op_path
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.op_in_program import InProgram
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _MOST = 4_000
 """Ops of a device that are told one by one; the others, the shortest, count as of no layer."""
@@ -86,10 +90,13 @@ def compute_parts(run: RunTimeline) -> Parts:
         table = device.ops_by_path
         rows = table.of_class(DeviceClass.COMPUTE)
         total += int(table.total_ps[rows].sum())
-        for row in rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST].tolist():
-            key = key_of(table, row)
-            time[key] = time.get(key, 0) + int(table.total_ps[row])
-            count[key] = count.get(key, 0) + int(table.count[row])
+        hottest = rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST]
+        spent = zip(
+            keys_of(table, hottest), table.total_ps[hottest].tolist(), table.count[hottest].tolist(), strict=True
+        )
+        for key, ps, number in spent:
+            time[key] = time.get(key, 0) + ps
+            count[key] = count.get(key, 0) + number
     if not total:
         raise MetricAbsent("no op begins in a counted step")
     known = _known(run)
@@ -108,11 +115,13 @@ def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def key_of(table: OpTable, row: int) -> OpKey:
-    """What tells a row's op apart."""
-    columns = table.path, table.op, table.name, table.module
-    path, op, name, module = (table.names[column[row]] if column[row] >= 0 else "" for column in columns)
-    return path, op, name, module
+def keys_of(table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]) -> list[OpKey]:
+    """What tells the op of each row apart."""
+    names, chosen = (*table.names, ""), np.asarray(rows, np.intp)  # the last name where a row has none
+    columns = (column[chosen].tolist() for column in (table.path, table.op, table.name, table.module))
+    return [
+        (names[path], names[op], names[name], names[module]) for path, op, name, module in zip(*columns, strict=True)
+    ]
 
 
 def name_with_place(run: RunTimeline, key: OpKey) -> str:
@@ -127,8 +136,7 @@ def _known(run: RunTimeline) -> Mapping[tuple[str, str], InProgram]:
     for host in run.hosts:
         for one in host.program.hot_ops.ops if host.program is not None else ():
             if one.known is not None and host.program is not None:
-                for row in one.rows:
-                    _, op, kernel, module = key_of(host.program_device.ops, row)
+                for _, op, kernel, module in keys_of(host.program_device.ops, one.rows):
                     found[op or kernel, module] = one.known
     return found
 

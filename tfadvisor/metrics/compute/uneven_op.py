@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfadvisor.metrics.compute.parts import OpKey, key_of, name_with_place
+from tfadvisor.metrics.compute.parts import OpKey, keys_of, name_with_place
 from tfadvisor.metrics.needs import known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import counted_hosts
@@ -64,7 +64,7 @@ def _time_by_op(device: DeviceSummary) -> dict[OpKey, int]:
     """Summed time of each compute op, ps."""
     table = device.ops_by_path
     found: dict[OpKey, int] = {}
-    for row in table.of_class(DeviceClass.COMPUTE).tolist():
-        key = key_of(table, row)
-        found[key] = found.get(key, 0) + int(table.total_ps[row])
+    rows = table.of_class(DeviceClass.COMPUTE)
+    for key, ps in zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True):
+        found[key] = found.get(key, 0) + ps
     return found

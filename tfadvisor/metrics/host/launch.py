@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -126,6 +127,11 @@ def _short_by_type(question: Question) -> Mapping[str, tuple[int, int]]:
     return _summed(question, _SHORT_PS)
 
 
+@lru_cache(maxsize=1 << 14)  # asked for each device of each host
+def _type_of(name: str) -> str:
+    return op_type(name) or short_name(_NUMBERED.sub("", name))
+
+
 def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int, int]]:
     """below_ps: mean time from which an op is left out."""
     found: dict[str, tuple[int, int]] = {}
@@ -136,7 +142,7 @@ def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int,
             for row, many, ps in zip(*columns, strict=True):
                 if below_ps is not None and ps >= below_ps * many:
                     continue
-                kind = op_type(ops.names[row]) or short_name(_NUMBERED.sub("", ops.names[row]))
+                kind = _type_of(ops.names[row])
                 number, time = found.get(kind, (0, 0))
                 found[kind] = number + many, time + ps
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import in_markdown, printable
 from tfadvisor.report.wording import (
@@ -40,9 +41,11 @@ def as_markdown(report: Report) -> str:
     for number, finding in enumerate(found, start=1):
         lines += _finding(number, finding)
     lines += _plan(report)
-    if report.capture:
+    told = about_lines(report)
+    if report.capture or told:
         lines += ["### About this trace", ""]
         lines += [f"- {in_markdown(note.note)} {in_markdown(note.do)}" for note in report.capture]
+        lines += [f"- {in_markdown(line)}" for line in told]
         lines.append("")
     if report.broken:
         lines += ["### Broken", ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.fragment import bar, fragment, text
 from tfadvisor.report.model import Finding, Report
 from tfadvisor.report.printable import printable
@@ -32,6 +33,7 @@ def as_fragment(report: Report) -> str:
             *(_finding(one) for one in found[:_SHOWN]),
             f'<p class="quiet">{more} more findings</p>' if more > 0 else "",
             *(f'<p class="quiet">About this trace: {text(one.note)}</p>' for one in report.capture),
+            *(f'<p class="quiet">About this trace: {text(one)}</p>' for one in about_lines(report)),
         ]
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TextIO
 
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
@@ -175,13 +176,16 @@ def _plan(page: TextPage, report: Report) -> None:
 
 
 def _capture(page: TextPage, report: Report, details: bool) -> None:
-    if not report.capture:
+    told = about_lines(report)
+    if not report.capture and not told:
         return
     page.line(("About this trace", TITLE))
     for note in report.capture:
         _paragraph(page, f"{one_line(note.note)} {one_line(note.do)}", "", "• ", "")
         if details:
             page.code(note.snippet, "cyan")
+    for line in told:
+        _paragraph(page, one_line(line), "", "• ", "")
     page.line()
 
 

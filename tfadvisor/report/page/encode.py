@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 import numpy as np
 
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Op, StepInfo
 from tfadvisor.report.page.model import CallRow, CollectiveRow, ComparedRuns, DrawnStep, PageData, PartRow, StepColumns
 
@@ -46,6 +47,8 @@ def _page(page: PageData) -> dict[str, Any]:
     report = page.report.to_dict()
     report["steps"]["each"] = _fields(_steps(page.report.steps.each))
     del report["ops"]
+    for told_in_words in ("changed_limits", "machines"):
+        report.pop(told_in_words, None)
     return {
         "report": _short(report),
         "ops": _columns(Op, page.ops),
@@ -62,6 +65,7 @@ def _page(page: PageData) -> dict[str, Any]:
         "memory": [_short(_fields(one)) for one in page.memory],
         "metric_groups": dict(page.metric_groups),
         "facts": dict(page.facts),
+        "about": about_lines(page.report),
         "programs": [_short(_fields(one)) for one in page.programs],
     }
 

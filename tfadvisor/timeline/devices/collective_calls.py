@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
@@ -57,7 +57,7 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
 def collective_calls(device: Device, steps: Steps, programs: Modules) -> CollectiveCalls:
     """The collectives in order of start. The `-done` half of an asynchronous pair is part of the call, not another."""
     ops = device.ops
-    everything = np.flatnonzero(ops.kind == DeviceClass.COLLECTIVE)
+    everything = true_at(ops.kind == DeviceClass.COLLECTIVE.value)
     done = [row for row in distinct(ops.name[everything]).tolist() if is_done_half(ops.names[row])]
     is_done = is_in(ops.name[everything], done)
     mine = everything[~is_done]
@@ -109,7 +109,7 @@ def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
     for row in distinct(ops.name[dones]).tolist():
         finishing.setdefault(instruction_name(ops.names[row]), []).append(row)
     for name in starting.keys() & finishing.keys():
-        mine = np.flatnonzero(is_in(ops.name[calls], starting[name]))
+        mine = true_at(is_in(ops.name[calls], starting[name]))
         theirs = dones[is_in(ops.name[dones], finishing[name])]
         begins = ops.start[calls[mine]]
         following = np.searchsorted(ops.start[theirs], begins)

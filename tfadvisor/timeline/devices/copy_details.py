@@ -41,8 +41,8 @@ def copies_by_details(
         size, memory = size.copy(), memory.copy()
         size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[text[said]]
         memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[text[said]]
-    kind = np.where(said & (kind == DeviceClass.COMPUTE), DeviceClass.OTHER_COPY, kind).astype(np.int8)
-    undirected = (kind == DeviceClass.OTHER_COPY) & (launch_row >= 0)
+    kind = np.where(said & (kind == DeviceClass.COMPUTE.value), DeviceClass.OTHER_COPY, kind).astype(np.int8)
+    undirected = (kind == DeviceClass.OTHER_COPY.value) & (launch_row >= 0)
     for used in distinct(launch_row[undirected]).tolist():
         kind[undirected & (launch_row == used)] = direction_of(trace.names.name[used])
     return Copies(kind, size, memory)

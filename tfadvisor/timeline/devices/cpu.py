@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import constant, distinct, true_at
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.on_cpu.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.devices.on_cpu.calls_of_runs import calls_of_runs
@@ -81,8 +81,7 @@ def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArra
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
     """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
     position = _named(trace, threads)
-    python = [row for row in distinct(threads.row[position]).tolist() if runs_python(threads.names[row])]
-    position = position[~is_in(threads.row[position], python)]
+    position = position[~threads.bear(position, runs_python)]
     ordinal = np.zeros(len(threads), np.int64)
     where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
     ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
@@ -99,8 +98,7 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     """Positions of TensorFlow ops that are device work on a CPU."""
     ops = threads.everywhere(HostClass.OP)
     ops = ops[~pipeline_work[ops]]
-    rows = distinct(threads.row[ops])
-    ops = ops[~is_in(threads.row[ops], [row for row in rows.tolist() if runs_python(threads.names[row])])]
+    ops = ops[~threads.bear(ops, runs_python)]
     kernels, _ = eager_kernels(threads)
     return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
 
@@ -136,7 +134,7 @@ def _table(
     end = np.concatenate([thunk_end, threads.end[ops]])
     is_thunk = np.arange(len(positions)) < len(thunks)
     control = _control_flow(threads, thunks)
-    keep = np.flatnonzero(~np.concatenate([control, np.zeros(len(ops), np.bool_)]))
+    keep = true_at(~np.concatenate([control, np.zeros(len(ops), np.bool_)]))
     keep = keep[np.argsort(threads.start[positions[keep]], kind="stable")]
     positions, end, is_thunk = positions[keep], end[keep], is_thunk[keep]
     row = threads.row[positions]
@@ -147,18 +145,18 @@ def _table(
         start=threads.start[positions],
         end=end,
         kind=_classes(threads, row, is_thunk, communicate),
-        stream=threads.thread_of(positions),
+        stream=threads.thread_of(positions).astype(np.int32),
         name=row.astype(np.int32),
         op=np.where(is_thunk, row, -1).astype(np.int32),
         module=module,
         program=program,
         path=np.where(is_thunk, -1, row).astype(np.int32),
-        bytes=np.full(len(positions), -1, np.int64),
+        bytes=constant(-1, len(positions), np.int64),
         meeting=_meeting_keys(trace, threads, positions),
-        memory=np.zeros(len(positions), np.int8),
+        memory=constant(0, len(positions), np.int8),
         launch_start=launch_start,
         launch_end=launch_end,
-        launch_name=np.full(len(positions), -1, np.int32),
+        launch_name=constant(-1, len(positions)),
         names=names,
         program_ids=program_ids,
     )
@@ -180,9 +178,11 @@ def _classes(
 
 def _meeting_keys(trace: HostTrace, threads: Threads, positions: Int64Array) -> Int64Array:
     """What the events of one collective share on all devices: the program's run, or TensorFlow's collective instance."""
+    found = [threads.integers(trace.stat(stat)) for stat in (stats.RUN_ID, stats.INSTANCE_KEY)]
+    if not any(len(where) for where, _ in found):
+        return constant(-1, len(positions), np.int64)
     key = np.full(len(threads), -1, np.int64)
-    for stat in (stats.RUN_ID, stats.INSTANCE_KEY):
-        where, value = threads.integers(trace.stat(stat))
+    for where, value in found:
         key[where] = value & ((1 << 63) - 1)
     return key[positions]
 
@@ -191,9 +191,7 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     """Which thunks are loops, branches or calls around other thunks of their thread."""
     if not len(thunks):
         return np.zeros(0, np.bool_)
-    rows = distinct(threads.row[thunks])
-    named = np.array([row for row in rows.tolist() if is_control_flow(threads.names[row])], np.int64)
-    candidate = is_in(threads.row[thunks], named)
+    candidate = threads.bear(thunks, is_control_flow)
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
     return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
@@ -204,6 +202,8 @@ def _programs(
 ) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
     """(index of each event's program, -1 without one, the programs' ids)."""
     where, value = threads.integers(trace.stat(stats.PROGRAM_ID))
+    if not len(where):
+        return constant(-1, len(positions)), ()
     every = distinct(value)
     program_of = np.full(len(threads), -1, np.int32)
     program_of[where] = np.searchsorted(every, value)
@@ -215,6 +215,8 @@ def _modules(
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's XLA module in the names, the names with the modules appended)."""
     event, code = trace.stat(stats.HLO_MODULE).codes()
+    if not len(event):
+        return constant(-1, len(positions)), threads.names + trace.stat(stats.HLO_MODULE).texts
     module_of = np.full(len(threads), -1, np.int32)
     where = threads.positions(event)
     module_of[where[where >= 0]] = code[where >= 0] + len(threads.names)

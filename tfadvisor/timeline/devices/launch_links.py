@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import constant
-from tfadvisor.timeline.devices.stats_of_events import numbers_of
+from tfadvisor.timeline.devices.stats_of_events import numbers_as_stored
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
@@ -24,9 +24,9 @@ class LaunchLinks:
     def __init__(self, trace: HostTrace, threads: Threads) -> None:
         """Sorts the calls of all host threads that bear an id."""
         self._trace = trace
-        position, value = threads.integers(trace.stat(stats.CORRELATION_ID))
+        position, value = threads.integers_as_stored(trace.stat(stats.CORRELATION_ID))
         device_at, device = threads.integers(trace.stat(stats.DEVICE_ID))
-        if not (value > 0).all():
+        if len(value) and int(value.min()) <= 0:
             position, value = position[value > 0], value[value > 0]
         if (value[1:] < value[:-1]).any():
             order = np.argsort(value, kind="stable")
@@ -42,7 +42,7 @@ class LaunchLinks:
 
     def of(self, events: Int64Array, device: int) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
         """(start, end, name row) of the call that launched each event, -1 where none is found."""
-        wanted, known = numbers_of(self._trace.stat(stats.CORRELATION_ID), events)
+        wanted, known = numbers_as_stored(self._trace.stat(stats.CORRELATION_ID), events)
         if not len(self._id) or not known.any():
             nothing = constant(-1, len(events), np.int64)
             return nothing, nothing, constant(-1, len(events))
@@ -59,6 +59,7 @@ class LaunchLinks:
             position = np.where(several & (at >= 0), positions[at], position)
         del wanted, place
         start, end, row = self._start[position], self._end[position], self._row[position]
+        del position
         if not found.all():
             start[~found], end[~found], row[~found] = -1, -1, -1
         return start, end, row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
@@ -61,7 +61,7 @@ def _graph_rows(ops: DeviceOps) -> list[int]:
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
     """A graph launches many kernels with one call: only the first of them starts because of it."""
     out = np.zeros(len(ops), np.bool_)
-    mine = np.flatnonzero(linked)
+    mine = true_at(linked)
     if len(mine):
         order = mine[np.argsort(ops.launch_start[mine], kind="stable")]  # events are in order of start
         call = ops.launch_start[order]
@@ -80,6 +80,6 @@ def _stream_free_since(ops: DeviceOps) -> Int64Array:
     """For each event the end of what ran before it on its stream; the earliest time where nothing did."""
     out = np.full(len(ops), np.iinfo(np.int64).min)
     for stream in distinct(ops.stream).tolist():
-        mine = np.flatnonzero(ops.stream == stream)
+        mine = true_at(ops.stream == stream)
         out[mine[1:]] = np.maximum.accumulate(ops.end[mine])[:-1]
     return out

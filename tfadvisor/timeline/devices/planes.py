@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, is_in
+from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.timeline.devices.launch_links import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
 from tfadvisor.timeline.devices.stats_of_events import first_texts_of, numbers_of, texts_of
@@ -40,8 +40,9 @@ def _device(
     questions: PlaneQuestions, recorded: Recorded, number: int, planes: list[int], links: LaunchLinks
 ) -> Device:
     trace = recorded.trace
-    events, stream = _events_in_order(questions, trace, planes)
-    ops = _ops(questions, trace, events, stream, links.of(events, number))
+    events, stream, start = _events_in_order(questions, trace, planes)
+    ops = _ops(questions, trace, events, stream, start, links.of(events, number))
+    del events
     ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops))
     return Device(
         name=f"{questions.label}:{number}",
@@ -62,12 +63,15 @@ def _ops(
     trace: HostTrace,
     events: Int64Array,
     stream: Int64Array,
+    start: Int64Array,
     launch: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]],
 ) -> DeviceOps:
     """One row an event. launch: (start, end, name row) of the call that launched each, -1 where none is found."""
     row = trace.events.row[events]
     launch_start, launch_end, launch_row = launch
-    start = trace.events.start_ps[events]
+    end = trace.events.duration_ps[events]
+    np.maximum(end, 0, out=end)
+    end += start
     copies = questions.copies(trace, events, _row_classes(questions, trace, row)[row], launch_row)
     modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
@@ -80,7 +84,7 @@ def _ops(
     )
     return DeviceOps(
         start=start,
-        end=start + np.maximum(trace.events.duration_ps[events], 0),
+        end=end,
         kind=copies.kind,
         stream=stream,
         name=row,
@@ -106,18 +110,21 @@ def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
     return DeviceOps(**columns, names=ops.names, program_ids=ops.program_ids)
 
 
-def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[int]) -> tuple[Int64Array, Int64Array]:
-    """(event indexes, line id of each) of the lines that hold what the device ran, by start, longer ones first."""
+def _events_in_order(
+    questions: PlaneQuestions, trace: HostTrace, planes: list[int]
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(event indexes, line id and start of each) of the lines that hold what the device ran, by start, longer ones first."""
     lines = trace.lines
     kind = np.int32 if (np.abs(lines.id) < 1 << 31).all() else np.int64
     events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
-    for line in np.flatnonzero(is_in(lines.plane, planes)).tolist():
+    for line in true_at(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
         if hi > lo and questions.holds_work(lines.name[line], line_id):
             events.append(np.arange(lo, hi, dtype=np.int64))
             stream.append(np.full(hi - lo, line_id, kind))
     found, of_line = np.concatenate(events), np.concatenate(stream)
+    del events, stream
     counted = trace.stat(NUM_OCCURRENCES).event
     if len(counted):
         placed = ~is_in(found, counted)
@@ -128,14 +135,16 @@ def _events_in_order(questions: PlaneQuestions, trace: HostTrace, planes: list[i
     if (start[1:] == start[:-1]).any():
         start = trace.events.start_ps[found]
         order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
-    return found[order], of_line[order]
+        start = start[order]
+    found = found[order]
+    return found, of_line[order], start
 
 
 def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)
-    for used in distinct(row).tolist():
-        table[used] = questions.class_of(trace.names.name[used], trace.names.display_name[used])
+    for one in used(row, len(trace.names)):
+        table[one] = questions.class_of(trace.names.name[one], trace.names.display_name[one])
     return table
 
 
@@ -143,11 +152,13 @@ def _covers_its_body(
     questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32], ops: DeviceOps
 ) -> BoolArray:
     """Which events are loops, branches or calls around the ops that follow them on their line."""
-    named = [used for used in distinct(row).tolist() if questions.runs_others(trace.names.name[used])]
+    named = [one for one in used(row, len(trace.names)) if questions.runs_others(trace.names.name[one])]
     out = np.zeros(len(row), np.bool_)
-    candidate = is_in(row, np.array(named, np.int64)) if named else out
-    for line in distinct(ops.stream).tolist() if named else []:
-        mine = np.flatnonzero(ops.stream == line)
+    if not named:
+        return out
+    candidate = is_in(row, np.array(named, np.int64))
+    for line in distinct(ops.stream).tolist():
+        mine = true_at(ops.stream == line)
         following = np.append(ops.start[mine[1:]], np.iinfo(np.int64).max)
         out[mine] = candidate[mine] & (following < ops.end[mine])
     return out

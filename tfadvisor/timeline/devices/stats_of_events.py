@@ -41,12 +41,18 @@ def first_texts_of(
 
 def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, BoolArray]:
     """(number of each event as int64, whether it has one)."""
+    number, known = numbers_as_stored(column, events)
+    return number.astype(np.int64, copy=False), known
+
+
+def numbers_as_stored(column: StatColumn, events: Int64Array) -> tuple[Int64Array | npt.NDArray[np.int32], BoolArray]:
+    """The same, in four bytes where they suffice."""
     column_event, value = column.integers_between(0, LAST_EVENT)
     if not len(column_event) or not len(events):
         return constant(0, len(events), np.int64), constant(False, len(events), np.bool_)
     place = places(column_event, events)
     known = place >= 0
-    out = value[place].astype(np.int64, copy=False)
+    out = value[place]
     if not known.all():
         out[~known] = 0
     return out, known

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.devices.copy_details import no_details
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks, stated_peaks
 from tfadvisor.timeline.devices.planes import devices_of_planes
@@ -108,7 +108,7 @@ def on_chip_clock(trace: HostTrace) -> HostTrace:
     start, length = trace.events.start_ps.copy(), trace.events.duration_ps.copy()
     plane_of = trace.lines.plane[trace.line_of_event()]
     for plane in planes:
-        mine = np.flatnonzero(is_in(plane_of[both], [plane]))
+        mine = true_at(is_in(plane_of[both], [plane]))
         if not len(mine):
             continue
         events = both[mine]
@@ -116,7 +116,7 @@ def on_chip_clock(trace: HostTrace) -> HostTrace:
         fitted, fitted_length = trace.events.start_ps[events], np.maximum(trace.events.duration_ps[events], 0)
         knots = np.concatenate([fitted, fitted + fitted_length])
         shift = np.concatenate([chip - fitted, chip + chip_length - fitted - fitted_length])
-        everything = np.flatnonzero(plane_of == plane)
+        everything = true_at(plane_of == plane)
         moved = _shifted(trace.events.start_ps[everything], knots, shift)
         ends = trace.events.start_ps[everything] + np.maximum(trace.events.duration_ps[everything], 0)
         start[everything], length[everything] = moved, np.maximum(_shifted(ends, knots, shift) - moved, 0)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
@@ -20,6 +20,8 @@ from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launc
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.xplane.columns import HostTrace
 
+_DENSE = 64
+"""So many ids for each launch at most are worth a flag each."""
 _FEW = 8
 """Fewer launches or runs than this may all have come too late to be executed before the trace ended."""
 
@@ -62,12 +64,20 @@ def proof_of_work(trace: HostTrace, threads: Threads) -> str:
 def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
     """(launches of single kernels, those that no event on a device answers)."""
     position, number = threads.integers(trace.stat(stats.CORRELATION_ID))
-    rows = [row for row in distinct(threads.row[position]).tolist() if is_kernel_launch(threads.names[row])]
-    launched = distinct(number[is_in(threads.row[position], rows) & (number > 0)])
+    launched = number[threads.bear(position, is_kernel_launch) & (number > 0)]
+    del position, number
     if len(launched) < _FEW:
         return 0, 0
-    answered = distinct(threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID)))
-    return len(launched), int((places(answered, launched) < 0).sum())
+    answered, most = threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID)), int(launched.max())
+    if most <= _DENSE * len(launched):  # ids are counted up: a flag for each is smaller and faster than a sort
+        calls, shown = (np.zeros(most + 1, np.bool_) for _ in range(2))
+        calls[launched] = True
+        shown[answered[(answered > 0) & (answered <= most)]] = True
+        count, lost = int(np.count_nonzero(calls)), int(np.count_nonzero(calls & ~shown))
+    else:
+        launched = distinct(launched)
+        count, lost = len(launched), int(np.count_nonzero(places(distinct(answered), launched) < 0))
+    return (count, lost) if count >= _FEW else (0, 0)
 
 
 def _runs(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> tuple[int, int]:

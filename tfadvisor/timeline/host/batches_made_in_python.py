@@ -8,7 +8,6 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import is_in
 from tfadvisor.timeline.host.dispatches import dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Intervals, union
@@ -35,13 +34,10 @@ def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
     if steps.thread < 0 or not len(steps):
         return MadeBatches()
     thread = threads.threads[steps.thread]
-    mine = slice(thread.lo, thread.hi)
-    rows = set(threads.row[mine].tolist())
-    if any(is_frame(threads.names[row]) for row in rows):
+    if threads.bear(slice(thread.lo, thread.hi), is_frame).any():
         return MadeBatches()
     known = threads.of(thread, HostClass.LAUNCH)
-    converting = [row for row in rows if makes_tensor(threads.names[row])]
-    conversions = outermost(threads, known[is_in(threads.row[known], converting)])
+    conversions = outermost(threads, known[threads.bear(known, makes_tensor)])
     batches = threads.everywhere(HostClass.GET_NEXT)  # also where a compiled function takes them, as in Keras' fit
     calls = dispatches(threads, thread)
     inside = union(threads.start[conversions], threads.end[conversions])

@@ -82,7 +82,8 @@ def host_calls(
 
     waits: of the driving thread. builds: how often it builds a pipeline. iterations: see counted_iterations.
     """
-    python = next((name for name in threads.names if runs_python(name)), "")
+    pythons = threads.wanted_rows(runs_python)
+    python = threads.names[int(pythons.argmax())] if pythons.any() else ""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
     dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
     synchronising, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (synchronises, scales_loss))
@@ -110,14 +111,15 @@ def eager_steps(threads: Threads, steps: Steps) -> int:
     ops = _in_counted_steps(threads, steps, is_single_op)
     if not len(ops):
         return -1
-    rows = distinct(threads.row[ops]).tolist()
-    ops = ops[~is_in(threads.row[ops], [row for row in rows if keeps_state(threads.names[row])])]
+    ops = ops[~threads.bear(ops, keeps_state)]
     return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
 
 
 def variable_reads(threads: Threads, steps: Steps) -> int:
     """How many variables TensorFlow's eager runtime reads in the middle one of the counted steps."""
     reads = _in_counted_steps(threads, steps, reads_variable)
+    if not len(reads):
+        return 0
     return int(
         median_low(
             np.bincount(step_of(threads.start[reads], steps), minlength=len(steps))[steps.steady()].tolist() or [0]

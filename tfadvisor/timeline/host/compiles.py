@@ -13,7 +13,7 @@ from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.programs import jitted_function, module_of_call
+from tfadvisor.timeline.names.programs import jitted_function, module_of_call, names_jitted_function
 from tfadvisor.xplane.columns import HostTrace
 
 _MOST_PROGRAMS = 6
@@ -44,8 +44,7 @@ def compiled_in_steps(
     calls = threads.of(thread, HostClass.LAUNCH, HostClass.COMPILE)
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = position[(position >= thread.lo) & (position < thread.hi)]
-    named = np.array([jitted_function(name) is not None for name in threads.names], np.bool_)
-    calls = distinct(np.concatenate([calls[named[threads.row[calls]]], position]))
+    calls = distinct(np.concatenate([calls[threads.bear(calls, names_jitted_function)], position]))
     lo, hi = threads.start[calls], threads.end[calls]
     spent = compiling.within(lo, hi)
     step = np.searchsorted(steps.starts, lo, side="right") - 1

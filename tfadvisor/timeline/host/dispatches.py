@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, used
+from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.classes import HostClass
@@ -28,9 +26,18 @@ _INTERPRETED = 8
 """Jitted functions and executions inside a call from which on Python runs what should be compiled."""
 
 
+class _CallsModule(msgspec.Struct, frozen=True):
+    """The question whether a name is that of a call of the jitted function that XLA compiled to this module."""
+
+    module: str
+
+    def __call__(self, name: str) -> bool:
+        return module_of_call(name) == self.module
+
+
 def calls_of_module(threads: Threads, module: str) -> Int64Array:
     """Positions of the outermost calls of the jitted function that XLA compiled to this module, in order of time."""
-    calls = threads.named(lambda name: module_of_call(name) == module)
+    calls = threads.named(_CallsModule(module))
     found = [outermost(threads, calls[threads.thread_of(calls) == one]) for one in distinct(threads.thread_of(calls))]
     joined = np.concatenate(found) if found else calls
     return joined[np.argsort(threads.start[joined], kind="stable")]
@@ -49,7 +56,7 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
 
 def _dispatches(threads: Threads, thread: Thread) -> Int64Array:
     candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
-    named = _bear(threads, candidates, names_what_it_dispatches)
+    named = threads.bear(candidates, names_what_it_dispatches)
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
 
 
@@ -101,7 +108,7 @@ def without_evaluations(threads: Threads) -> Threads:
 def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64Array:
     """Those of a thread's tracing events that lie in one, or are one, inside which many programs run."""
     launches = threads.of(thread, HostClass.LAUNCH)
-    runs = threads.start[outermost(threads, launches[_bear(threads, launches, executes)])]
+    runs = threads.start[outermost(threads, launches[threads.bear(launches, executes)])]
     starts, ends = threads.start[traces], threads.end[traces]
     count = np.searchsorted(runs, ends) - np.searchsorted(runs, starts)
     others = threads.of(thread, HostClass.COMPILE)
@@ -121,20 +128,12 @@ def interpreted_function(threads: Threads, thread: Thread) -> str:
 
 def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
     """Which of a thread's launches are jitted functions inside which many others execute programs of their own."""
-    jitted = _bear(threads, candidates, is_jitted)
+    jitted = threads.bear(candidates, is_jitted)
     if not jitted.any():
         return jitted
     calls = _number_inside(threads, candidates, jitted) - jitted
-    executions = _number_inside(threads, candidates, _bear(threads, candidates, executes))
+    executions = _number_inside(threads, candidates, threads.bear(candidates, executes))
     return jitted & (calls >= _INTERPRETED) & (executions >= _INTERPRETED)
-
-
-def _bear(threads: Threads, positions: Int64Array, wanted: Callable[[str], bool]) -> BoolArray:
-    """Which positions bear a wanted name."""
-    rows = threads.row[positions]
-    borne = np.zeros(len(threads.names), np.bool_)
-    borne[[row for row in used(rows, len(threads.names)) if wanted(threads.names[row])]] = True
-    return borne[rows]
 
 
 def _number_inside(threads: Threads, positions: Int64Array, chosen: BoolArray) -> Int64Array:

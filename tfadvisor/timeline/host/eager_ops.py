@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, ranks
+from tfadvisor.arrays import ranks
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union, union_of
@@ -38,14 +38,8 @@ def eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Inter
     if not len(pauses):
         return EMPTY
     calls = threads.of(thread, HostClass.EAGER_OP)
-    calls = calls[_are_single_ops(threads, calls)]
+    calls = calls[threads.bear(calls, is_single_op)]
     return union_of(pauses, union(threads.start[calls], threads.end[calls]))
-
-
-def _are_single_ops(threads: Threads, calls: Int64Array) -> BoolArray:
-    """Which calls are ops that TensorFlow dispatches by themselves."""
-    rows = threads.row[calls]
-    return is_in(rows, [row for row in distinct(rows).tolist() if is_single_op(threads.names[row])])
 
 
 def eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
@@ -72,7 +66,7 @@ def eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Interv
     eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
     length = np.where(step >= 0, ends - starts, 0)
     longest = np.zeros(len(steps), np.int64)
-    single = _are_single_ops(threads, calls)
+    single = threads.bear(calls, is_single_op)
     np.maximum.at(longest, np.maximum(step, 0), np.where(single, 0, length))
     compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
     limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
@@ -111,7 +105,7 @@ def named_eager_kernels(threads: Threads) -> Int64Array:
     found = []
     for thread in threads.threads:
         calls = threads.of(thread, HostClass.EAGER_OP)
-        calls = calls[_are_single_ops(threads, calls)]
+        calls = calls[threads.bear(calls, is_single_op)]
         ops = threads.of(thread, HostClass.OP) if len(calls) else calls
         found.append(ops[union(threads.start[calls], threads.end[calls]).contains(threads.start[ops])])
     return _joined(found)
@@ -134,9 +128,8 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
         place = np.searchsorted(threads.start[around], threads.start[runs], side="right") - 1
         owner = around[np.maximum(place, 0)]
         enclosed = (place >= 0) & (threads.end[owner] >= threads.end[runs])
-        plain_rows = [row for row in distinct(threads.row[owner]).tolist() if is_kernel_of_one_op(threads.names[row])]
-        plain = is_in(threads.row[owner], plain_rows)
-        get_next = enclosed & (threads.kind[owner] == HostClass.GET_NEXT)
+        plain = threads.bear(owner, is_kernel_of_one_op)
+        get_next = enclosed & (threads.kind[owner] == HostClass.GET_NEXT.value)
         kernels.append(runs[enclosed & plain & ~get_next])
         waits.append(runs[~(enclosed & plain) & ~get_next])
     return _joined(kernels), _joined(waits)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import used
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.steps.windows import in_counted_steps
 from tfadvisor.xplane.columns import HostTrace
 
 
@@ -31,15 +33,13 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
     if not len(ops):
         return HostOps(0, ())
     launches, _ = threads.integers(trace.stat(stats.CORRELATION_ID))
+    if not len(launches):
+        return _by_type(threads, steps, ops)
     launches = np.sort(launches)
     first = np.searchsorted(launches, ops)
-    following = (
-        launches[np.minimum(first, max(len(launches) - 1, 0))] if len(launches) else np.zeros(len(ops), np.int64)
-    )
+    following = launches[np.minimum(first, len(launches) - 1)]
     same_thread = threads.thread_of(following) == threads.thread_of(ops)
-    launching = (
-        (first < len(launches)) & same_thread & (threads.start[following] < threads.end[ops]) if len(ops) else ops > 0
-    )
+    launching = (first < len(launches)) & same_thread & (threads.start[following] < threads.end[ops])
     return _by_type(threads, steps, ops[~launching])
 
 
@@ -51,14 +51,14 @@ def pipeline_ops(threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps
 
 def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
     """Those of the ops that begin in counted steps."""
-    steady = steps.steady()
-    step = np.searchsorted(steps.starts, threads.start[ops], side="right") - 1
-    counted = (step >= 0) & steady[np.maximum(step, 0)] & (threads.start[ops] < steps.ends[np.maximum(step, 0)])
-    ops = ops[counted]
-    length = threads.end[ops] - threads.start[ops]
+    ops = ops[in_counted_steps(threads.start[ops], steps)]
+    if not len(ops):
+        return HostOps(0, ())
+    row, length = threads.row[ops], threads.end[ops] - threads.start[ops]
+    time = np.zeros(len(threads.names), np.int64)
+    np.add.at(time, row, length)
     by_type: dict[str, int] = {}
-    rows, inverse = np.unique(threads.row[ops], return_inverse=True)
-    for row, time in zip(rows.tolist(), np.bincount(inverse, length, len(rows)).tolist(), strict=True):
-        kind = op_type(threads.names[row]) or threads.names[row]
-        by_type[kind] = by_type.get(kind, 0) + int(time)
+    for one in used(row, len(threads.names)):
+        kind = op_type(threads.names[one]) or threads.names[one]
+        by_type[kind] = by_type.get(kind, 0) + int(time[one])
     return HostOps(int(length.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1])))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import PYTHON_OPS, op_type
+from tfadvisor.timeline.names.host import is_python_op
 from tfadvisor.timeline.names.input_pipeline import (
     asking_stage,
     fills_buffer,
@@ -102,7 +102,7 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
 
 def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, int, int]:
     """(from, to, steps) of the counted steps that are looked at."""
-    chosen = np.flatnonzero(steps.steady())
+    chosen = true_at(steps.steady())
     if not len(chosen):
         return int(steps.starts[0]), int(steps.ends[-1]), len(steps)
     lo = int(steps.starts[chosen[0]])
@@ -135,7 +135,7 @@ def _add_thread(
     owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
     own = np.maximum(end - start - children, 0)
     kind = threads.kind[events]
-    captured = kind == HostClass.CAPTURED
+    captured = kind == HostClass.CAPTURED.value
     for used in distinct(row[is_stage]).tolist():
         mine = row == used
         calls[path_of[used]] += int(mine.sum())
@@ -168,7 +168,7 @@ def _add_fills(
     below = parent[is_in(row, list(path_of)) & (parent >= 0)]
     asked = np.bincount(below, minlength=len(events))
     for used in rows:
-        fills = np.flatnonzero((row == used) & (asked >= _MANY))
+        fills = true_at((row == used) & (asked >= _MANY))
         time, number = filled.get(path_of[used], (0, 0))
         filled[path_of[used]] = time + int(length[fills].sum()), number + len(fills)
 
@@ -191,7 +191,7 @@ def _owning_stage(
         elif (kind := produced_kind(threads.names[used])) is not None:
             named[used] = by_kind.get(kind, -1)
     direct = np.where(is_stage, row, named[row]).astype(np.int64)
-    asked = np.flatnonzero(is_stage & (parent >= 0))
+    asked = true_at(is_stage & (parent >= 0))
     asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
     direct[parent[asked]] = consumer[row[asked]]  # what a Produce event asks tells which stage of that kind it is
     waiting = [used for used, path in path_of.items() if works_ahead(stage_kind(path))]
@@ -206,8 +206,8 @@ def _owning_stage(
         kind_waits = is_in(owner[open_], waiting)
         background[open_] = ~is_stage[current[open_]] | kind_waits
         current[open_] = parent[current[open_]]
-    outermost = np.flatnonzero(is_stage & (parent < 0))
-    alone = np.flatnonzero(~is_stage & (parent < 0))
+    outermost = true_at(is_stage & (parent < 0))
+    alone = true_at(~is_stage & (parent < 0))
     before = np.searchsorted(outermost, alone) - 1
     alone, before = alone[before >= 0], before[before >= 0]
     owner[alone] = consumer[row[outermost[before]]]
@@ -231,15 +231,14 @@ class _Functions:
         self._python_ids = self._ids_with_python(work_position, work_id)
 
     def _of(self, position: Int64Array, step_id: Int64Array, kind: HostClass) -> tuple[Int64Array, Int64Array]:
-        keep = self._threads.kind[position] == kind
+        keep = self._threads.kind[position] == kind.value
         return position[keep], step_id[keep]
 
     def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
         """Step ids of runs inside which a Python op executes."""
         threads = self._threads
         ops = threads.everywhere(HostClass.OP)
-        rows = [row for row in distinct(threads.row[ops]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
-        ops = ops[is_in(threads.row[ops], rows)]
+        ops = ops[threads.bear(ops, is_python_op)]
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)
         order = np.argsort(work, kind="stable")  # position order is time order within a thread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median, ranks
+from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, union
@@ -107,12 +107,10 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
 def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64Array:
     """When the longest dispatch of each of those steps begins, ps."""
     calls = dispatches(threads, threads.threads[steps.thread])
-    found = []
-    for lo, hi in zip(steps.starts[of].tolist(), steps.ends[of].tolist(), strict=True):
-        mine = calls[(threads.start[calls] >= lo) & (threads.start[calls] < hi)]
-        if len(mine):
-            found.append(int(threads.start[mine[np.argmax(threads.end[mine] - threads.start[mine])]]))
-    return np.array(found, np.int64)
+    start = threads.start[calls]
+    length = threads.end[calls] - start
+    bounds = start.searchsorted(np.stack([steps.starts[of], steps.ends[of]], axis=1))
+    return start[[lo + int(length[lo:hi].argmax()) for lo, hi in bounds.tolist() if lo < hi]]
 
 
 def _holds_most(moments: Int64Array, start: Int64Array, end: Int64Array) -> bool:
@@ -124,8 +122,7 @@ def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tup
     """(positions of the driving thread's frames around and inside those steps, the parent of each among them, which of
     them the frame calls that encloses these steps). before: ps before the first step that are looked at too."""
     thread = threads.threads[steps.thread]
-    frame_rows = np.array([is_frame(name) for name in threads.names], np.bool_)
-    frames = np.flatnonzero(frame_rows[threads.row[thread.lo : thread.hi]]) + thread.lo
+    frames = threads.bear(slice(thread.lo, thread.hi), is_frame).nonzero()[0] + thread.lo
     lo, hi = int(steps.starts[of].min()), int(steps.ends[of].max())
     last = min(hi, int(steps.span_ends[of].max()))
     around = (threads.start[frames] <= lo) & (threads.end[frames] >= last)
@@ -134,8 +131,8 @@ def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tup
     start, end = threads.start[frames], threads.end[frames]
     parent = parents(start, end)
     around = (start <= lo) & (end >= last)
-    loop = int(np.flatnonzero(around)[-1]) if around.any() else -1
-    return frames, parent, np.flatnonzero((parent == loop) & ~around & (end > start))
+    loop = int(true_at(around)[-1]) if around.any() else -1
+    return frames, parent, true_at((parent == loop) & ~around & (end > start))
 
 
 def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
@@ -185,8 +182,7 @@ def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int
 
 def _waits_for_others(threads: Threads, frames: Int64Array) -> Int64Array:
     """Which of the frames wait for another thread or process."""
-    rows = [row for row in distinct(threads.row[frames]).tolist() if waits_for_others(threads.names[row])]
-    return frames[is_in(threads.row[frames], rows)]
+    return frames[threads.bear(frames, waits_for_others)]
 
 
 def _without_last_ask(start: Int64Array, end: Int64Array) -> Int64Array:
@@ -203,7 +199,9 @@ def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> B
 
 def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array) -> Int64Array:
     """The calls of the one function that fills at least half of these calls' time; empty where none does."""
-    below = np.flatnonzero(is_in(parent, calls))
+    chosen = np.zeros(len(parent) + 1, np.bool_)  # the last for frames without a parent
+    chosen[calls] = True
+    below = true_at(chosen[parent])
     if not len(below):
         return below
     function = ranks(row[below])
@@ -211,8 +209,8 @@ def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndar
     top = int(np.argmax(time))
     if time[top] < 0.5 * float((end - start)[calls].sum()):
         return below[:0]
-    chosen: Int64Array = below[function == top]
-    return chosen
+    most: Int64Array = below[function == top]
+    return most
 
 
 def _own(

@@ -68,15 +68,12 @@ def device_memory(trace: HostTrace, threads: Threads, steps: Steps) -> tuple[Dev
 
 def device_memory_calls(threads: Threads, steps: Steps) -> int:
     """Calls of cudaMalloc, cudaFree and their kin in the counted steps: each waits for all work on the device."""
-    rows = [row for row, name in enumerate(threads.names) if blocks_on_memory(name)]
-    if not rows:
-        return 0
-    return int(in_counted_steps(threads.start[is_in(threads.row, rows)], steps).sum())
+    calls = threads.named(blocks_on_memory)
+    return int(in_counted_steps(threads.start[calls], steps).sum()) if len(calls) else 0
 
 
 def _allocates(threads: Threads, positions: Int64Array) -> BoolArray:
-    rows = [row for row, name in enumerate(threads.names) if is_allocation(name)]
-    return is_in(threads.row[positions], rows)
+    return threads.bear(positions, is_allocation)
 
 
 def _fragmentation(trace: HostTrace, threads: Threads, positions: Int64Array) -> float | None:

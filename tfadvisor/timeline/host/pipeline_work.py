@@ -24,10 +24,10 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
             work[thread.lo : thread.hi] = True
     position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
     kind = threads.kind[position]
-    captured_ids = distinct(step_id[kind == HostClass.CAPTURED])
+    captured_ids = distinct(step_id[kind == HostClass.CAPTURED.value])
     if not len(captured_ids):
         return work
-    runs = position[(kind == HostClass.PROCESS) & is_in(step_id, captured_ids)]
+    runs = position[(kind == HostClass.PROCESS.value) & is_in(step_id, captured_ids)]
     for thread in threads.threads:
         lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
         if lo < hi and not thread.is_pipeline:

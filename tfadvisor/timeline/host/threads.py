@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import is_in
+from tfadvisor.arrays import used
 from tfadvisor.timeline.crossing_frames import without_crossings
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
@@ -22,6 +22,12 @@ from tfadvisor.xplane.columns import LAST_EVENT, NUM_OCCURRENCES, HostTrace, Sta
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+_FEW_NAMES = 4096
+_OTHERS = 1.25
+"""Where a trace has so many times the events of its threads, theirs are worth a copy: the others' memory can go."""
+_ONE = np.int64(1)
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -51,6 +57,12 @@ class Threads(msgspec.Struct, frozen=True):
     position_of: npt.NDArray[np.int32] | None
     dispatched: dict[int, Int64Array] = msgspec.field(default_factory=dict)
     """What `dispatches` found on each thread by its index: several questions rest on it."""
+    answers: dict[Callable[[str], bool], BoolArray] = msgspec.field(default_factory=dict)
+    """Which names each question wants, by row: hosts with the same names share what is known."""
+    borne: BoolArray | None = None
+    """Which names any event bears, by row; None where nobody looked."""
+    classes: int = -1
+    """A bit for each HostClass that an event may have: most of them are no event's in most traces."""
 
     def __len__(self) -> int:
         """Number of events."""
@@ -68,15 +80,22 @@ class Threads(msgspec.Struct, frozen=True):
 
     def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:
         """(position, value) of an integer stat, for the events on host threads."""
+        position, value = self.integers_as_stored(column)
+        return position.astype(np.int64), value.astype(np.int64)
+
+    def integers_as_stored(
+        self, column: StatColumn
+    ) -> tuple[Int64Array | npt.NDArray[np.int32], Int64Array | npt.NDArray[np.int32]]:
+        """The same, each in four bytes where they suffice; not to be written to."""
         count = len(self) if self.position_of is None else len(self.position_of)
         event, value = column.integers_between(self.first_event, self.first_event + count)
         if not count or not len(event):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.position_of is None:
-            return event - np.int64(self.first_event), value.astype(np.int64)
+            return event - event.dtype.type(self.first_event) if self.first_event else event, value
         position = self.position_of[event - self.first_event]
         keep = position >= 0
-        return position[keep].astype(np.int64), value[keep].astype(np.int64)
+        return position[keep], value[keep]
 
     def integers_elsewhere(self, column: StatColumn) -> Int64Array:
         """Values of an integer stat for the events that are on no host thread."""
@@ -94,20 +113,44 @@ class Threads(msgspec.Struct, frozen=True):
 
     def of(self, thread: Thread, *kinds: HostClass) -> Int64Array:
         """Positions of a thread's events of the given classes, in order."""
-        table = np.zeros(128, np.bool_)
-        table[list(kinds)] = True
-        return np.flatnonzero(table[self.kind[thread.lo : thread.hi]]) + thread.lo
+        found = self._of_classes(self.kind[thread.lo : thread.hi], kinds)
+        found += thread.lo
+        return found
 
     def everywhere(self, *kinds: HostClass) -> Int64Array:
         """Positions of all events of the given classes."""
-        table = np.zeros(128, np.bool_)
-        table[list(kinds)] = True
-        return np.flatnonzero(table[self.kind])
+        return self._of_classes(self.kind, kinds)
+
+    def _of_classes(self, kind: npt.NDArray[np.int8], kinds: tuple[HostClass, ...]) -> Int64Array:
+        there = [one.value for one in kinds if self.classes >> one & 1]
+        if not there:
+            return np.empty(0, np.int64)
+        found = kind == there[0]
+        for one in there[1:]:
+            found |= kind == one
+        place: Int64Array = found.nonzero()[0]
+        return place
 
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
         """Positions of all events whose name is wanted; each distinct name is looked at once."""
-        rows = _rows_named(self.names, wanted)
-        return np.flatnonzero(is_in(self.row, rows)) if rows else np.empty(0, np.int64)
+        rows = self.wanted_rows(wanted)
+        there = rows if self.borne is None else rows & self.borne
+        return rows[self.row].nonzero()[0] if there.any() else np.empty(0, np.int64)
+
+    def bear(self, positions: Int64Array | slice, wanted: Callable[[str], bool]) -> BoolArray:
+        """Which of the positions bear a wanted name. Of many names only those are looked at that the positions bear."""
+        rows = self.row[positions]
+        if not len(rows):
+            return np.zeros(0, np.bool_)
+        if wanted in self.answers or len(self.names) <= _FEW_NAMES:
+            return self.wanted_rows(wanted)[rows]
+        borne = np.zeros(len(self.names), np.bool_)
+        borne[[row for row in used(rows, len(self.names)) if wanted(self.names[row])]] = True
+        return borne[rows]
+
+    def wanted_rows(self, wanted: Callable[[str], bool]) -> BoolArray:
+        """Which names are wanted, by row; not to be written to."""
+        return _wanted_rows(self.names, self.answers, wanted)
 
     def on_pipeline_threads(self, positions: Int64Array) -> BoolArray:
         """Whether each position is on a thread that works for tf.data only."""
@@ -115,9 +158,18 @@ class Threads(msgspec.Struct, frozen=True):
         return pipeline[self.thread_of(positions)] if len(pipeline) else np.zeros(len(positions), np.bool_)
 
 
-@lru_cache(maxsize=64)  # the hosts of a run mostly have the same names
-def _rows_named(names: tuple[str, ...], wanted: Callable[[str], bool]) -> tuple[int, ...]:
-    return tuple(row for row, name in enumerate(names) if wanted(name))
+@lru_cache(maxsize=8)  # the hosts of a run mostly have the same names
+def _answers(names: tuple[str, ...]) -> dict[Callable[[str], bool], BoolArray]:
+    return {}
+
+
+def _wanted_rows(
+    names: tuple[str, ...], answers: dict[Callable[[str], bool], BoolArray], wanted: Callable[[str], bool]
+) -> BoolArray:
+    found = answers.get(wanted)
+    if found is None:
+        found = answers[wanted] = np.fromiter(map(wanted, names), np.bool_, len(names))
+    return found
 
 
 def host_threads(trace: HostTrace) -> Threads:
@@ -148,6 +200,8 @@ def host_threads(trace: HostTrace) -> Threads:
     if contiguous and ordered:
         lo, hi = int(lines.first[ordered[0]]), int(lines.first[ordered[-1] + 1])
         start, duration, row = trace.events.start_ps[lo:hi], trace.events.duration_ps[lo:hi], trace.events.row[lo:hi]
+        if _OTHERS * (hi - lo) < len(trace.events):  # a view would keep the columns of all events
+            start, row = start.copy(), row.copy()
         event, first_event = None, lo
     else:
         parts = [np.arange(lines.first[line], lines.first[line + 1]) for line in ordered]
@@ -159,7 +213,8 @@ def host_threads(trace: HostTrace) -> Threads:
     if order is not None:
         start, end, row = start[order], end[order], row[order]
         event = order + first_event if event is None else event[order]
-    end = _nested(threads, trace.names.name, start, end, row)
+    answers = _answers(trace.names.name)
+    end = _nested(threads, _wanted_rows(trace.names.name, answers, is_frame), start, end, row)
     kind = row_kind[row]
     position_of = None
     if event is not None:
@@ -167,7 +222,23 @@ def host_threads(trace: HostTrace) -> Threads:
         position_of = np.full(int(event.max()) - first_event + 1 if len(event) else 0, -1, np.int32)
         position_of[event - first_event] = np.arange(len(event), dtype=np.int32)
         del event, order
-    result = Threads(tuple(threads), start, end, kind, row, trace.names.name, first_event, position_of)
+    borne = np.zeros(len(row_kind), np.bool_)
+    borne[row] = True
+    result = Threads(
+        tuple(threads),
+        start,
+        end,
+        kind,
+        row,
+        trace.names.name,
+        first_event,
+        position_of,
+        answers=answers,
+        borne=borne,
+        classes=int(
+            np.bitwise_or.reduce(_ONE << row_kind[borne], initial=_ONE << HostClass.OTHER | _ONE << HostClass.FRAME)
+        ),
+    )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]
@@ -175,15 +246,13 @@ def host_threads(trace: HostTrace) -> Threads:
 
 
 def _nested(
-    threads: list[Thread], names: tuple[str, ...], start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
+    threads: list[Thread], is_frame: BoolArray, start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
 ) -> Int64Array:
-    """The ends, with no thread's long Python frames crossing each other."""
-    frames = np.zeros(len(names), np.bool_)
-    frames[list(_rows_named(names, is_frame))] = True
-    if not threads or not frames.any():
+    """The ends, with no thread's long Python frames crossing each other. is_frame: by row."""
+    if not threads or not is_frame.any():
         return end
     parts = [slice(thread.lo, thread.hi) for thread in threads]
-    return np.concatenate([without_crossings(start[part], end[part], frames[row[part]]) for part in parts])
+    return np.concatenate([without_crossings(start[part], end[part], is_frame[row[part]]) for part in parts])
 
 
 def _order(threads: list[Thread], start: Int64Array, end: Int64Array) -> Int64Array | None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.batches_made_in_python import made_batches
 from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, eager_kernels, eager_pauses
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
+    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -25,7 +26,7 @@ from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
-from tfadvisor.timeline.names.host import PYTHON_OPS, op_type, runs_python
+from tfadvisor.timeline.names.host import is_python_op, runs_python
 from tfadvisor.timeline.nesting import innermost
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
@@ -63,7 +64,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
     lo, hi, who = innermost(starts, ends)
     codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS)
-    held = {code: union(lo[state[who] == code], hi[state[who] == code]) for code in codes}
+    of = state[who]
+    held = {code: _where(of == code, lo, hi) for code in codes}
     known = union(starts, ends)
     pauses, between_ops = eager_pauses(threads, thread, steps)
     launch = union_of(held[_LAUNCH], difference(pauses, known))
@@ -85,6 +87,13 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     )
 
 
+def _where(chosen: BoolArray, lo: Int64Array, hi: Int64Array) -> Intervals:
+    """The instants of the chosen stretches."""
+    if not chosen.any():
+        return EMPTY
+    return union(lo, hi) if chosen.all() else union(lo[chosen], hi[chosen])
+
+
 def _states(
     trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array
 ) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
@@ -100,13 +109,13 @@ def _states(
     _, waits = eager_kernels(threads)
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
     others = threads.of(thread, HostClass.WAIT)
-    others = others[is_in(threads.row[others], _rows_that_wait_for_others(threads, others))]
+    others = others[threads.bear(others, waits_for_others)]
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
-    asking = np.flatnonzero(state_of == _INPUT) + thread.lo
+    asking = true_at(state_of == _INPUT) + thread.lo
     awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
     state_of[others[awaited] - thread.lo] = _INPUT
-    known = np.flatnonzero((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
+    known = true_at((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
 
@@ -120,15 +129,13 @@ def _states(
     state, starts, ends = state[keep], starts[keep], ends[keep]
 
     wait_starts, wait_ends = _awaited(trace, threads, thread)
+    later = starts[1:] > starts[:-1]
+    if not len(wait_starts) and (later | ((starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1]))).all():
+        return state, starts, ends  # as a thread's events mostly are
     state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
     starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
     order = np.lexsort((-ends, starts))
     return state[order], starts[order], ends[order]
-
-
-def _rows_that_wait_for_others(threads: Threads, positions: Int64Array) -> list[int]:
-    """Of the names at these positions, those of Python's own waits for another thread or process."""
-    return [row for row in distinct(threads.row[positions]).tolist() if waits_for_others(threads.names[row])]
 
 
 def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
@@ -143,17 +150,21 @@ def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, sta
 
 def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
     """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
-    produced_at, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
-    consumed_at, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
-    is_wait = threads.kind == HostClass.WAIT
-    mine = (produced_at >= thread.lo) & (produced_at < thread.hi) & is_wait[produced_at]
-    produced_at, produced = produced_at[mine], produced[mine]
-    mine = (consumed_at >= thread.lo) & (consumed_at < thread.hi) & is_wait[consumed_at]
-    consumed_at, consumed = consumed_at[mine], consumed[mine]
+    produced_at, produced = _waits_with_id(trace, threads, thread, stats.PRODUCER_ID)
+    consumed_at, consumed = _waits_with_id(trace, threads, thread, stats.CONSUMER_ID)
+    if not len(produced) or not len(consumed):
+        return produced_at[:0], produced_at[:0]
     _, first, second = np.intersect1d(produced, consumed, return_indices=True)
     begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
     keep = finish > begin
     return begin[keep], finish[keep]
+
+
+def _waits_with_id(trace: HostTrace, threads: Threads, thread: Thread, stat: str) -> tuple[Int64Array, Int64Array]:
+    """(position, id) of a thread's waits that bear one."""
+    position, number = threads.integers(trace.stat(stat))
+    mine = (position >= thread.lo) & (position < thread.hi) & (threads.kind[position] == HostClass.WAIT.value)
+    return position[mine], number[mine]
 
 
 def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
@@ -169,8 +180,7 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
     waiting = difference(elsewhere([HostClass.GET_NEXT]), compiling)
     launching = elsewhere([HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP])
     python = threads.everywhere(HostClass.OP)
-    rows = [row for row in distinct(threads.row[python]).tolist() if op_type(threads.names[row]) in PYTHON_OPS]
-    python = python[is_in(threads.row[python], rows) & pipeline[python]]
+    python = python[threads.bear(python, is_python_op) & pipeline[python]]
     running_python = union(threads.start[python], threads.end[python])
     return Pending(
         compile=compiling,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, ranks
+from tfadvisor.arrays import distinct, true_at, used
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
@@ -17,6 +19,8 @@ from tfadvisor.timeline.nesting import innermost, parents
 from tfadvisor.timeline.sweeps import reached
 
 _MOST_EVENTS = 3_000_000
+_FEW_GROUPS = 1 << 22
+_BLOCK = 1 << 18
 _TELLING_SHARE = 0.3
 """Of the instants, what events of the driving thread must cover to explain them."""
 
@@ -34,50 +38,69 @@ class Names(msgspec.Struct, frozen=True):
 
 def names_of(threads: Threads) -> Names:
     """Of every name that the host's threads use."""
-    used = distinct(threads.row)
     users, silent, telling = (np.zeros(len(threads.names), np.bool_) for _ in range(3))
-    for row in used.tolist():
+    for row in used(threads.row, len(threads.names)) if threads.borne is None else true_at(threads.borne).tolist():
         name = threads.names[row]
         users[row], silent[row], telling[row] = is_users_frame(name), annotates(name), not inside_runtime(name)
     return Names(users, silent, telling)
 
 
-def main_activity(threads: Threads, names: Names, steps: Steps, instants: Intervals, drivers: bool) -> Activity:
+def main_activity(
+    threads: Threads,
+    names: Names,
+    steps: Steps,
+    instants: Intervals,
+    drivers: bool,
+    of_steps: Callable[[Thread], Int64Array],
+) -> Activity:
     """What fills most of these instants: on the driving thread if its events cover enough of them, else on the thread whose
-    events cover most. drivers: the instants are by definition the driving thread's."""
+    events cover most. drivers: the instants are by definition the driving thread's. of_steps: see
+    events_of_steps."""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
+    best, most, found = driver, 0, None
     if driver is not None:
-        chosen = _telling(threads, names, driver, steps, instants)
-        covered = _covered(threads, chosen, instants)
-        if drivers or covered >= _TELLING_SHARE * instants.length():
-            return _most(threads, names, driver, steps, chosen, instants)
-    best, most, telling = driver, 0 if driver is None else covered, chosen if driver is not None else None
+        found = _seen(threads, driver, of_steps(driver), instants)
+        most = _covered(threads, found.telling, instants)
+        if drivers or most >= _TELLING_SHARE * instants.length():
+            return _most(threads, names, found, instants)
     for thread in threads.threads:
         if driver is not None and thread.index == driver.index:
             continue
-        chosen = _telling(threads, names, thread, steps, instants)
-        covered = _covered(threads, chosen, instants)
+        other = _seen(threads, thread, of_steps(thread), instants)
+        covered = _covered(threads, other.telling, instants)
         if covered > most:
-            best, most, telling = thread, covered, chosen
-    if best is None or telling is None:
+            best, most, found = thread, covered, other
+    if best is None or found is None:
         return Activity("", "", "", "", "", "", instants.length())
-    return _most(threads, names, best, steps, telling, instants)
+    return _most(threads, names, found, instants)
 
 
-def _telling(threads: Threads, names: Names, thread: Thread, steps: Steps, instants: Intervals) -> Int64Array:
-    """Positions of a thread's events at these instants, those that only mark a whole step left out."""
-    inside = _of_steps(threads, names, thread, steps)
-    return inside[instants.within(threads.start[inside], threads.end[inside]) > 0]
+class _Seen(msgspec.Struct, frozen=True):
+    """Positions of a thread's events that say something, and of those among them at the instants that are asked about."""
+
+    thread: Thread
+    all: Int64Array
+    telling: Int64Array
 
 
-def _of_steps(threads: Threads, names: Names, thread: Thread, steps: Steps) -> Int64Array:
+def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Intervals) -> _Seen:
+    keep = np.empty(len(inside), np.bool_)
+    for part in _blocks(len(inside)):
+        mine = inside[part]
+        keep[part] = instants.within(threads.start[mine], threads.end[mine]) > 0
+    return _Seen(thread, inside, inside if keep.all() else inside[keep])
+
+
+def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread) -> Int64Array:
     """Positions of a thread's events that say something: no marker of a whole step, no frame of the profiler's."""
     start, end = threads.start[thread.lo : thread.hi], threads.end[thread.lo : thread.hi]
-    inside = np.flatnonzero((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
+    inside = true_at((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
     start, end, row = start[inside], end[inside], threads.row[inside + thread.lo]
     step = reached(steps.starts, start - 1)
     around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
-    return inside[(~around | names.users[row]) & ~names.silent[row]] + thread.lo
+    inside = inside[(~around | names.users[row]) & ~names.silent[row]]
+    inside += thread.lo
+    return inside
 
 
 def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
@@ -86,36 +109,71 @@ def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
     return int(covering.within(instants.starts, instants.ends).sum())
 
 
-def _most(
-    threads: Threads, names: Names, thread: Thread, steps: Steps, chosen: Int64Array, instants: Intervals
-) -> Activity:
+def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> Activity:
     """The user's call, or the event without one, that fills most of the instants; nothing named where gaps fill more."""
-    start, end, row = threads.start[chosen], threads.end[chosen], threads.row[chosen].astype(np.int64)
-    gap = _unnamed(threads, names, thread, steps, difference(instants, union(start, end)))
-    lo, hi, who = innermost(start, end)
-    spent = np.zeros(len(chosen), np.int64)
-    np.add.at(spent, who, instants.within(lo, hi))
-    leaf = np.flatnonzero(spent)
+    chosen, thread = seen.telling, seen.thread.name
+    start, end = threads.start[chosen], threads.end[chosen]
+    gap = _unnamed(threads, seen, _gaps(instants, union(start, end)))
+    spent, parent = _innermost_time(start, end, instants), parents(start, end)
+    del start, end
+    row, leaf = threads.row[chosen], true_at(spent > 0)
     if not len(leaf):
-        return Activity("", "", "", thread.name, *gap)
-    parent = parents(start, end)
+        return Activity("", "", "", thread, *gap)
     named, _ = _around(parent, leaf, names.telling[row])
     spent_on = np.where(named >= 0, named, leaf)
     user, call = _around(parent, leaf, names.users[row])
+    del named, parent
     call = np.where(user >= 0, call, spent_on)
-    of_user = np.where(user >= 0, row[user], -1)
-    group = ranks(of_user * len(threads.names) + row[call])
-    time = np.zeros(int(group.max()) + 1, np.int64)
-    np.add.at(time, group, spent[leaf])
-    top = int(np.argmax(time))
-    if time[top] < gap[2]:
-        return Activity("", "", "", thread.name, *gap)
-    mine = leaf[group == top]
-    inner = np.bincount(row[spent_on[group == top]], spent[mine])
-    name, first = threads.names[int(np.argmax(inner))], np.flatnonzero(group == top)[0]
+    of_user = np.where(user >= 0, row[user].astype(np.int64), -1)
+    group = np.asarray((of_user + 1) * len(threads.names) + row[call], np.int64)
+    top, time = _largest([(group, spent[leaf])], (len(threads.names) + 1) * len(threads.names))
+    if time < gap[2]:
+        return Activity("", "", "", thread, *gap)
+    mine = true_at(group == top)
+    inner = np.bincount(row[spent_on[mine]], spent[leaf[mine]])
+    name, first = threads.names[int(np.argmax(inner))], mine[0]
     calls = threads.names[row[call[first]]]
     place = _place(threads.names[row[user[first]]]) if user[first] >= 0 else ""
-    return Activity(_plain(name), _plain(calls) if calls != name else "", place, thread.name, "", "", int(time[top]))
+    return Activity(_plain(name), _plain(calls) if calls != name else "", place, thread, "", "", time)
+
+
+def _largest(blocks: Iterable[tuple[Int64Array, Int64Array]], groups: int) -> tuple[int, int]:
+    """(the number of the group that takes most, what it takes). blocks: the group of each entry, below groups; its time."""
+    if groups <= _FEW_GROUPS:
+        time = np.zeros(groups, np.int64)
+        for group, spent in blocks:
+            np.add.at(time, group, spent)
+        top = int(np.argmax(time))
+        return top, int(time[top])
+    parts = [np.concatenate(part) for part in zip(*blocks, strict=True)]
+    if not parts or not len(parts[0]):
+        return 0, 0
+    group, spent = parts
+    known = distinct(group)
+    time = np.zeros(len(known), np.int64)
+    np.add.at(time, np.searchsorted(known, group), spent)
+    top = int(np.argmax(time))
+    return int(known[top]), int(time[top])
+
+
+def _innermost_time(start: Int64Array, end: Int64Array, instants: Intervals) -> Int64Array:
+    """How much of the instants each event is the innermost one in, ps."""
+    lo, hi, who = innermost(start, end)
+    spent = np.zeros(len(start), np.int64)
+    for part in _blocks(len(who)):
+        np.add.at(spent, who[part], instants.within(lo[part], hi[part]))
+    return spent
+
+
+def _gaps(instants: Intervals, covered: Intervals) -> Iterator[Intervals]:
+    """The instants that are not covered, in blocks."""
+    for part in _blocks(len(instants)):
+        yield difference(Intervals(instants.starts[part], instants.ends[part]), covered)
+
+
+def _blocks(count: int) -> list[slice]:
+    """What is worked on at once, so that memory for results on the way does not grow with the trace."""
+    return [slice(lo, lo + _BLOCK) for lo in range(0, count, _BLOCK)]
 
 
 def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[Int64Array, Int64Array]:
@@ -124,7 +182,7 @@ def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[In
     Both are the leaf itself where that is wanted.
     """
     found, below = leaf.copy(), leaf.copy()
-    climbing = np.flatnonzero(~wanted[found])
+    climbing = true_at(~wanted[found])
     while len(climbing):
         below[climbing] = found[climbing]
         found[climbing] = parent[found[climbing]]
@@ -133,21 +191,31 @@ def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[In
     return found, below
 
 
-def _unnamed(threads: Threads, names: Names, thread: Thread, steps: Steps, gaps: Intervals) -> tuple[str, str, int]:
-    """(event before, event after, ps of all gaps) of the pair of events between which most of the gaps' time lies."""
-    if not len(gaps):
+def _unnamed(threads: Threads, seen: _Seen, pieces: Iterable[Intervals]) -> tuple[str, str, int]:
+    """(event before, event after, ps of all gaps) of the pair of events between which most of the gaps' time lies.
+
+    pieces: the gaps, some after the other.
+    """
+    names, row = len(threads.names) + 1, np.append(threads.row[seen.all], np.int32(-1))
+    start, end = threads.start[seen.all], threads.end[seen.all]
+    order = None if (end[1:] >= end[:-1]).all() else np.append(np.argsort(end, kind="stable"), len(end))
+    row_by_end = row if order is None else row[order]
+    end = end if order is None else end[order[:-1]]
+    total = 0
+
+    def pairs() -> Iterator[tuple[Int64Array, Int64Array]]:
+        nonlocal total
+        for gaps in pieces:
+            total += gaps.length()
+            before = row_by_end[reached(end, gaps.starts) - 1].astype(np.int64)
+            after = row[reached(start, gaps.ends - 1)]
+            yield (before + 1) * names + after + 1, gaps.ends - gaps.starts
+
+    top, _ = _largest(pairs(), names * names)
+    if not total:
         return "", "", 0
-    around = _of_steps(threads, names, thread, steps)
-    start, end, row = threads.start[around], threads.end[around], threads.row[around].astype(np.int64)
-    order = slice(None) if (end[1:] >= end[:-1]).all() else np.argsort(end, kind="stable")
-    before = np.append(row[order], -1)[reached(end[order], gaps.starts) - 1]
-    after = np.append(row, -1)[reached(start, gaps.ends - 1)]
-    pair = ranks((before + 1) * (len(threads.names) + 1) + after + 1)
-    time = np.zeros(int(pair.max()) + 1, np.int64)
-    np.add.at(time, pair, gaps.ends - gaps.starts)
-    at = int(np.flatnonzero(pair == int(np.argmax(time)))[0])
-    left, right = (_plain(threads.names[one]) if one >= 0 else "" for one in (int(before[at]), int(after[at])))
-    return left, right, int(time.sum())
+    left, right = (_plain(threads.names[one - 1]) if one else "" for one in divmod(top, names))
+    return left, right, total
 
 
 def _plain(name: str) -> str:

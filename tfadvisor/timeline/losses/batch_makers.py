@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection, union
 from tfadvisor.timeline.losses.activities import Names
@@ -46,7 +47,7 @@ def batch_makers(
     users = names().users
     count, time = 0, np.zeros(len(threads.names), np.int64)
     for thread in threads.threads:
-        frames = np.flatnonzero(users[threads.row[thread.lo : thread.hi]]) + thread.lo
+        frames = true_at(users[threads.row[thread.lo : thread.hi]]) + thread.lo
         frames = frames[threads.end[frames] > threads.start[frames]]
         if thread.index == steps.thread or thread.is_pipeline or not len(frames):
             continue

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import ranks
+from tfadvisor.arrays import ranks, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.losses.model import Activity
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 def main_device_op(device: Device, programs: Modules, instants: Intervals) -> Activity:
     """The collective or copy that fills most of these instants. Computation is never what they are about."""
     ops = device.ops
-    spent = np.where(ops.kind == DeviceClass.COMPUTE, 0, instants.within(ops.start, ops.end))
+    spent = np.where(ops.kind == DeviceClass.COMPUTE.value, 0, instants.within(ops.start, ops.end))
     if not spent.any():
         return Activity("", "", "", device.name, "", "", instants.length())
-    mine = np.flatnonzero(spent)
+    mine = true_at(spent)
     named = np.where(ops.op[mine] >= 0, ops.op[mine], ops.name[mine])
     group = ranks(named.astype(np.int64))
     time = np.zeros(int(group.max()) + 1, np.int64)
     np.add.at(time, group, spent[mine])
     top = int(np.argmax(time))
-    first = int(mine[np.flatnonzero(group == top)[0]])
+    first = int(mine[true_at(group == top)[0]])
     name = ops.names[int(ops.op[first])] if ops.op[first] >= 0 else ops.names[int(ops.name[first])]
     return Activity(name, "", _line_of(device, programs, first, name), device.name, "", "", int(time[top]))
 

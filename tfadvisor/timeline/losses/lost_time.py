@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, reduce
 from typing import TYPE_CHECKING
 
-from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Intervals, difference, intersection, union, union_of
-from tfadvisor.timeline.losses.activities import Names, main_activity
+from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection, union
+from tfadvisor.timeline.losses.activities import Names, events_of_steps, main_activity
 from tfadvisor.timeline.losses.device_ops import main_device_op
 from tfadvisor.timeline.losses.model import LostTime
 from tfadvisor.timeline.model import Device, Steps
@@ -37,18 +38,25 @@ def lost_time(
         return ()
     windows = union(steps.starts[steady], steps.ends[steady])
     device = devices[0] if devices else None
-    parts = dict(classes)
-    parts[TimeClass.IDLE] = difference(windows, union_of(*parts.values()))
+
+    @cache
+    def of_steps(thread: Thread) -> Int64Array:
+        return events_of_steps(threads, names(), steps, thread)
+
     found = []
-    for kind, everywhere in parts.items():
+    for kind in (*classes, TimeClass.IDLE):
         if kind is TimeClass.COMPUTE:
             continue
-        instants = intersection(everywhere, windows)
+        instants = (
+            reduce(difference, classes.values(), windows)
+            if kind is TimeClass.IDLE
+            else intersection(classes[kind], windows)
+        )
         if instants.length() < max(_WORTH_LOOKING * windows.length(), 1):
             continue
         if kind in _ON_DEVICE and device is not None:
             activity = main_device_op(device, programs, instants)
         else:
-            activity = main_activity(threads, names(), steps, instants, drivers=kind is TimeClass.HOST)
+            activity = main_activity(threads, names(), steps, instants, kind is TimeClass.HOST, of_steps)
         found.append(LostTime(kind, instants.length(), activity))
     return tuple(sorted(found, key=lambda one: -one.ps))

@@ -8,6 +8,7 @@ the type holds. Kernels that only move bytes carry no type, or a placeholder (`A
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 
 import msgspec
 
@@ -142,6 +143,7 @@ _TENSORFLOW = (
 )
 
 
+@lru_cache(maxsize=1 << 14)  # asked for each device of each host
 def collective_of(name: str) -> Collective | None:
     """What a kernel, an XLA op or a TensorFlow op of this name exchanges; None when it computes or copies."""
     return tensorflow_collective(name) or kernel_collective(name) or op_collective(name)

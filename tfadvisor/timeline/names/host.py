@@ -174,6 +174,11 @@ def op_type(name: str) -> str | None:
     return match.group(1) if match else None
 
 
+def is_python_op(name: str) -> bool:
+    """Whether an op is TensorFlow's call of Python."""
+    return op_type(name) in PYTHON_OPS
+
+
 def runs_python(name: str) -> bool:
     """Whether an op of a compiled program calls Python and holds Python's lock meanwhile."""
     return op_type(name) in PYTHON_OPS or _PYTHON_THUNK.match(name) is not None

@@ -179,7 +179,7 @@ class _Drawn:
         last = thread.lo + int(np.searchsorted(self._threads.start[thread.lo : thread.hi], hi, side="left"))
         part = slice(first, max(last, first))
         start, end, kind = self._threads.start[part], self._threads.end[part], self._threads.kind[part]
-        return np.flatnonzero((end > lo) & (end > start) & (kind != HostClass.PROFILER)) + first
+        return np.flatnonzero((end > lo) & (end > start) & (kind != HostClass.PROFILER.value)) + first
 
     def _latest_end(self, thread: Thread) -> Int64Array:
         """Of each event of a thread the latest end up to it."""

@@ -19,7 +19,6 @@ from tfadvisor.timeline.build import PICTURED, SELECTION, build_host
 from tfadvisor.timeline.devices.registry import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.run.host_task import by_engine
-from tfadvisor.timeline.run.parallel import in_parallel
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
@@ -77,6 +76,8 @@ def run_hosts(
     elif watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
+        from tfadvisor.timeline.run.parallel import in_parallel  # noqa: PLC0415  (only many hosts need processes)
+
         yield from in_parallel(files, working, lambda file: (file, steps, drawing), progress, skip)
 
 

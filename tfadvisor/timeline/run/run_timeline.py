@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tfadvisor.machine.file import HostCounters
 from tfadvisor.timeline.run.meetings import Meetings, find_meetings
 from tfadvisor.timeline.summary.host import HostSummary
 
@@ -30,6 +31,8 @@ class RunTimeline(msgspec.Struct, frozen=True, weakref=True):
     meetings: Meetings
     duplicates: tuple[str, ...] = ()
     unread: tuple[UnreadHost, ...] = ()
+    counters: tuple[HostCounters, ...] = ()
+    """What lies beside the traces of its hosts."""
 
 
 def merge(
@@ -38,6 +41,9 @@ def merge(
     hosts: Sequence[HostSummary],
     duplicates: Sequence[str] = (),
     unread: Sequence[UnreadHost] = (),
+    counters: Sequence[HostCounters] = (),
 ) -> RunTimeline:
     """The run of these hosts."""
-    return RunTimeline(name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates), tuple(unread))
+    return RunTimeline(
+        name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates), tuple(unread), tuple(counters)
+    )

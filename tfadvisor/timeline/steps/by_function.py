@@ -27,8 +27,7 @@ def calls_of_tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
     position = distinct(position[position >= 0])
     if not len(position):
         position = threads.everywhere(HostClass.EAGER_OP)
-        function = np.array([is_eager_function(name) for name in threads.names], np.bool_)
-        position = position[function[threads.row[position]]]
+        position = position[threads.bear(position, is_eager_function)]
     position = position[~threads.on_pipeline_threads(position)] if len(position) else position
     if not len(position):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, true_at
 from tfadvisor.timeline.devices.registry import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.threads import Threads
@@ -34,7 +34,7 @@ def executions_on_device(trace: HostTrace) -> Inferred | None:
         names, group = grouped(row, trace.names.name, program_name)
         totals = np.bincount(group, duration, len(names))
         top = int(np.argmax(totals))
-        mine = np.flatnonzero(group == top)
+        mine = true_at(group == top)
         mine = mine[np.argsort(start[mine], kind="stable")]
         if len(mine) >= LEAST_CYCLES and totals[top] >= _MOST_OF_TIME * totals.sum():
             about = f"executions of {names[top]}"

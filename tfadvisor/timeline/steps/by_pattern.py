@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Device, StepSource
@@ -36,7 +37,7 @@ def repeated_kernels(devices: Sequence[Device]) -> Inferred | None:
     if not active:
         return None
     device = max(active, key=lambda one: one.compute.length())
-    kernels = np.flatnonzero(device.ops.kind == DeviceClass.COMPUTE)
+    kernels = true_at(device.ops.kind == DeviceClass.COMPUTE.value)
     if len(kernels) < 4 * LEAST_CYCLES:
         return None
     starts, ends = device.ops.start[kernels], device.ops.end[kernels]

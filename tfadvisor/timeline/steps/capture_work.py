@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
@@ -38,6 +37,4 @@ def capture_work_ps(threads: Threads, steps: Steps) -> tuple[int, int]:
 
 
 def _named(threads: Threads, positions: Int64Array, *, profiler: bool) -> Int64Array:
-    wanted = is_profiler_call if profiler else writes_file
-    rows = threads.row[positions]
-    return positions[is_in(rows, [row for row in distinct(rows).tolist() if wanted(threads.names[row])])]
+    return positions[threads.bear(positions, is_profiler_call if profiler else writes_file)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import median
+from tfadvisor.arrays import median, true_at
 from tfadvisor.errors import UsageError
 from tfadvisor.timeline.host.dispatches import driving_thread
 from tfadvisor.timeline.host.threads import Threads
@@ -94,7 +94,7 @@ def _periods(
     if followed.any():
         gap = float(median(np.maximum(ends - spans, 0)[followed]))
         large = gap > _SMALL_GAP * float(median((ends - starts)[followed]))
-        for last in np.flatnonzero(~followed).tolist():
+        for last in true_at(~followed).tolist():
             if large or spans[last] <= starts[last]:
                 kinds[last] = StepKind.CUT_OFF
     return Steps(starts, ends, spans, names, tuple(kinds), source, confidence, thread, about)

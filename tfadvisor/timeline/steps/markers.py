@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, true_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, union
 from tfadvisor.timeline.names import stats
@@ -44,7 +44,7 @@ def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
     key = thread * (int(threads.row.max()) + 1) + threads.row[position]
     groups = []
     for one in distinct(key).tolist():
-        mine = np.flatnonzero(key == one)
+        mine = true_at(key == one)
         starts, ends = threads.start[position[mine]], threads.end[position[mine]]
         name = threads.names[threads.row[position[mine[0]]]]
         groups.append(MarkedSteps(starts, ends, _following(starts, ends), number[mine], int(thread[mine[0]]), name))

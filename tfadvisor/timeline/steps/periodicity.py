@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import true_at
 from tfadvisor.timeline.intervals import Int64Array
 
 _LOOKED_AT = 1 << 17
@@ -58,7 +59,7 @@ def _candidate_lags(codes: Int64Array) -> Int64Array:
 def _cycle_starts(codes: Int64Array, length: int, phase: int) -> Int64Array:
     """Where cycles begin: at each use of the name at this phase if a cycle uses it once, else every `length` items."""
     regular = np.arange(phase, len(codes), length, dtype=np.int64)
-    uses = np.flatnonzero(codes == codes[phase])
+    uses = true_at(codes == codes[phase])
     if abs(len(uses) - len(regular)) <= 1:
         return uses.astype(np.int64)
     return regular

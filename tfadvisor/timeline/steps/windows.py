@@ -11,7 +11,7 @@ from tfadvisor.timeline.sweeps import reached
 
 def step_of(times: Int64Array, steps: Steps) -> Int64Array:
     """Index of the step in which each time lies, -1 outside of all."""
-    if not len(steps):
+    if not len(steps) or not len(times):
         return np.full(len(times), -1, np.int64)
     step = reached(steps.starts, times) - 1
     return np.where((step >= 0) & (times < steps.ends[np.maximum(step, 0)]), step, -1)
@@ -19,7 +19,7 @@ def step_of(times: Int64Array, steps: Steps) -> Int64Array:
 
 def in_counted_steps(times: Int64Array, steps: Steps) -> BoolArray:
     """Whether each time lies in a step that counts."""
+    if not len(steps) or not len(times):
+        return np.zeros(len(times), np.bool_)
     step = step_of(times, steps)
-    if not len(steps):
-        return step >= 0
     return np.asarray((step >= 0) & steps.steady()[np.maximum(step, 0)], np.bool_)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, true_at
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
 from tfadvisor.timeline.devices.launches import Launches, launches_of
@@ -56,7 +56,7 @@ class OpTable(msgspec.Struct, frozen=True):
 
     def of_class(self, kind: DeviceClass) -> npt.NDArray[np.intp]:
         """The rows of one class."""
-        return np.flatnonzero(self.kind == kind)
+        return true_at(self.kind == kind.value)
 
     def whole_programs(self) -> BoolArray:
         """Which rows stand for programs whose ops the trace does not name: they bear the program's name as their own."""
@@ -111,7 +111,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
     counted = np.zeros(len(ops), np.bool_)
     for begin, end in zip(lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True):
         counted[begin:end] = True
-    compute = counted & (ops.kind == DeviceClass.COMPUTE)
+    compute = counted & (ops.kind == DeviceClass.COMPUTE.value)
     first = ops.start[np.minimum(lo, len(ops) - 1)] if len(ops) else np.zeros(len(steps), np.int64)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
     first = np.where(works_on, steps.starts, np.where(lo < hi, first, -1))
@@ -125,7 +125,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         ops=table,
         ops_by_path=by_path,
         covered_ps=_covered(device, steps),
-        copies={kind: _copy_totals(ops, counted & (ops.kind == kind)) for kind in _copied(ops)},
+        copies={kind: _copy_totals(ops, counted & (ops.kind == kind.value)) for kind in _copied(ops)},
         launches=launches_of(ops, compute, most),
         lengths=distribution(ops.end[compute] - ops.start[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
@@ -207,14 +207,14 @@ def _with_own_names(table: OpTable) -> OpTable:
 def _covered(device: Device, steps: Steps) -> Int64Array:
     out = np.zeros((len(steps), len(DeviceClass)), np.int64)
     for kind in DeviceClass:
-        if (device.ops.kind == kind).any():
+        if (device.ops.kind == kind.value).any():
             out[:, kind] = device.ops.covered(kind).within(steps.starts, steps.ends)
     return out
 
 
 def _copied(ops: DeviceOps) -> list[DeviceClass]:
     copies = (DeviceClass.H2D, DeviceClass.D2H, DeviceClass.D2D, DeviceClass.P2P, DeviceClass.OTHER_COPY)
-    return [kind for kind in copies if (ops.kind == kind).any()]
+    return [kind for kind in copies if (ops.kind == kind.value).any()]
 
 
 def _copy_totals(ops: DeviceOps, chosen: BoolArray) -> CopyTotals:
@@ -223,6 +223,6 @@ def _copy_totals(ops: DeviceOps, chosen: BoolArray) -> CopyTotals:
         count=len(size),
         bytes=int(size[size > 0].sum()),
         unsized=int((size < 0).sum()),
-        pageable=int((memory == HostMemory.PAGEABLE).sum()),
-        pinned=int((memory == HostMemory.PINNED).sum()),
+        pageable=int((memory == HostMemory.PAGEABLE.value).sum()),
+        pinned=int((memory == HostMemory.PINNED.value).sum()),
     )

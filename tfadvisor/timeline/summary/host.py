@@ -149,7 +149,8 @@ def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSum
 def _telling_device(devices: Sequence[DeviceSummary]) -> int:
     """Index of the first device, unless another computes for programs more than twice as long as it does."""
     known = [
-        int(one.ops.total_ps[(one.ops.kind == DeviceClass.COMPUTE) & (one.ops.module >= 0)].sum()) for one in devices
+        int(one.ops.total_ps[(one.ops.kind == DeviceClass.COMPUTE.value) & (one.ops.module >= 0)].sum())
+        for one in devices
     ]
     most = int(np.argmax(known))
     return most if known[most] > _FAR_MORE * known[0] else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import ranks
+from tfadvisor.arrays import ranks, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import OpTable
@@ -107,7 +107,7 @@ def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
     if table.op[row] < 0:
         return (row,)
     same = (table.op == table.op[row]) & (table.program == table.program[row])
-    return tuple(np.flatnonzero(same).tolist())
+    return tuple(true_at(same).tolist())
 
 
 def program_of_row(table: OpTable, row: int, programs: Modules) -> Module | None:

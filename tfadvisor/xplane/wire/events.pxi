@@ -72,6 +72,7 @@ def decode_chunk(const uint8_t[::1] buf, PlaneKey key, int64_t lo, int64_t hi, i
     c.end = hi
     with nogil:
         code = _decode_events(&c, key, count, base_ps, first_event, start_ps, duration_ps, row, exemplar, stats)
+        stats.make_narrow()
     if code != OK:
         raise_wire(code, c.failed_at)
     return stats

@@ -252,3 +252,17 @@ cdef int _scan_line(Cursor* c, int64_t line, int64_t* head, Ranges chunks, int64
                 return code
     head[7] = events
     return OK
+
+
+def texts_of(const uint8_t[::1] buf, const int64_t[:, ::1] rows, int column, int64_t longest):
+    """The text between the positions in two columns of each row, cut where it is too long, as a tuple."""
+    cdef Py_ssize_t i
+    cdef int64_t size
+    cdef list found = []
+    for i in range(rows.shape[0]):
+        size = rows[i, column + 1] - rows[i, column]
+        if size <= 0:
+            found.append("")
+            continue
+        found.append(PyUnicode_DecodeUTF8(<const char*>&buf[rows[i, column]], min(size, longest), "replace"))
+    return tuple(found)

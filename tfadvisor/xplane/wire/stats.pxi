@@ -16,6 +16,9 @@ cdef enum:
     LONGEST_SPAN = 0x7FFFFFFF  # of a text; what is read of one is far shorter
 
 
+cdef int64_t INT32_ROOM = <int64_t>1 << 31
+
+
 cdef struct Stat:
     int64_t id
     uint8_t kind
@@ -150,8 +153,14 @@ def read_stats(const uint8_t[::1] buf, const int64_t[:, ::1] ranges):
 
 
 cdef class StatBuffer:
-    """Stats of one chunk, in the order of the file. event counts from the chunk's first."""
+    """Stats of one chunk, in the order of the file. event counts from the chunk's first.
 
+    When the chunk is done, its columns become as narrow as they can be: near and narrow take the places of event and
+    value, and length goes where no stat is a span.
+    """
+
+    cdef uint16_t* near
+    cdef int32_t* narrow
     cdef uint32_t* event
     cdef int64_t* value
     cdef uint32_t* length
@@ -162,11 +171,41 @@ cdef class StatBuffer:
     cdef int64_t first_event
 
     def __dealloc__(self):
+        free(self.near)
+        free(self.narrow)
         free(self.event)
         free(self.value)
         free(self.length)
         free(self.slot)
         free(self.kind)
+
+    cdef void make_narrow(self) noexcept nogil:
+        """Leaves a column as it is where memory for a narrower one is missing."""
+        cdef int64_t k
+        cdef bint near = True, narrow = True, spans = False
+        if self.size == 0:
+            return
+        for k in range(self.size):
+            near = near and self.event[k] <= 0xFFFF
+            narrow = narrow and -INT32_ROOM <= self.value[k] < INT32_ROOM
+            spans = spans or self.length[k] != 0
+        if near:
+            self.near = <uint16_t*>malloc(self.size * sizeof(uint16_t))
+        if self.near != NULL:
+            for k in range(self.size):
+                self.near[k] = <uint16_t>self.event[k]
+            free(self.event)
+            self.event = NULL
+        if narrow:
+            self.narrow = <int32_t*>malloc(self.size * sizeof(int32_t))
+        if self.narrow != NULL:
+            for k in range(self.size):
+                self.narrow[k] = <int32_t>self.value[k]
+            free(self.value)
+            self.value = NULL
+        if not spans:
+            free(self.length)
+            self.length = NULL
 
     cdef int reserve(self) noexcept nogil:
         cdef int64_t room
@@ -207,7 +246,7 @@ cdef class StatBuffer:
         with nogil:
             for k in range(self.size):
                 slot = self.slot[k]
-                value = self.value[k]
+                value = self.narrow[k] if self.narrow != NULL else self.value[k]
                 if slots[slot, 0] == 0 or value < slots[slot, 2]:
                     slots[slot, 2] = value
                 if slots[slot, 0] == 0 or value > slots[slot, 3]:
@@ -217,21 +256,22 @@ cdef class StatBuffer:
 
     def into(self, StatColumns columns):
         """Appends the chunk to the columns of its slots."""
-        cdef int64_t k, at
+        cdef int64_t k, at, value
         cdef Column* column
         with nogil:
             for k in range(self.size):
                 column = &columns.columns[self.slot[k]]
                 at = column.size
-                column.event[at] = <int32_t>(self.first_event + self.event[k])
+                column.event[at] = <int32_t>(self.first_event + (self.near[k] if self.near != NULL else self.event[k]))
+                value = self.narrow[k] if self.narrow != NULL else self.value[k]
                 if column.narrow != NULL:
-                    column.narrow[at] = <int32_t>self.value[k]
+                    column.narrow[at] = <int32_t>value
                 else:
-                    column.wide[at] = self.value[k]
+                    column.wide[at] = value
                 if column.kind != NULL:
                     column.kind[at] = self.kind[k]
                 if column.length != NULL:
-                    column.length[at] = self.length[k]
+                    column.length[at] = self.length[k] if self.length != NULL else 0
                 column.size = at + 1
 
 

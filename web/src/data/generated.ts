@@ -433,6 +433,7 @@ export interface PageData {
   programs: ProgramMemoryInfo[];
   metric_groups: Record<string, string>;
   facts: Record<string, string>;
+  about: string[];
 }
 
 /** A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader. */

@@ -6,13 +6,14 @@ import type { MetricValue } from "../data/generated.js";
 import { count, inWords } from "../words.js";
 import { snippet } from "./findings.js";
 
-export function capture({ run: { report } }: View): Section {
+export function capture({ run: { report, about } }: View): Section {
+  const said = report.capture.length + about.length;
   return section(
     "capture",
     "About this trace",
-    report.capture.length === 0 ? "" : String(report.capture.length),
+    said === 0 ? "" : String(said),
     report.capture.length === 0 ? empty("The capture is sound.") : null,
-    h("ul", { class: "notes" }, ...report.capture.map((one) => h("li", null, h("p", null, one.note), h("p", { class: "dim" }, one.do), one.snippet.trim() === "" ? null : snippet(one.snippet, "Next capture")))),
+    h("ul", { class: "notes" }, ...report.capture.map((one) => h("li", null, h("p", null, one.note), h("p", { class: "dim" }, one.do), one.snippet.trim() === "" ? null : snippet(one.snippet, "Next capture"))), ...about.map((line) => h("li", null, h("p", null, line)))),
     report.broken.length === 0 ? null : h("div", { class: "caveat" }, h("strong", null, "Broken: "), h("ul", { class: "plain" }, ...report.broken.map((one) => h("li", null, h("code", null, one.name), `: ${one.error}`)))),
   );
 }
@@ -24,6 +25,7 @@ const GROUPS: Record<string, string> = {
   compute: "What is computed",
   copies_and_memory: "Copies and memory",
   collectives: "Collectives and balance",
+  machine: "The machine meanwhile",
   trace: "The trace itself",
 };
 

@@ -14,6 +14,7 @@ from typing import Any
 from .compiling import Compilations
 from .giving_way import GivingWay
 from .letters import read_letter, write_letter
+from .machine import VERSION, reading, settings
 from .tracers import Tracer, tracer_for
 
 FRAMEWORKS = ("jax", "tensorflow")
@@ -115,15 +116,24 @@ class Recorder:
             tracer = tracer_for(framework, file)
             begun = time.time()
             tracer.start(order)
-            opened = time.time()
+            opened, before = time.time(), reading(self.root())
             with GivingWay() as self.way:
                 self.way.wait(order["seconds"], self.leaving)
+                after = reading(self.root())
                 written = _written(tracer, file)
             if self.way.given:
                 return {"framework": framework, "error": "the program began to record itself"}
+            counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
+            write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
             return {"framework": framework, **written, "begun": begun, "opened": opened}
         except Exception as error:
             return {"framework": framework, "error": f"{type(error).__name__}: {error}"}
+
+    def root(self) -> int:
+        """The process from which all of the program descends: that of `tfadvisor run`, where it is on this machine."""
+        parent = read_letter(os.path.join(self.folder, "parent.json"))
+        here = parent is not None and parent["host"] == self.state["host"]
+        return int(parent["pid"]) if parent is not None and here else self.pid
 
     def parent_lives(self) -> bool:
         """Whether `tfadvisor run` is still there, as far as this machine can tell."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, ranks
+from tfadvisor.arrays import distinct, ranks, true_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
@@ -33,7 +33,7 @@ def _within_own_run(trace: HostTrace, threads: Threads, thunks: Int64Array, end:
     run ended. Thunks without a run id keep theirs.
     """
     run, program = _runs(trace, threads, thunks)
-    known = np.flatnonzero(run >= 0)
+    known = true_at(run >= 0)
     if not len(known):
         return end
     run = ranks(run[known])
@@ -81,7 +81,7 @@ def _ends_by_marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> In
     marked_at, marking_thread = threads.start[mark], threads.thread_of(mark)
     done = marked_at.copy()
     for one in distinct(marking_thread).tolist():
-        mine = np.flatnonzero(marking_thread == one)
+        mine = true_at(marking_thread == one)
         lo, hi = np.searchsorted(thread, [one, one + 1])
         if lo == hi:
             continue
@@ -100,8 +100,7 @@ def _ends_by_marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> In
 def _marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(index of a thunk, position of its end mark) of those that have one, tied by producer id."""
     marks, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
-    is_mark = np.array([is_end_mark(name) for name in threads.names], np.bool_)
-    chosen = is_mark[threads.row[marks]]
+    chosen = threads.bear(marks, is_end_mark)
     marks, consumed = marks[chosen], consumed[chosen]
     producers, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
     if not len(marks) or not len(producers) or not len(thunks):
@@ -114,4 +113,4 @@ def _marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int6
     mark = order[found]
     linked = (producers[place] == thunks) & (consumed[mark] == produced[place])
     linked &= threads.start[marks[mark]] >= threads.start[thunks]
-    return np.flatnonzero(linked), marks[mark[linked]]
+    return true_at(linked), marks[mark[linked]]

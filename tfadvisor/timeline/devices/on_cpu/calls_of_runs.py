@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import constant, distinct, ranks, true_at
 from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -25,20 +25,23 @@ def calls_of_runs(
     Runs of one module start in the order of its calls, and no run starts before its call. positions: of the thunks.
     module: index of each thunk's module in names, -1 without one.
     """
-    run_of = np.full(len(threads), -1, np.int64)
     where, value = threads.integers(trace.stat(stats.RUN_ID))
-    _, run_of[where] = np.unique(value, return_inverse=True)
+    if not len(where):
+        return constant(-1, len(positions), np.int64), constant(-1, len(positions), np.int64)
+    run_of = np.full(len(threads), -1, np.int64)
+    run_of[where] = ranks(value)
     run, start, end = run_of[positions], threads.start[positions], threads.end[positions]
     launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
-        mine = np.flatnonzero((module == one) & (run >= 0))
-        runs, inverse = np.unique(run[mine], return_inverse=True)
-        begins, ends = np.full(len(runs), np.iinfo(np.int64).max), np.zeros(len(runs), np.int64)
+        mine = true_at((module == one) & (run >= 0))
+        inverse = ranks(run[mine])
+        runs = int(inverse.max()) + 1
+        begins, ends = np.full(runs, np.iinfo(np.int64).max), np.zeros(runs, np.int64)
         np.minimum.at(begins, inverse, start[mine])
         np.maximum.at(ends, inverse, end[mine])
         order = np.argsort(begins, kind="stable")
-        rank = np.empty(len(runs), np.int64)
-        rank[order] = np.arange(len(runs))
+        rank = np.empty(runs, np.int64)
+        rank[order] = np.arange(runs)
         calls = calls_of_module(threads, names[one])
         early = runs_before_calls(threads.start[calls], begins[order], ends[order])
         if early is not None:

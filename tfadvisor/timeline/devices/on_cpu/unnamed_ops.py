@@ -36,6 +36,9 @@ class UnnamedOps(msgspec.Struct, frozen=True):
     call: Int64Array
 
 
+_NONE = UnnamedOps(*(np.empty(0, np.int64) for _ in range(4)))
+
+
 def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> DeviceOps:
     """The ops with the stretches without a named one among them: each bears its program's name as its own."""
     count = len(unnamed.start)
@@ -74,12 +77,14 @@ def unnamed_ops(threads: Threads, thunks: Int64Array) -> UnnamedOps:
 
     Where the trace names ops and marks how long the asynchronous ones take, nothing is missing.
     """
+    if len(thunks) and len(threads.named(is_end_mark)):
+        return _NONE
     position, start, end = _runs(threads)
+    if not len(position):
+        return _NONE
     call = _calls(threads, position, start)
     if not len(thunks):
         return UnnamedOps(start, end, position, call)
-    if len(threads.named(is_end_mark)) or not len(position):
-        return UnnamedOps(start[:0], end[:0], position[:0], call[:0])
     waits = threads.start[position]
     named = union(threads.start[thunks], threads.end[thunks])
     pieces = [

@@ -1,0 +1,233 @@
+"""What the recorded process and its machine do meanwhile, and how they are set: a few small files of Linux, read at both ends.
+
+What a system does not tell is left out. Nothing here raises.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+VERSION = 1
+_FRAMEWORKS = ("tensorflow", "jax", "jaxlib", "keras", "numpy", "torch_xla")
+_PREFIXES = ("TF_", "XLA_", "JAX_", "OMP_", "NCCL_", "CUDA_")
+_OF_TERRAFORM = ("TF_VAR_", "TF_CLI_", "TF_TOKEN_")
+_SECRET = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH")
+_LONGEST, _MOST = 400, 64
+_MOST_THREADS, _MOST_FILES = 512, 1024
+_CGROUP = "/sys/fs/cgroup"
+
+
+def reading(root: int) -> dict[str, Any]:
+    """Counters as they stand now. root: the process whose descendants are the program; this one's group counts as well."""
+    found: dict[str, Any] = {"time": time.time()}
+    for part in (_cores, _own, _memory, _waits, _quota_counters):
+        found.update(_tried(part))
+    found.update(_tried(lambda: {"program_seconds": _program_seconds(root)}))
+    return found
+
+
+def settings() -> dict[str, Any]:
+    """What does not change while a window is open."""
+    found: dict[str, Any] = {
+        "versions": _tried(_versions),
+        "variables": _tried(lambda: variables(os.environ)),
+        "threads": _tried(_threads),
+    }
+    for part in (_machine, _affinity, _quota, _huge_pages, _file_systems):
+        found.update(_tried(part))
+    return found
+
+
+def variables(environment: Any) -> dict[str, str]:
+    """Those of the frameworks and their libraries, cut to a length; none whose name speaks of a secret."""
+    names = sorted(name for name in environment if name.startswith(_PREFIXES) and not name.startswith(_OF_TERRAFORM))
+    told = [name for name in names if not any(word in name.upper() for word in _SECRET)]
+    return {name: environment[name][:_LONGEST] for name in told[:_MOST]}
+
+
+def _tried(part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return {name: value for name, value in part().items() if value is not None}
+    except Exception:
+        return {}
+
+
+def _text(file: str) -> str:
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        return opened.read(1 << 18)
+
+
+def _numbers(file: str) -> dict[str, int]:
+    """Lines of a name and a number: /proc/vmstat, cpu.stat."""
+    pairs = (line.replace(":", " ").split()[:2] for line in _text(file).splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def _ticks() -> int:
+    return os.sysconf("SC_CLK_TCK")
+
+
+def _cores() -> dict[str, Any]:
+    """The machine's cores together, s since it started: user, nice, system, idle, iowait, irq, softirq, steal."""
+    user, nice, system, idle, iowait, irq, softirq, steal = (
+        int(word) / _ticks() for word in _text("/proc/stat").split("\n", 1)[0].split()[1:9]
+    )
+    busy = user + nice + system + irq + softirq
+    return {"busy_seconds": busy, "idle_seconds": idle, "iowait_seconds": iowait, "stolen_seconds": steal}
+
+
+def _own() -> dict[str, Any]:
+    import resource
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    io = _tried(lambda: _numbers("/proc/self/io"))
+    return {
+        "major_faults": usage.ru_majflt,
+        "minor_faults": usage.ru_minflt,
+        "involuntary_switches": usage.ru_nivcsw,
+        "read_bytes": io.get("read_bytes"),
+        "written_bytes": io.get("write_bytes"),
+    }
+
+
+def _memory() -> dict[str, Any]:
+    machine, own, swapped = _numbers("/proc/meminfo"), _numbers("/proc/self/status"), _numbers("/proc/vmstat")
+    pages = swapped.get("pswpin", 0) + swapped.get("pswpout", 0)
+    return {
+        "available_bytes": machine["MemAvailable"] << 10,
+        "resident_bytes": own["VmRSS"] << 10,
+        "swapped_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
+    }
+
+
+def _waits() -> dict[str, Any]:
+    """How long this process's threads ran, and were ready to run and had no core; s, summed over those that live."""
+    ran = waited = 0
+    for thread in os.listdir("/proc/self/task")[:_MOST_THREADS]:
+        try:
+            words = _text(f"/proc/self/task/{thread}/schedstat").split()
+        except OSError:
+            continue  # it has ended since
+        ran, waited = ran + int(words[0]), waited + int(words[1])
+    return {"ran_seconds": ran / 1e9, "waited_seconds": waited / 1e9} if ran else {}
+
+
+def _program_seconds(root: int) -> float:
+    """Of all processes that descend from the root or share its group, and of those of them that have ended."""
+    parents, groups, ticks = {}, {}, {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = _text(f"/proc/{name}/stat").rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid = int(name)
+        parents[pid], groups[pid], ticks[pid] = int(words[1]), int(words[2]), sum(map(int, words[11:15]))
+    group = groups.get(root)
+    return sum(ticks[pid] for pid in parents if groups[pid] == group or root in _line(pid, parents)) / _ticks()
+
+
+def _line(pid: int, parents: dict[int, int]) -> Iterator[int]:
+    """A process, its parent, and so on."""
+    for _ in range(len(parents)):
+        if pid not in parents:
+            return
+        yield pid
+        pid = parents[pid]
+
+
+def _groups() -> list[str]:
+    """Folders of the control groups that may limit this process, the innermost first; of either version."""
+    found = []
+    for line in _text("/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "cpu", "cpu,cpuacct", "cpuacct,cpu"):
+            base = _CGROUP if not controllers else os.path.join(_CGROUP, controllers)
+            parts = [part for part in path.split("/") if part]
+            found += [os.path.join(base, *parts[:count]) for count in range(len(parts), -1, -1)]
+    return found
+
+
+def _quota() -> dict[str, Any]:
+    """The smallest share of cores that any of the groups allows."""
+    quotas = [quota for folder in _groups() for quota in [_quota_of(folder)] if quota is not None]
+    return {"quota_cores": min(quotas)} if quotas else {}
+
+
+def _quota_of(folder: str) -> float | None:
+    try:
+        if os.path.exists(os.path.join(folder, "cpu.max")):
+            quota, period = _text(os.path.join(folder, "cpu.max")).split()
+        else:
+            quota = _text(os.path.join(folder, "cpu.cfs_quota_us"))
+            period = _text(os.path.join(folder, "cpu.cfs_period_us"))
+        return int(quota) / int(period) if int(quota) > 0 else None
+    except (OSError, ValueError):  # `max`, or no file in the outermost group
+        return None
+
+
+def _quota_counters() -> dict[str, Any]:
+    """How often the innermost group with a quota was stopped because it was used up."""
+    for folder in _groups():
+        if _quota_of(folder) is not None:
+            counted = _numbers(os.path.join(folder, "cpu.stat"))
+            return {"periods": counted.get("nr_periods"), "throttled_periods": counted.get("nr_throttled")}
+    return {}
+
+
+def _versions() -> dict[str, Any]:
+    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in _FRAMEWORKS}
+    told = {name: str(version)[:40] for name, version in found.items() if version is not None}
+    return {"python": ".".join(map(str, sys.version_info[:3])), **told}
+
+
+def _threads() -> dict[str, Any]:
+    """Sizes of TensorFlow's pools where the program has set them."""
+    threading = sys.modules["tensorflow"].config.threading
+    found = {
+        "intra_op": threading.get_intra_op_parallelism_threads(),
+        "inter_op": threading.get_inter_op_parallelism_threads(),
+    }
+    return {name: int(number) for name, number in found.items() if number}
+
+
+def _machine() -> dict[str, Any]:
+    return {"cores": os.cpu_count(), "memory_bytes": _numbers("/proc/meminfo")["MemTotal"] << 10}
+
+
+def _affinity() -> dict[str, Any]:
+    return {"allowed_cores": len(os.sched_getaffinity(0))}
+
+
+def _huge_pages() -> dict[str, Any]:
+    setting = _text("/sys/kernel/mm/transparent_hugepage/enabled")
+    return {"huge_pages": setting.partition("[")[2].partition("]")[0]}
+
+
+def _file_systems() -> dict[str, Any]:
+    """Of the files that are open for reading just now and belong to no installed package, by kind: `ext4`, `nfs4`."""
+    mounts = []
+    for line in _text("/proc/self/mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        mounts.append((before.split()[4], after.split()[0]))
+    mounts.sort(key=lambda mount: len(mount[0]), reverse=True)
+    kinds = {_kind_of(file, mounts) for file in _open_files()}
+    return {"file_systems": sorted(kind for kind in kinds if kind)[:8]}
+
+
+def _open_files() -> Iterator[str]:
+    for number in os.listdir("/proc/self/fd")[:_MOST_FILES]:
+        try:
+            yield os.readlink(f"/proc/self/fd/{number}")
+        except OSError:
+            continue  # it was that of the listing
+
+
+def _kind_of(file: str, mounts: list[tuple[str, str]]) -> str:
+    if not file.startswith("/") or file.startswith(("/dev/", "/proc/", "/sys/", sys.prefix, sys.base_prefix)):
+        return ""
+    inside = (kind for place, kind in mounts if file == place or file.startswith(place.rstrip("/") + "/"))
+    return next(inside, "") if os.path.isfile(file) else ""
