@@ -35,8 +35,8 @@ def pair(benchmark: dict[str, ModuleType], claim: Claim, **changes: Any) -> Any:
         "said": (benchmark["pairs"].Said(claim, named=True),),
         "recorded": (5.0, 10.0),
         "calm": None,
+        "traced": None,
         "told": None,
-        "traced_ms": 10.0,
         "busy": False,
     }
     return benchmark["pairs"].Pair(**{**known, **changes})
@@ -83,8 +83,10 @@ def test_no_blind_program_has_a_part_in_the_fit(benchmark: dict[str, ModuleType]
 
 
 def test_the_true_saving_is_the_mean_of_logarithms_of_what_was_timed(benchmark: dict[str, ModuleType]) -> None:
-    """A half and an eighth remain: a quarter in the mean. Told only where nothing was timed."""
+    """A half and an eighth remain: a quarter in the mean. Told only where nothing was timed without the profiler."""
     assert pair(benchmark, HOST, recorded=(5.0, 10.0), calm=(1.0, 8.0)).true == pytest.approx(0.75)
+    assert pair(benchmark, HOST, recorded=None, calm=(5.0, 10.0), traced=(1.0, 8.0)).true == pytest.approx(0.75)
+    assert pair(benchmark, HOST, recorded=None, traced=(1.0, 8.0), told=0.4).true == 0.4
     assert pair(benchmark, HOST, told=0.3).true == pytest.approx(0.5)
     assert pair(benchmark, HOST, recorded=None, told=0.3).true == 0.3
 

@@ -214,14 +214,20 @@ def _means(name: str, pairs: Sequence[Pair]) -> Remains:
 def _row(pair: Pair) -> list[float]:
     """The fault's own share of the step, and of each part beside it what may go with it."""
     step, own = _own(pair)
-    goes = weight(step, own)
+    goes = _goes(pair, step, own)
     return [sum(own.values()), *(goes * (step[part] - own.get(part, 0.0)) for part in PARTS)]
+
+
+def _goes(pair: Pair, step: Parts, own: Mapping[str, float]) -> float:
+    said = told(pair)
+    assert said is not None
+    return weight(step, own) * said.claim.reach
 
 
 def _stays(pair: Pair) -> float:
     """What no fit takes away from the step, since the fault is too small to take it along."""
     step, own = _own(pair)
-    return (1 - weight(step, own)) * (sum(step.values()) - sum(own.values()))
+    return (1 - _goes(pair, step, own)) * (sum(step.values()) - sum(own.values()))
 
 
 def _own(pair: Pair) -> tuple[Parts, dict[str, float]]:
@@ -249,7 +255,9 @@ def _solved(rows: np.ndarray, stays: np.ndarray, remains: np.ndarray, start: np.
 
 def _error(pair: Pair, means: Remains) -> float:
     step, own = _own(pair)
-    then = without(step, own, FaultTime(*means, 0.0, 0))
+    said = told(pair)
+    assert said is not None
+    then = without(step, own, FaultTime(*means, 0.0, 0), said.claim.reach)
     return _log_odds(pair.true or 0.0) - _log_odds(1 - sum(then.values()) / sum(step.values()))
 
 

@@ -28,7 +28,7 @@ from tfadvisor.engine.judging.judge_rules import run_rules  # noqa: E402
 from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: E402
 from tfadvisor.engine.loading.rule import Rule  # noqa: E402
 from tfadvisor.engine.savings.foresee import claims_of  # noqa: E402
-from tfadvisor.engine.savings.parts import parts_of  # noqa: E402
+from tfadvisor.engine.savings.parts import TRACER, parts_of  # noqa: E402
 from tfadvisor.engine.savings.promises import Claim  # noqa: E402
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
 from tfadvisor.report.model import Finding  # noqa: E402
@@ -50,8 +50,9 @@ class Pair(msgspec.Struct, frozen=True):
     """One program. parts, tracer: of the faulty form's trace. Step times are (healthy, faulty), ms, without the profiler; None
     where nobody timed both.
 
-    recorded: in the same minutes as the trace. calm: as docs/diagnosis.md has them. told: the saving as the author of a blind
-    program measured it. traced_ms: the faulty step in the trace. busy: whether other processes ran beside the recording.
+    recorded: in the same minutes as the trace. calm: as docs/diagnosis.md has them. traced: in recordings of one morning, less
+    what recording took. told: the saving as the author of a blind program measured it. busy: whether other processes ran beside
+    the recording.
     """
 
     program: str
@@ -63,14 +64,18 @@ class Pair(msgspec.Struct, frozen=True):
     said: tuple[Said, ...]
     recorded: tuple[float, float] | None
     calm: tuple[float, float] | None
+    traced: tuple[float, float] | None
     told: float | None
-    traced_ms: float
     busy: bool
 
     @property
     def true(self) -> float | None:
-        """The true saving: the mean, of logarithms of what remains, of the two that were timed; else what was told."""
-        found = [healthy / faulty for healthy, faulty in filter(None, (self.recorded, self.calm))]
+        """The true saving: by what remains, the geometric mean of all that was timed; else what was told.
+
+        Times with the profiler count where there are others.
+        """
+        timed = list(filter(None, (self.recorded, self.calm)))
+        found = [healthy / faulty for healthy, faulty in (*timed, *filter(None, (self.traced if timed else None,)))]
         if not found:
             return self.told
         product = 1.0
@@ -108,10 +113,7 @@ def _recordings(data: Path) -> Iterator[tuple[str, str, Mapping[str, Any], Path,
 def _pair(
     batch: str, program: str, planted: Mapping[str, Any], faulty: Path, healthy: Path, rules: Sequence[Rule]
 ) -> Pair:
-    files = sorted(faulty.rglob("*.xplane.pb*"))
-    hosts = tuple(run_hosts(files, None, 1, None, detail=False, watch=None, skip=lambda *_: None, engine=None))
-    run = merge(program, "", hosts, [], [])
-    metrics = measure(run)
+    metrics = _metrics(faulty)
     about = [one / "recording.json" for one in (healthy, faulty)]
     told = [json.loads(one.read_text(encoding="utf-8")) if one.exists() else {} for one in about]
     steps = [one.get("step_ms") or one.get("untraced_ms") for one in told]
@@ -127,10 +129,30 @@ def _pair(
         said=tuple(_said(metrics, rules, planted, blind)),
         recorded=(steps[0], steps[1]) if all(steps) else None,
         calm=None if blind else _published().get(program),
+        traced=None if blind else _traced(healthy, metrics),
         told=planted.get("share") if blind else None,
-        traced_ms=metrics.value("step_time_ms") or 0.0,
         busy=any((one.get("other_cores") or 0) > 0.15 for one in told),
     )
+
+
+def _metrics(folder: Path) -> Metrics:
+    files = sorted(folder.rglob("*.xplane.pb*"))
+    hosts = tuple(run_hosts(files, None, 1, None, detail=False, watch=None, skip=lambda *_: None, engine=None))
+    return measure(merge(folder.name, "", hosts, [], []))
+
+
+def _traced(healthy: Path, faulty: Metrics) -> tuple[float, float] | None:
+    """(healthy, faulty), ms; None where one of them was not recorded or shows no steps."""
+    if not any(healthy.rglob("*.xplane.pb*")):
+        return None
+    found = [_untraced_ms(one) for one in (_metrics(healthy), faulty)]
+    return (round(found[0], 3), round(found[1], 3)) if all(found) else None
+
+
+def _untraced_ms(metrics: Metrics) -> float:
+    """The step less what recording took, where that is much of it; 0 without a step."""
+    tracer = metrics.value("tracer_fraction") or 0.0
+    return (metrics.value("step_time_ms") or 0.0) * (1 - tracer * (tracer >= TRACER))
 
 
 def _said(metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], blind: bool) -> Iterator[Said]:
@@ -184,9 +206,11 @@ def keep(pairs: Sequence[Pair]) -> None:
 def _rounded(pair: Pair) -> Pair:
     said = tuple(replace(one, claim=_rounded_claim(one.claim)) for one in pair.said)
     parts = {name: round(value, 5) for name, value in pair.parts.items()}
-    return replace(pair, said=said, parts=parts, tracer=round(pair.tracer, 4), traced_ms=round(pair.traced_ms, 3))
+    return replace(pair, said=said, parts=parts, tracer=round(pair.tracer, 4))
 
 
 def _rounded_claim(claim: Claim) -> Claim:
     low, high = claim.range
-    return replace(claim, share=round(claim.share, 5), range=(round(low, 5), round(high, 5)))
+    return replace(
+        claim, share=round(claim.share, 5), range=(round(low, 5), round(high, 5)), reach=round(claim.reach, 4)
+    )

@@ -233,3 +233,19 @@ def test_time_that_no_rule_explains_counts_half(named: float, first: str) -> Non
     found = foreseen(*rules, known=known, **STEP, memory_call_fraction=named, crowded_launch_fraction=0.3).findings
 
     assert found[0].rule_id == first
+
+
+def test_of_work_that_a_fault_is_not_about_nothing_goes_with_it() -> None:
+    """A quarter of the step runs like this: an eighth of the dispatching goes beside its 30% host time."""
+    saving = SavingRule("memory_call_fraction", 0.2, 1.0, "", ("host",), reach="device_busy_fraction")
+    values = {**STEP, "memory_call_fraction": 0.3, "device_busy_fraction": 0.25}
+    (found,) = foreseen(replace(rule("a", "host_fraction"), saving=saving), **values).findings
+
+    assert found.saving.high == pytest.approx(0.325)
+
+
+def test_where_the_trace_does_not_tell_a_faults_reach_it_is_about_all() -> None:
+    saving = SavingRule("memory_call_fraction", 0.2, 1.0, "", ("host",), reach="device_busy_fraction")
+    (found,) = foreseen(replace(rule("a", "host_fraction"), saving=saving), **STEP, memory_call_fraction=0.3).findings
+
+    assert found.saving.high == pytest.approx(0.4)

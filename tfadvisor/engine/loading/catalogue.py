@@ -86,6 +86,7 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
     if rule.saving is not None:
         yield "saving.metric", rule.saving.metric
         yield "saving.whole", rule.saving.whole or rule.saving.metric
+        yield "saving.reach", rule.saving.reach or rule.saving.metric
         for name in placeholders(rule.saving.basis):
             yield "saving.basis", name
     for index, fix in enumerate(rule.fixes):

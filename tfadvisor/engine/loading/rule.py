@@ -23,6 +23,7 @@ class SavingRule(msgspec.Struct, frozen=True):
 
     of: the classes of the breakdown that it comes from, empty for those of the rule's category. whole: share of step time
     that the whole fault takes, for a replay, where `metric` only shows that it is there; empty where that is all of it.
+    reach: share of the step's work that the fault is about, for a replay; empty where it is about all.
     """
 
     metric: str
@@ -31,6 +32,7 @@ class SavingRule(msgspec.Struct, frozen=True):
     basis: str
     of: tuple[str, ...] = ()
     whole: str = ""
+    reach: str = ""
 
 
 class FixRule(msgspec.Struct, frozen=True):
@@ -123,7 +125,7 @@ def parse_rule(marked: Marked) -> Rule:
 
 
 def _saving(fields: _Fields) -> SavingRule:
-    fields.only("metric", "low", "high", "basis", "of", "whole")
+    fields.only("metric", "low", "high", "basis", "of", "whole", "reach")
     low, high = fields.number("low"), fields.number("high")
     if not 0 <= low <= high <= 1:
         raise fields.error("low", "must lie between 0 and `high`, and `high` must not exceed 1")
@@ -131,7 +133,8 @@ def _saving(fields: _Fields) -> SavingRule:
     if any(name not in TIME_CLASSES for name in of):
         raise fields.error("of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}")
     whole = fields.text("whole") if fields.has("whole") else ""
-    return SavingRule(fields.text("metric"), low, high, fields.text("basis"), of, whole)
+    reach = fields.text("reach") if fields.has("reach") else ""
+    return SavingRule(fields.text("metric"), low, high, fields.text("basis"), of, whole, reach)
 
 
 def _fix(fields: _Fields) -> FixRule:

@@ -63,9 +63,16 @@ def _claim(finding: Finding, rules: Mapping[str, Rule], metrics: Metrics) -> Cla
         share = (metrics.value(rule.saving.metric) or 0.0) * rule.saving.high
     if rule.saving is not None and rule.saving.whole:
         share = max(share, metrics.value(rule.saving.whole) or 0.0)
-    is_fault = rule.saving is not None and not rule.unless_claimed
-    saving = finding.saving.low, finding.saving.high
-    return Claim(finding.rule_id, finding.category, min(max(share, 0.0), 1.0), finding.claims, saving, is_fault)
+    reach = metrics.value(rule.saving.reach) if rule.saving is not None and rule.saving.reach else None
+    return Claim(
+        rule=finding.rule_id,
+        category=finding.category,
+        share=min(max(share, 0.0), 1.0),
+        classes=finding.claims,
+        range=(finding.saving.low, finding.saving.high),
+        reach=1.0 if reach is None else min(max(reach, 0.0), 1.0),
+        is_fault=rule.saving is not None and not rule.unless_claimed,
+    )
 
 
 def _told(finding: Finding, promise: Promise) -> Finding:

@@ -24,6 +24,8 @@ class Claim(msgspec.Struct, frozen=True):
     """Of time, in which it is, in the order in which it draws on them."""
     range: tuple[float, float]
     """Low and high as the rule has them."""
+    reach: float = 1.0
+    """Share of the step's work that it is about: of the rest nothing goes with it."""
     is_fault: bool = True
     """Whether its rule names a fault. What names none says nothing of what goes with it."""
 
@@ -54,7 +56,7 @@ def promises(recorded: Parts, tracer: float, claims: Sequence[Claim], known: Cal
             continue
         seen = taken(recorded, claim.share, claim.classes)
         own = {name: min(share * step[name] / recorded[name], remains[name]) for name, share in seen.items() if share}
-        then = without(remains, own, fault)
+        then = without(remains, own, fault, claim.reach)
         most = min(most, that_could_go(remains, own, fault))
         found.append(_promise(sum(remains.values()), sum(then.values()), fault, most))
         remains = then

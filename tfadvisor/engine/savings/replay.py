@@ -37,9 +37,10 @@ def that_could_go(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> f
     return sum(share if fault.keeps.get(name, 1.0) < 1 else own.get(name, 0.0) for name, share in parts.items())
 
 
-def without(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> dict[str, float]:
-    """The parts of the step when the fault is gone. own: what it takes of each part. No part ever grows."""
-    goes = weight(parts, own)
+def without(parts: Parts, own: Mapping[str, float], fault: FaultTime, reach: float = 1.0) -> dict[str, float]:
+    """The parts of the step when the fault is gone. own: what it takes of each part. reach: share of the step's work that
+    it is about. No part ever grows."""
+    goes = weight(parts, own) * reach
     return {
         name: max(share - own.get(name, 0.0), 0.0) * (1 - goes * (1 - fault.keeps.get(name, 1.0)))
         + min(own.get(name, 0.0), share) * fault.left
