@@ -212,8 +212,8 @@ def test_of_its_own_time_no_more_goes_than_its_rule_says() -> None:
 
 
 def test_what_saves_more_with_all_that_goes_comes_first() -> None:
-    """By its own time b saves 20% and a 15%. With a fifth of the step, half of the 20% dispatching would go with a; with 15% three
-    quarters of that: 22.5%. With b nothing goes."""
+    """By its own time b saves 20% and a 15%. With a go three quarters of half of the 20% dispatching, since 15% is three quarters
+    of the fifth from which on all of that goes: 22.5%. With b nothing goes."""
     known = replace(KNOWN, faults={"host": TAKES_LAUNCH, "input": replace(TAKES_LAUNCH, keeps={})})
     a = rule("a", "memory_call_fraction")
     b = rule("b", "crowded_launch_fraction", category="input")
