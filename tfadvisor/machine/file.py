@@ -16,6 +16,7 @@ from tfadvisor.sources.remote_path import RemotePath
 
 ENDING = ".machine.json"
 VERSION = 1
+_WEB = ("http", "https")
 LARGEST = 128 << 10
 """Bytes of a file; one of 16 GPUs and 64 variables has 40 KiB."""
 _Number = Annotated[float, Meta(ge=0, le=1e18)]
@@ -134,10 +135,11 @@ class HostCounters(msgspec.Struct, frozen=True):
 
 
 def read_counters(trace: Path, host: str) -> HostCounters:
-    """Of a host's trace file. Raises nothing: a trace is worth reading without."""
+    """Of a host's trace file. Raises nothing: a trace is worth reading without. A web server is not asked for what it may
+    not have."""
     file = trace.with_name(f"{host}{ENDING}")
     try:
-        if isinstance(trace, RemotePath) and not file.is_file():
+        if isinstance(trace, RemotePath) and (trace.scheme in _WEB or not file.is_file()):
             return HostCounters(host)
         text = read_small_text(file, LARGEST)
         counted = msgspec.json.decode(text, type=Counted)

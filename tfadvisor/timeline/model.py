@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
-import msgspec.structs
 import numpy as np
 
 from tfadvisor.arrays import is_in
@@ -41,7 +41,7 @@ class StepKind(Enum):
     NOT_CHOSEN = "not chosen"
 
 
-class Steps(msgspec.Struct, frozen=True):
+class Steps(msgspec.Struct, frozen=True, dict=True):
     """Steps of one host, by ascending start: period i is starts[i] .. ends[i].
 
     span_ends: where the step's own marker or execution ends, before the gap to the next. thread: index of the host
@@ -57,13 +57,6 @@ class Steps(msgspec.Struct, frozen=True):
     confidence: float
     thread: int
     about: str
-    counted: BoolArray | None = None
-    """What steady() found, which is asked for dozens of times; whoever makes steps leaves it out."""
-
-    def __post_init__(self) -> None:
-        """Forgets what was found for steps that these were made from."""
-        if self.counted is not None:
-            msgspec.structs.force_setattr(self, "counted", None)
 
     def __len__(self) -> int:
         """Number of steps, those that do not count included."""
@@ -71,12 +64,14 @@ class Steps(msgspec.Struct, frozen=True):
 
     def steady(self) -> npt.NDArray[np.bool_]:
         """Which steps count; not to be written to."""
-        if self.counted is None:
-            counted = np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)
-            counted.flags.writeable = False
-            msgspec.structs.force_setattr(self, "counted", counted)
-            return counted
-        return self.counted
+        return self._counted
+
+    @cached_property
+    def _counted(self) -> BoolArray:
+        """Asked for dozens of times."""
+        counted = np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)
+        counted.flags.writeable = False
+        return counted
 
 
 class HostMemory(IntEnum):

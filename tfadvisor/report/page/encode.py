@@ -47,7 +47,7 @@ def _page(page: PageData) -> dict[str, Any]:
     report = page.report.to_dict()
     report["steps"]["each"] = _fields(_steps(page.report.steps.each))
     del report["ops"]
-    for told_in_words in ("changed_limits", "machines"):
+    for told_in_words in ("changed_limits", "machines", "plan"):
         report.pop(told_in_words, None)
     return {
         "report": _short(report),
