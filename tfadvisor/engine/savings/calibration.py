@@ -15,7 +15,7 @@ FILE = "savings.json"
 
 
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Written by `benchmarks/savings.py`."""
+    """Written by `benchmarks/savings/run.py`."""
 
     devices: tuple[str, ...]
     """Kinds of devices that it holds for."""
