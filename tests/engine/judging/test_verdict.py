@@ -349,3 +349,7 @@ def test_where_something_is_worth_acting_on_that_comes_first() -> None:
     found = verdict({"compute": 1.0}, (finding(0.1),), largest_line="train.py:34", largest_line_fraction=0.9)
 
     assert found.summary.endswith("One change could save up to 10%.")
+
+
+def test_a_loss_without_a_finding_promises_nothing() -> None:
+    assert "One change" not in verdict({"input": 0.4, "compute": 0.6}).summary
