@@ -73,3 +73,21 @@ def test_a_function_that_raises_ends_too() -> None:
 
 def test_who_follows_already_stays() -> None:
     assert followed(lambda: log_metrics([1]), before=lambda *_: None) == []
+
+
+def test_no_failure_reaches_the_program() -> None:
+    """An event that cannot be made ends the following, and the call goes on."""
+
+    class Fails(Event):
+        def __init__(self, name: str) -> None:
+            raise OSError(name)
+
+    calls = PythonCalls(Fails)
+    try:
+        calls.begin()
+        for _ in range(100):
+            pass
+        assert log_metrics([1]) == "[1]"
+        assert sys.getprofile() is None
+    finally:
+        sys.setprofile(None)

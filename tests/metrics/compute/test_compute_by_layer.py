@@ -203,6 +203,20 @@ def test_a_keras_regularizers_norm_of_a_table_counts_with_its_gradient() -> None
     assert metrics.value("dense_sum_fraction") == approx(0.42)
 
 
+def test_products_outside_of_layers_are_no_norms_where_there_is_none() -> None:
+    """15 for making it dense and 10 for the sum; the product's gradient and the loss's sum are the program's own."""
+    metrics = on_cpu(
+        ("GatherV2:GatherV2", 5),
+        ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
+        ("AddN_1:AddN", 10),
+        ("Sum:Sum", 10),
+        ("gradient_tape/Mul_1:Mul", 20),
+        ("MatMul:MatMul", 40),
+    ).measure()
+
+    assert metrics.value("dense_sum_fraction") == approx(0.25)
+
+
 def test_the_softmax_over_the_classes() -> None:
     """20 and 10 of 100; attention's softmax is none."""
     metrics = on_cpu(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tfadvisor.metrics.compute.largest import compute_fraction_of
 from tfadvisor.metrics.compute.parts import Part, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
@@ -15,6 +17,7 @@ _GATHERS = ("Gather", "ResourceGather")
 _SUM_OF_GRADIENTS = "AddN"
 """What a tape adds up the gradients of one variable with; it makes those of looked-up rows dense where another is."""
 _WHOLE_VARIABLE = ("AddN", "AssignSubVariableOp", "AssignAddVariableOp", "ResourceApply", "L2Loss")
+_MAKES_NORM = frozenset(("Square", "Abs"))
 _NORMS = frozenset(("Square", "Abs", "Sum"))
 """Keras' regularizers compute the norm of a variable by these, outside of any layer."""
 _GRADIENTS_OF_NORMS = frozenset(("Mul", "Sign", "Tile"))
@@ -71,15 +74,21 @@ def dense_sum_fraction(question: Question) -> float:
     if not dense:
         return 0.0
     parts = [one for one in compute_parts(question.run).parts if one not in dense]
-    whole = [one for one in parts if one.op_type.startswith(_WHOLE_VARIABLE) or _of_norm(one)]
-    return compute_fraction_of(question, [*dense, *whole])
+    whole = [one for one in parts if one.op_type.startswith(_WHOLE_VARIABLE)]
+    return compute_fraction_of(question, [*dense, *whole, *_of_norms(parts)])
 
 
-def _of_norm(one: Part) -> bool:
-    """Whether the op is a variable's norm or its gradient: `Square`, `gradient_tape/Mul_1`, in no layer."""
-    if one.path is None or one.layer:
-        return False
-    return one.op_type in (_GRADIENTS_OF_NORMS if one.path.is_gradient else _NORMS)
+def _of_norms(parts: Sequence[Part]) -> list[Part]:
+    """The norms of variables and their gradients: `Square`, `gradient_tape/Mul_1`, in no layer. A program without layers
+    has such products of its own; where it has no norm, none of them is a norm's."""
+    outside = [one for one in parts if one.path is not None and not one.layer]
+    if not any(one.op_type in _MAKES_NORM for one in outside) and not any(one.op_type == "L2Loss" for one in parts):
+        return []
+    return [
+        one
+        for one in outside
+        if one.path is not None and one.op_type in (_GRADIENTS_OF_NORMS if one.path.is_gradient else _NORMS)
+    ]
 
 
 @fact

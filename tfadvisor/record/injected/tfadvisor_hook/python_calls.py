@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+_KEPT: list[object] = []
+"""What the main thread may still be going to call, however long it takes until it can: never freed."""
 _INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen")
 
 
@@ -17,7 +19,7 @@ class PythonCalls:
     """Of the main thread: functions of the program's own files, and what these call directly.
 
     An event is named as the frameworks' tracers name theirs, `$train.py:42 log_metrics`. Where somebody else follows the
-    thread's calls already, as a debugger does, nothing is recorded.
+    thread's calls already, as a debugger does, nothing is recorded. No failure in here reaches the program.
     """
 
     def __init__(self, event: Callable[[str], Any]) -> None:
@@ -31,6 +33,7 @@ class PythonCalls:
 
     def begin(self) -> None:
         """From the main thread's next instruction on. May be called from any thread."""
+        _KEPT.append(self._begin)
         ctypes.pythonapi.Py_AddPendingCall(self._begin, None)
 
     def end(self) -> None:
@@ -43,10 +46,18 @@ class PythonCalls:
         return 0
 
     def _follow(self, frame: FrameType, what: str, _argument: object) -> None:
+        try:
+            self._note(frame, what)
+        except Exception:
+            self._over = True
         if self._over:
             sys.setprofile(None)
             self._open.clear()
-        elif what == "call":
+
+    def _note(self, frame: FrameType, what: str) -> None:
+        if self._over:
+            return
+        if what == "call":
             name = self._name_of(frame)
             if name is not None:
                 self._open.append((frame, self._event(name)))
