@@ -9,13 +9,11 @@ wait. Clocks are up to 5 s apart. The first host but one was recorded in another
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from build_hosts import MOST_APART_NS, name_of
+from build_hosts import MOST_APART_NS, command, name_of
 
 from tfadvisor.xplane import messages
 
@@ -28,14 +26,6 @@ STATS = ("step_num", "_r", "correlation_id", "run_id")
 STEP_NUM, ROOT, CORRELATION, RUN = range(1, 5)
 NAMES = ("train", "cuLaunchKernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", *(f"fusion_{k}" for k in range(KERNELS)))
 TRAIN, LAUNCH, EXCHANGE, FIRST = 1, 2, 3, 4
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("hosts", type=int)
-    arguments = parser.parse_args()
-    sys.stderr.write(f"late: {build(arguments.out, arguments.hosts)}\n")
 
 
 def build(out: Path, hosts: int) -> str:
@@ -97,4 +87,4 @@ def plane(space: messages.XSpace, number: int, name: str) -> messages.XPlane:  #
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, build)

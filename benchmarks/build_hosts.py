@@ -11,6 +11,7 @@ import argparse
 import gzip
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tfadvisor.xplane import messages
@@ -20,8 +21,9 @@ LATE = 1
 MOST_APART_NS = 5_000_000_000
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def command(about: str | None, build: Callable[[Path, int], str]) -> None:
+    """OUT and HOSTS for whoever builds a run; prints the name of the late host."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("hosts", type=int)
     arguments = parser.parse_args()
@@ -60,4 +62,4 @@ def space_of(file: Path) -> messages.XSpace:  # type: ignore[name-defined]
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, build)
