@@ -3,7 +3,10 @@
 from tfadvisor.metrics.compute import (
     class_softmax,
     dense_gradients,
+    fft_lengths,
     largest,
+    needless,
+    random_numbers,
     recurrent,
     text_ops,
     undisturbed,
@@ -14,7 +17,10 @@ from tfadvisor.metrics.compute import (
 __all__ = [
     "class_softmax",
     "dense_gradients",
+    "fft_lengths",
     "largest",
+    "needless",
+    "random_numbers",
     "recurrent",
     "text_ops",
     "undisturbed",

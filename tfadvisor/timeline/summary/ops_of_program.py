@@ -6,6 +6,10 @@ from functools import lru_cache
 
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.needless.branches import both_branches
+from tfadvisor.hlo.needless.fft_lengths import odd_length
+from tfadvisor.hlo.needless.masked_loops import masked_loops
+from tfadvisor.hlo.needless.row_loops import loops_over_rows
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
 from tfadvisor.hlo.questions.convolutions import filter_length, is_tuned
 from tfadvisor.hlo.questions.cost import Costs
@@ -25,6 +29,8 @@ class OpsOfProgram:
         self._program = program
         self._costs: Costs | None = None
         self._running: dict[int, bool] = {}
+        self._branches: frozenset[str] = frozenset()
+        self._masked: frozenset[str] = frozenset()
         self._copied = CopiedArguments(program)
         self._found: dict[str, tuple[str, InProgram | None]] = {}
 
@@ -49,12 +55,16 @@ class OpsOfProgram:
             return "", None
         if self._costs is None:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
+            self._branches, self._masked = both_branches(self._program), masked_loops(self._program)
         parts, copied = inside(one), self._copied.copied_by(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
             OpTrait.SCATTERS: any(scatters(part) for part in parts),
             OpTrait.ONE_HOT: multiplies_one_hot(one),
             OpTrait.DOUBLE: gives_double(one),
+            OpTrait.BRANCH: one.name in self._branches,
+            OpTrait.MASKED_LOOP: one.name in self._masked,
+            OpTrait.ROW_LOOP: loops_over_rows(one),
         }
         return one.name, InProgram(
             opcode=one.opcode,
@@ -65,6 +75,7 @@ class OpsOfProgram:
             filter_length=filter_length(one),
             tuned=is_tuned(one),
             unrolled=unrolled(parts),
+            odd_fft=odd_length(parts),
             copied=copied.name if copied else None,
             traits=frozenset(trait for trait, true in holds.items() if true),
         )
