@@ -10,7 +10,9 @@ from tfadvisor.hlo.needless.row_loops import loops_over_rows
 DOT = hlo.dot_numbers([1], [0])
 
 
-def runs_rows(rows: int = 1, turns: int = 64, carried: str = "dynamic-update-slice", path: str = "jit(f)/while") -> bool:
+def runs_rows(
+    rows: int = 1, turns: int = 64, carried: str = "dynamic-update-slice", path: str = "jit(f)/while"
+) -> bool:
     """Whether a loop that multiplies rows×32 by 32×64, and hands the result on so, takes one example after the other."""
     carry = f"(s32[], f32[64,64], f32[{rows},32], f32[32,64])"
     body = hlo.computation(

@@ -74,10 +74,14 @@ def _all(body: Computation) -> Iterator[Found]:
 
 def _by_turn(select: Instruction, around: Instruction | None) -> bool:
     compared, around = _origin(select.operands[0], around)
-    if compared.opcode != "compare" or compared.shape.elements >= select.shape.elements or len(compared.operand_ids) < 2:
+    if (
+        compared.opcode != "compare"
+        or compared.shape.elements >= select.shape.elements
+        or len(compared.operand_ids) < 2
+    ):
         return False
     sides = [_origin(one, around)[0] for one in compared.operands[:2]]
-    if any(not set(leaf.dtype for leaf in one.shape.leaves()) <= _INTEGERS for one in sides):
+    if any(not {leaf.dtype for leaf in one.shape.leaves()} <= _INTEGERS for one in sides):
         return False
     return any(_is_counter(one) and other.opcode in _BOUNDS for one, other in (sides, sides[::-1]))
 
