@@ -105,6 +105,7 @@ CAUSES = {
     "largest-compute": "compute",
     "branches-all-computed": "compute",
     "loop-turns-masked": "compute",
+    "same-work-each-turn": "compute",
     "metrics-beside-steps": "compute",
     "compute-on-one-line": "compute",
     "gradient-of-each-example": "compute",

@@ -45,6 +45,20 @@ def masked_loop_place(question: Question) -> str:
     return place_of(_having(question, OpTrait.MASKED_LOOP))
 
 
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def same_each_turn_fraction(question: Question) -> float:
+    """Share of step time in ops that a loop of four turns or more runs again in each turn with the same operands, from the
+    trace's HLO.
+    """
+    return of_step_time(question, _having(question, OpTrait.SAME_EACH_TURN), known_ops(question))
+
+
+@fact
+def same_each_turn_place(question: Question) -> str:
+    """The costliest of these ops, with its place in the user's program: `call.8 (train.py:12)`."""
+    return place_of(_having(question, OpTrait.SAME_EACH_TURN))
+
+
 def _over_rows(question: Question) -> list[HotOp]:
     """Loops over rows with their gradients. A gradient alone does not tell whether turns need each other."""
     found = _having(question, OpTrait.ROW_LOOP)

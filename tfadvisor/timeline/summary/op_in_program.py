@@ -31,6 +31,8 @@ class OpTrait(Enum):
     """It runs, or runs in, a loop of a fixed length that masks turns away."""
     ROW_LOOP = "row_loop"
     """It runs a loop over single rows whose turns do not need each other."""
+    SAME_EACH_TURN = "same_each_turn"
+    """A loop runs it again and again with the same operands."""
     PAIRS = "pairs"
     """It subtracts rows from rows, each with each."""
 

@@ -8,6 +8,7 @@ from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.needless.branches import both_branches
 from tfadvisor.hlo.needless.fft_lengths import odd_length
+from tfadvisor.hlo.needless.invariant import invariant_work
 from tfadvisor.hlo.needless.masked_loops import masked_loops
 from tfadvisor.hlo.needless.pairs import differences_of_pairs
 from tfadvisor.hlo.needless.row_loops import loops_over_rows
@@ -36,6 +37,7 @@ class OpsOfProgram:
         self._users: dict[int, Users] = {}
         self._branches: frozenset[str] = frozenset()
         self._masked: frozenset[str] = frozenset()
+        self._invariant: frozenset[str] = frozenset()
         self._copied = CopiedArguments(program)
         self._found: dict[str, tuple[str, InProgram | None]] = {}
 
@@ -70,6 +72,7 @@ class OpsOfProgram:
         if self._costs is None:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
             self._branches, self._masked = both_branches(self._program), masked_loops(self._program)
+            self._invariant = invariant_work(self._program)
         parts, copied = inside(one), self._copied.copied_by(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
@@ -79,6 +82,7 @@ class OpsOfProgram:
             OpTrait.BRANCH: one.name in self._branches,
             OpTrait.MASKED_LOOP: one.name in self._masked,
             OpTrait.ROW_LOOP: loops_over_rows(one),
+            OpTrait.SAME_EACH_TURN: one.name in self._invariant,
             OpTrait.PAIRS: differences_of_pairs(parts),
         }
         return one.name, InProgram(
