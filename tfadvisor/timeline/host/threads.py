@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _FEW_NAMES = 4096
 _OTHERS = 1.25
 """Where a trace has so many times the events of its threads, theirs are worth a copy: the others' memory can go."""
-_ONE = np.int64(1)
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -235,14 +234,18 @@ def host_threads(trace: HostTrace) -> Threads:
         position_of,
         answers=answers,
         borne=borne,
-        classes=int(
-            np.bitwise_or.reduce(_ONE << row_kind[borne], initial=_ONE << HostClass.OTHER | _ONE << HostClass.FRAME)
-        ),
+        classes=_classes_of(row_kind[borne]),
     )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]
     return result
+
+
+def _classes_of(kinds: npt.NDArray[np.int8]) -> int:
+    """A bit for each class, those included that an event becomes later. NumPy 1 would shift by int8 into eight bits."""
+    bits = np.left_shift(1, kinds, dtype=np.int64)
+    return int(np.bitwise_or.reduce(bits, initial=0)) | 1 << HostClass.OTHER | 1 << HostClass.FRAME
 
 
 def _nested(
