@@ -78,7 +78,7 @@ class Threads(msgspec.Struct, frozen=True):
         return position.astype(np.int64, copy=False)
 
     def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:
-        """(position, value) of an integer stat, for the events on host threads."""
+        """(position, value) of an integer stat, for the events on host threads, in order of position."""
         position, value = self.integers_as_stored(column)
         return position.astype(np.int64), value.astype(np.int64)
 
@@ -94,7 +94,11 @@ class Threads(msgspec.Struct, frozen=True):
             return event - event.dtype.type(self.first_event) if self.first_event else event, value
         position = self.position_of[event - self.first_event]
         keep = position >= 0
-        return position[keep], value[keep]
+        position, value = position[keep], value[keep]
+        if (position[1:] < position[:-1]).any():
+            order = np.argsort(position, kind="stable")
+            position, value = position[order], value[order]
+        return position, value
 
     def integers_elsewhere(self, column: StatColumn) -> Int64Array:
         """Values of an integer stat for the events that are on no host thread."""
