@@ -361,5 +361,5 @@ def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() ->
     nothing = replace(finding(0.2).saving, low=0.0, high=0.0)
     doubt = replace(finding(0.2), severity=Severity.LOW, category="compute", title="A loop masks turns", saving=nothing)
 
-    assert "One thing to check: a loop masks turns." in verdict({"compute": 1.0}, (doubt,)).summary
+    assert "One thing to check: a loop masks turns (a.py:3)." in verdict({"compute": 1.0}, (doubt,)).summary
     assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary

@@ -32,7 +32,7 @@ def _recomputed(question: Question) -> list[HotOp]:
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def gradient_of_each_fraction(question: Question) -> float:
-    """Share of step time in gradients of each example, or of each member of an ensemble, by itself: `jax.vmap(jax.grad(…))`,
+    """Share of step time in gradients of each example, or of each member of an ensemble, alone: `jax.vmap(jax.grad(…))`,
     without what is then done with them.
     """
     return of_step_time(question, _of_each(question), known_ops(question))
