@@ -2,8 +2,12 @@
 
 from tfadvisor.metrics.compute import (
     class_softmax,
+    costly_ops,
     dense_gradients,
+    forward_only,
+    gradients_again,
     largest,
+    pairs_of_rows,
     recurrent,
     text_ops,
     undisturbed,
@@ -13,8 +17,12 @@ from tfadvisor.metrics.compute import (
 
 __all__ = [
     "class_softmax",
+    "costly_ops",
     "dense_gradients",
+    "forward_only",
+    "gradients_again",
     "largest",
+    "pairs_of_rows",
     "recurrent",
     "text_ops",
     "undisturbed",
