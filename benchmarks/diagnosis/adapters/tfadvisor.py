@@ -113,6 +113,7 @@ CAUSES = {
     "model-called-again": "compute",
     "frozen-layers": "compute",
     "second-order-gradients": "compute",
+    "gradients-repeated": "compute",
     "pairs-of-rows": "compute/unfused",
     "uneven-replicas": "imbalance/devices",
     "quota-of-cores-used-up": "host",

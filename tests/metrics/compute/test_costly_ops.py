@@ -177,3 +177,32 @@ def test_differences_of_all_pairs() -> None:
 
     assert metrics.value("pairs_of_rows_fraction") == approx(0.35)
     assert metrics.fact("pairs_of_rows_op") == "sub"
+
+
+def gradients(*names: str) -> list[tuple[str, float]]:
+    return [(f"gradient_tape/net_1/{name}:{name.rpartition('/')[2].removesuffix('_1')}", 10.0) for name in names]
+
+
+def test_two_losses_of_one_forward_pass() -> None:
+    """The second pass is half of the 60 µs of gradients of each 100 µs."""
+    once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
+    metrics = steps_of(*gradients(*once, *(f"{name}_1" for name in once))).measure()
+
+    assert metrics.value("backward_passes") == 2
+    assert metrics.value("repeated_backward_fraction") == approx(0.3)
+    assert metrics.fact("repeated_backward_layer") == "net_1/a"
+
+
+def test_one_loss() -> None:
+    once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
+    metrics = steps_of(*gradients(*once)).measure()
+
+    assert metrics.value("backward_passes") == 1
+    assert metrics.value("repeated_backward_fraction") == 0
+    assert metrics.fact("repeated_backward_layer") is None
+
+
+def test_two_gradients_of_weights_tell_no_number_of_passes() -> None:
+    metrics = steps_of(*gradients("a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad")).measure()
+
+    assert metrics.value("backward_passes") is None

@@ -1,6 +1,7 @@
 """What the devices compute by layer, op type and source line, and what of it a step hardly needs."""
 
 from tfadvisor.metrics.compute import (
+    backward_passes,
     class_softmax,
     costly_ops,
     dense_gradients,
@@ -16,6 +17,7 @@ from tfadvisor.metrics.compute import (
 )
 
 __all__ = [
+    "backward_passes",
     "class_softmax",
     "costly_ops",
     "dense_gradients",
