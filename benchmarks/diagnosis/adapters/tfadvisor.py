@@ -114,6 +114,7 @@ CAUSES = {
     "frozen-layers": "compute",
     "second-order-gradients": "compute",
     "gradients-repeated": "compute",
+    "input-resized-in-step": "compute",
     "pairs-of-rows": "compute/unfused",
     "uneven-replicas": "imbalance/devices",
     "quota-of-cores-used-up": "host",

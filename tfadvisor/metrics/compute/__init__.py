@@ -1,14 +1,9 @@
-"""What the devices compute by layer, op type and source line, and what of it a step hardly needs."""
+"""What the devices compute by layer, op type and source line."""
 
 from tfadvisor.metrics.compute import (
-    backward_passes,
     class_softmax,
-    costly_ops,
     dense_gradients,
-    forward_only,
-    gradients_again,
     largest,
-    pairs_of_rows,
     recurrent,
     text_ops,
     undisturbed,
@@ -17,14 +12,9 @@ from tfadvisor.metrics.compute import (
 )
 
 __all__ = [
-    "backward_passes",
     "class_softmax",
-    "costly_ops",
     "dense_gradients",
-    "forward_only",
-    "gradients_again",
     "largest",
-    "pairs_of_rows",
     "recurrent",
     "text_ops",
     "undisturbed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.names.costly_ops import KINDS, costly_kind
+from tfadvisor.metrics.needless.costly_kinds import KINDS, costly_kind
 
 approx = pytest.approx
 
@@ -206,3 +206,16 @@ def test_two_gradients_of_weights_tell_no_number_of_passes() -> None:
     metrics = steps_of(*gradients("a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad")).measure()
 
     assert metrics.value("backward_passes") is None
+
+
+def test_a_resized_input() -> None:
+    """4 of 100 µs; what a decoder enlarges has a gradient."""
+    metrics = steps_of(
+        *TRAINED,
+        ("net_1/resizing/resize/ResizeBicubic:ResizeBicubic", 4),
+        ("net_1/up/resize/ResizeNearestNeighbor:ResizeNearestNeighbor", 6),
+        ("gradient_tape/net_1/up/resize/ResizeNearestNeighborGrad:ResizeNearestNeighborGrad", 9),
+    ).measure()
+
+    assert metrics.value("resized_input_fraction") == approx(0.04)
+    assert metrics.fact("resized_input_op") == "net_1/resizing/resize/ResizeBicubic"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tfadvisor.metrics.compute.largest import compute_fraction_of
 from tfadvisor.metrics.compute.parts import Part, compute_parts
+from tfadvisor.metrics.needless.costly_kinds import costly_kind
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
-from tfadvisor.timeline.names.costly_ops import costly_kind
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 

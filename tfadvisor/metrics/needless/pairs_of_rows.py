@@ -52,7 +52,7 @@ def pairs_of_rows_fraction(question: Question) -> float:
 
 @fact
 def pairs_of_rows_op(question: Question) -> str:
-    """That op: `sub`."""
+    """The elementwise op on all pairs of rows that takes most time with its gradients: `sub`."""
     found = _pairs(question)
     if not found:
         raise MetricAbsent("no elementwise op repeats both of its operands")
