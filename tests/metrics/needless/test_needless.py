@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.engine.loading.catalogue import built_in_rules
 from tfadvisor.metrics.needless.costly_kinds import KINDS, costly_kind
 
 approx = pytest.approx
@@ -42,6 +43,9 @@ def steps_of(*ops: tuple[str, float]) -> TraceBuilder:
         ("Lgamma", "special functions"),
         ("TensorScatterUpdate", "writes into a few rows of a copied tensor"),
         ("OneHot", "one-hot rows"),
+        ("Where", "selection of elements"),
+        ("ExtractImagePatches", "cutting of patches"),
+        ("LRNGrad", "normalisation across channels"),
         ("SparseToDense", "conversions between sparse and dense"),
     ],
 )
@@ -73,6 +77,14 @@ def test_kinds_by_scope(layer: str, kind: str | None) -> None:
     found = costly_kind("Mul", layer)
 
     assert (found.name if found else None) == kind
+
+
+def test_each_kind_has_a_fix() -> None:
+    """The rule's fixes name in their conditions what they are for."""
+    rule = next(one for one in built_in_rules() if one.id == "costly-ops")
+    conditions = " ".join(repr(one.when) for one in rule.fixes)
+
+    assert [one.name for one in KINDS if repr(one.name) not in conditions] == []
 
 
 def test_names_of_kinds_are_distinct() -> None:
