@@ -93,3 +93,9 @@ def test_tensorflow_sorts_by_taking_the_largest_of_all(scope: str) -> None:
 
     assert metrics.value("sort_fraction") == approx(0.2)
     assert metrics.fact("sort_op") == f"{scope}/TopKV2:TopKV2"
+
+
+def test_kernels_of_no_type_beside_named_ops_are_no_sorts() -> None:
+    metrics = gpu_steps(("some_kernel", 40.0), ("dense/MatMul:MatMul", 20.0)).measure()
+
+    assert metrics.value("sort_fraction") == 0

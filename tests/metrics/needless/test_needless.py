@@ -231,3 +231,15 @@ def test_a_resized_input() -> None:
 
     assert metrics.value("resized_input_fraction") == approx(0.04)
     assert metrics.fact("resized_input_op") == "net_1/resizing/resize/ResizeBicubic"
+
+
+def test_a_whole_jacobian() -> None:
+    """20 and 15 of 100 µs; a layer called pfor_net is none."""
+    metrics = steps_of(
+        *TRAINED,
+        ("gradient_tape/net_1/dense/MatMul/pfor/MatMul:MatMul", 20),
+        ("loop_body/MatMul/pfor/MatMul:MatMul", 15),
+        ("pfor_net/dense/MatMul:MatMul", 25),
+    ).measure()
+
+    assert metrics.value("jacobian_fraction") == approx(0.35)

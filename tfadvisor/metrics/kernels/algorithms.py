@@ -56,7 +56,7 @@ def _is_sort(one: HotOp) -> bool:
     if one.known is None:
         kind, path = op_type(one.name()), op_path(one.name())
         whole = path is not None and _SORTING_SCOPE.search(path.layer) is not None
-        return kind in _SHUFFLES or (kind.startswith("TopK") and whole)
+        return kind in _SHUFFLES or ((kind or "").startswith("TopK") and whole)
     return one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tfadvisor.metrics.compute.largest import compute_fraction_of
 from tfadvisor.metrics.compute.parts import Part, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
@@ -39,3 +41,18 @@ def second_order_layer(question: Question) -> str:
     if not found:
         raise MetricAbsent("no gradient is differentiated again")
     return found[0]
+
+
+_EACH_OUTPUT = re.compile(r"/(?:pfor|loop_body)(?:/|$)")
+"""Scopes in which tape.jacobian and tape.batch_jacobian differentiate one output after the other, vectorised or not."""
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def jacobian_fraction(question: Question) -> float:
+    """Share of step time in whole Jacobians: in what tape.jacobian and batch_jacobian compute for each output, and in the
+    gradients of that.
+    """
+    parts = compute_parts(question.run).parts
+    if not any(one.layer for one in parts):
+        raise MetricAbsent("the trace does not name the layers of ops")
+    return compute_fraction_of(question, [one for one in parts if _EACH_OUTPUT.search(one.name)])
