@@ -103,6 +103,7 @@ CAUSES = {
     "compilation-without-steps": "compile/recompilation",
     "evaluation-in-steps": "compute",
     "repeated-program": "compute",
+    "recurrent-time-steps": "launch/tiny-ops",
     "repeated-function": "launch/many-dispatches",
     "largest-compute": "compute",
     "text-in-step": "compute/on-host",

@@ -103,7 +103,13 @@ def is_optimizer(layer: str) -> bool:
 
 def is_recurrent_cell(layer: str) -> bool:
     """Whether a layer is a recurrent layer's cell, which runs once for each time step: `gru_1/gru_cell_1`."""
-    return _RECURRENT_CELL.search(layer) is not None
+    return bool(recurrent_cell(layer))
+
+
+def recurrent_cell(layer: str) -> str:
+    """The scope of the recurrent layer's cell that a layer is or lies in, `gru_1/gru_cell_1`; "" without one."""
+    found = _RECURRENT_CELL.search(layer)
+    return layer[: found.end()].rstrip("/") if found else ""
 
 
 def _scopes(parts: list[str]) -> tuple[list[str], int]:
