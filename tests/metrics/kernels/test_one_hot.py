@@ -41,6 +41,21 @@ def test_labels_of_a_loss_outside_of_any_layer_are_one_hot_rows_alone() -> None:
     assert metrics.value("one_hot_fraction") == approx(0.04)
 
 
+@pytest.mark.parametrize(("making", "share"), [(2.0, 0.02), (6.0, 0.56)])
+def test_a_sparse_tensor_made_dense_outside_of_any_layer(making: float, share: float) -> None:
+    """The largest product there, 20 and 30 with its gradient, multiplies rows that take 3% of the compute to make."""
+    metrics = steps(
+        ("SparseToDense:SparseToDense", making),
+        ("MatMul:_MklMatMul", 20),
+        ("gradient_tape/MatMul/MatMul:_MklMatMul", 30),
+        ("matmul_1:_MklMatMul", 10),
+        ("dense/MatMul:_MklMatMul", 30),
+    ).measure()
+
+    assert metrics.value("one_hot_fraction") == approx(share)
+    assert metrics.fact("one_hot_source") == "sparse"
+
+
 def test_an_embedding_is_no_product() -> None:
     metrics = steps(("bag/GatherV2:GatherV2", 10), ("dense/MatMul:MatMul", 60)).measure()
 
