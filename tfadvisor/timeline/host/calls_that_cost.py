@@ -168,7 +168,8 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
 
 def building_time(threads: Threads, steps: Steps) -> Intervals:
     """What the driving thread does to build tf.data pipelines: of each counted step from the first op that makes a dataset or
-    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there."""
+    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there,
+    though the next step may begin with that."""
     if steps.thread < 0:
         return EMPTY
     thread = threads.threads[steps.thread]
@@ -184,8 +185,10 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     following = np.searchsorted(threads.start[batches], built)
     taken = np.append(threads.end[batches], -1)[following]
     asked = np.append(threads.start[batches], np.iinfo(np.int64).max)[following]
-    done = np.where(asked < steps.ends[building], taken, built)
-    return Intervals(threads.start[ops[first]], np.minimum(done, steps.ends[building]))
+    ends = steps.ends[building]
+    done = np.where(asked < ends, np.minimum(taken, ends), built)
+    done = np.where(asked == ends, taken, done)  # where steps begin with their batch, the next one's was built here
+    return union(threads.start[ops[first]], done)
 
 
 def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:
