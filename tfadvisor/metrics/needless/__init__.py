@@ -1,5 +1,31 @@
-"""What a compiled step computes in vain, or slower than it must, as far as its HLO and the paths of its ops tell."""
+"""What of the compute a step hardly needs: by the names that TensorFlow gives its ops, by HLO, and by the paths of JAX's ops."""
 
-from tfadvisor.metrics.needless import branches_and_loops, derivatives, fft_lengths, one_line, pairs, random_numbers
+from tfadvisor.metrics.needless import (
+    backward_passes,
+    branches_and_loops,
+    costly_ops,
+    derivatives,
+    fft_lengths,
+    forward_only,
+    gradients_again,
+    one_line,
+    pairs,
+    pairs_of_rows,
+    random_numbers,
+    resized_input,
+)
 
-__all__ = ["branches_and_loops", "derivatives", "fft_lengths", "one_line", "pairs", "random_numbers"]
+__all__ = [
+    "backward_passes",
+    "branches_and_loops",
+    "costly_ops",
+    "derivatives",
+    "fft_lengths",
+    "forward_only",
+    "gradients_again",
+    "one_line",
+    "pairs",
+    "pairs_of_rows",
+    "random_numbers",
+    "resized_input",
+]
