@@ -284,3 +284,19 @@ def test_shares_of_a_compiling_first_step_do_not_count() -> None:
     assert measure("compile_fraction", builder) == 0
     assert measure("compute_fraction", builder) == 1
     assert measure("first_steps_set_aside", builder) == 1
+
+
+def test_a_call_that_compiles_before_the_device_begins_its_step_counts_in_the_steps_that_it_holds_up() -> None:
+    """The host dispatches five steps of which the device begins each 100 µs later; the third call compiles for 300 µs, most of
+    them while the device has run out of work. Calls of `add` inside it are its own."""
+    builder = trace()
+    calls = [(0, 5), (10, 15), (20, 330), (340, 345), (350, 355)]
+    runs = [(100, 200), (200, 230), (330, 430), (430, 530), (530, 630)]
+    for (call, end), (start, done) in zip(calls, runs, strict=True):
+        builder.call("PjitFunction(step)", call, end)
+        builder.kernel("GPU:0", "f", start, done, launched=(end - 1, end), hlo_module="jit_step")
+    builder.call("PjitFunction(add)", 30, 40).call("backend_compile", 30, 325)
+    metrics = builder.measure()
+
+    assert metrics.value("retraces_in_steady_state") == 1
+    assert metrics.fact("recompiled_function") == "step"

@@ -208,6 +208,19 @@ def test_what_may_have_happened_once_is_low_where_steps_are_few(claimed: str, se
     assert found(rule, input_bound_fraction=0.4, host_fraction=1.0, steps_counted=2).severity.value == severity
 
 
+@pytest.mark.parametrize(("confidence", "severity"), [(1.0, "medium"), (0.49, None)])
+def test_what_each_call_of_the_step_does_is_told_from_one_but_not_where_steps_are_guessed(
+    confidence: float, severity: str | None
+) -> None:
+    rule = replace(
+        same("x", saving=SavingRule("host_fraction", 0.9, 0.9, "", ("host",))), category="host", every_call=True
+    )
+    measured = metrics(input_bound_fraction=0.4, host_fraction=1.0, steps_counted=1, step_confidence=confidence)
+    outcomes = run_rules([rule], measured)
+
+    assert [one.severity.value for one in outcomes.findings] == ([severity] if severity else [])
+
+
 @pytest.mark.parametrize(
     ("share", "severity"),
     [(0.5, "medium"), (0.499, "medium"), (0.2, "medium"), (0.199, "low"), (0.099, "info"), (0.029, "info")],

@@ -245,6 +245,14 @@ def test_few_steps_leave_open_whether_a_loss_beside_the_work_recurs(loss: float,
     assert ("waiting for or preparing the next batch" in found.summary) is beside
 
 
+def test_a_loss_of_few_steps_that_a_finding_explains_is_no_open_question() -> None:
+    summary = verdict({"input": 0.3, "compute": 0.7}, (finding(0.3),), steps_counted=1).summary
+
+    assert summary.startswith(
+        "The devices compute for 70% of step time; 30% is waiting for or preparing the next batch."
+    )
+
+
 @pytest.mark.parametrize(
     ("queued", "launch", "bottleneck"),
     [(0.499, 0.3, "launch"), (0.5, 0.3, "compute"), (0.9, 0.499, "compute"), (0.9, 0.5, "launch")],

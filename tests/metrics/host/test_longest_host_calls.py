@@ -35,6 +35,26 @@ def test_a_checkpoint_beside_a_longer_log_is_not_what_takes_the_time() -> None:
     assert metrics.fact("host_call_saves") == "no"
 
 
+@pytest.mark.parametrize(
+    ("inner", "walks"),
+    [("compilation.py:1019 __call__", "yes"), ("extract.py:338 to_tree", "yes"), ("extract.py:12 features", "no")],
+)
+def test_a_step_that_takes_flax_modules_apart(inner: str, walks: str) -> None:
+    """The step's call lasts 500 µs, 400 of them in the function below; its dispatch lies behind."""
+    builder = trace()
+    for at in range(0, 4000, 1000):
+        builder.step(at, at + 1000).call("$train.py:9 train_step", at + 200, at + 700).call(
+            f"${inner}", at + 210, at + 610
+        )
+        builder.call("PjitFunction(step)", at + 650, at + 660)
+        builder.kernel("GPU:0", "f", at + 660, at + 760, launched=(at + 655, at + 656), hlo_module="jit_step")
+    builder.call("$train.py:1 main", 0, 4000)
+    metrics = builder.measure()
+
+    assert metrics.fact("host_frame_runs_step") == "yes"
+    assert metrics.fact("host_frame_walks_modules") == walks
+
+
 def test_without_frames() -> None:
     metrics = trace().steps(4, period=1000).busy("GPU:0", (0, 100)).measure()
 

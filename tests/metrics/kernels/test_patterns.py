@@ -46,14 +46,14 @@ def attention() -> bytes:
 
 
 def test_unfused_attention_is_its_products_and_what_lies_between() -> None:
-    """20 + 30 + 10 of 100 µs; what follows is not part of it."""
+    """20 + 30 + 10 of 100 µs; what follows is not part of it. The softmax, which has no line, stands on that of its operand."""
     metrics = gpu_steps(
         ("gemm_1", 20, "scores"), ("softmax", 30, "softmax"), ("gemm_2", 10, "context"), ("loop_negate_fusion", 20, "after"),
         program=attention(),
     ).measure()  # fmt: skip
 
     assert metrics.value("unfused_attention_fraction") == approx(0.6)
-    assert metrics.fact("unfused_attention_place") == "scores (model.py:31)"
+    assert metrics.fact("unfused_attention_place") == "softmax (model.py:31)"
 
 
 def test_without_hlo_nothing_is_known_of_attention() -> None:

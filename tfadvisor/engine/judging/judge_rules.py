@@ -103,8 +103,8 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
         return NotApplicable(rule.id, truth.why)
     if not truth.holds:
         return None
-    names_only = rule.unless_claimed and rule.saving is None
-    if rule.category == "host" and (is_guessed(metrics) or (is_few(metrics) and not names_only)):
+    of_one_step = rule.every_call or (rule.unless_claimed and rule.saving is None)
+    if rule.category == "host" and (is_guessed(metrics) or (is_few(metrics) and not of_one_step)):
         return NotApplicable(rule.id, _ONCE)
     saving = Saving(0.0, 0.0, "")
     if rule.saving is not None:
@@ -141,7 +141,8 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
         reached = _UNEXPLAINED[reached]
     if not _caveat(rule, metrics):
         return reached
-    highest = Severity.LOW if _MAY_HAPPEN_ONCE & set(classes_of(rule)) else Severity.MEDIUM
+    may_happen_once = _MAY_HAPPEN_ONCE & set(classes_of(rule)) and not (rule.every_call and not is_guessed(metrics))
+    highest = Severity.LOW if may_happen_once else Severity.MEDIUM
     return min(reached, highest, key=lambda severity: severity.rank)
 
 

@@ -64,7 +64,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         summary = f"The devices are idle for {percent(idle)} of the time, {_meanwhile(metrics)}."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
-        beside = _beside_queues(queued) or _beside(top, losses[top], metrics)
+        beside = _beside_queues(queued) or _beside(top, losses[top], metrics, findings)
         summary = f"The devices compute for {percent(compute)} of step time; {beside}."
     else:
         bottleneck, fraction = "unknown", 0.0
@@ -96,10 +96,12 @@ def _meanwhile(metrics: Metrics) -> str:
     return f"most of it during {activity}"
 
 
-def _beside(top: str, loss: float, metrics: Metrics) -> str:
+def _beside(top: str, loss: float, metrics: Metrics, findings: Sequence[Finding]) -> str:
     """What else takes time where the devices are the limit."""
     if loss < _WORTH_NAMING or not is_few(metrics):
         return "no other cost is large"
+    if any(top in one.claims and one.severity.rank >= Severity.MEDIUM.rank for one in findings):
+        return f"{percent(loss)} is {VERDICTS[top].lost}"
     return f"so few steps cannot show whether the {percent(loss)} of {VERDICTS[top].lost} recurs"
 
 

@@ -51,6 +51,7 @@ class Rule(msgspec.Struct, frozen=True):
     """One rule file. severity: fixed, or None when the saving decides.
 
     unless_claimed: it only speaks where no other finding explains the classes of time that it is about.
+    every_call: what it is about happens inside the compiled step, so that one step tells that each has it.
     codemods: what `tfadvisor fix` tries on the user's program, in this order.
     """
 
@@ -68,6 +69,7 @@ class Rule(msgspec.Struct, frozen=True):
     locations: tuple[str, ...]
     source: tuple[SourceRef, ...]
     unless_claimed: bool = False
+    every_call: bool = False
     codemods: tuple[CodemodRef, ...] = ()
 
 
@@ -89,6 +91,7 @@ def parse_rule(marked: Marked) -> Rule:
         "locations",
         "source",
         "unless_claimed",
+        "every_call",
     )
     rule_id = fields.text("id")
     if not _ID.match(rule_id):
@@ -120,6 +123,7 @@ def parse_rule(marked: Marked) -> Rule:
         locations=fields.texts("locations") if fields.has("locations") else (),
         source=tuple(_source(one) for one in fields.items("source")),
         unless_claimed=fields.flag("unless_claimed") if fields.has("unless_claimed") else False,
+        every_call=fields.flag("every_call") if fields.has("every_call") else False,
         codemods=_codemods(fields, fixes) if fields.has("codemods") else (),
     )
 

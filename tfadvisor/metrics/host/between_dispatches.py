@@ -18,7 +18,8 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.package_files import saves_checkpoints
+from tfadvisor.timeline.names.frames import frame_place
+from tfadvisor.timeline.names.package_files import saves_checkpoints, walks_modules
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -50,6 +51,16 @@ def host_frame_runs_step(question: Question) -> str:
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
     return "yes" if frames[0].runs_step else "no"
+
+
+@fact
+def host_frame_walks_modules(question: Question) -> str:
+    """Whether most of that call, where it is the step, is Flax NNX taking modules apart and together again: yes or no."""
+    frames = _costliest_frames(question)
+    if not frames:
+        raise MetricAbsent("the trace holds no Python frames")
+    place = frame_place(f"${frames[0].inner}")
+    return "yes" if frames[0].runs_step and place is not None and walks_modules(place[0], place[2]) else "no"
 
 
 @fact

@@ -9,7 +9,7 @@ from tfadvisor.arrays import distinct
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Intervals
+from tfadvisor.timeline.intervals import Intervals, intersection, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -47,8 +47,8 @@ def compiled_in_steps(
     calls = distinct(np.concatenate([calls[threads.bear(calls, names_jitted_function)], position]))
     lo, hi = threads.start[calls], threads.end[calls]
     spent = compiling.within(lo, hi)
-    step = np.searchsorted(steps.starts, lo, side="right") - 1
-    counts = (step >= 0) & steady[np.maximum(step, 0)] & (spent > 0) & (spent >= 0.2 * (hi - lo))
+    counted = intersection(compiling, union(steps.starts[steady], steps.ends[steady])).within(lo, hi)
+    counts = (2 * counted > spent) & (spent >= 0.2 * (hi - lo))  # a host that is ahead calls before the device's step
     calls, spent, lo, hi = calls[counts], spent[counts], lo[counts], hi[counts]
     outer = np.ones(len(calls), np.bool_)
     outer[1:] = lo[1:] >= np.maximum.accumulate(hi)[:-1]

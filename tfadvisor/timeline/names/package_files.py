@@ -56,6 +56,17 @@ _TENSORFLOW = """
 _TORCH = """
     _tensor.py _utils.py collate.py dataloader.py fetch.py pin_memory.py sampler.py signal_handling.py worker.py
 """
+_NNX_WALKS = {
+    "extract.py": frozenset("to_tree to_tree2 from_tree from_tree2 broadcast_prefix check_consistent_aliasing".split()),
+    "compilation.py": frozenset(("__call__", "jit_wrapper")),
+    **dict.fromkeys(
+        ("graph.py", "graphlib.py"),
+        frozenset(
+            "flatten unflatten split merge update_context split_context merge_context _graph_flatten _graph_unflatten".split()
+        ),
+    ),
+}
+"""Functions of Flax NNX, in files whose names programs have too."""
 _CHECKPOINT_FILES = frozenset(one for one in _CHECKPOINTS.split() if "checkpoint" in one or one == "serialization.py")
 _LIBRARY_FILES = frozenset(" ".join((_PYTHON, _JAX, _CHECKPOINTS, _TENSORFLOW, _TORCH)).split())
 
@@ -66,9 +77,14 @@ def is_users_frame(name: str) -> bool:
     A comprehension or a lambda is part of the function around it.
     """
     place = frame_place(name)
-    if place is None or is_package_file(place[0]):
+    if place is None or is_package_file(place[0]) or walks_modules(place[0], place[2]):
         return False
     return not place[2].startswith("<") or place[2] == "<module>"
+
+
+def walks_modules(file: str, function: str) -> bool:
+    """Whether a function of Flax NNX takes modules and optimizers apart into arrays, or puts them together again, in Python."""
+    return function in _NNX_WALKS.get(file.rpartition("/")[2], ())
 
 
 def is_package_file(file: str) -> bool:
