@@ -18,6 +18,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda message: self.errors.append(message.text) if message.type != "log" else None)
         self.page.goto(file.as_uri() + hash_)
+        self.page.locator("main:not([aria-busy])").wait_for()
 
     def see_everything(self) -> None:
         """Scrolls through, so that charts that wait to be seen are drawn."""

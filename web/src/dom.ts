@@ -42,6 +42,12 @@ export function append(element: Element, ...children: Child[]): void {
   }
 }
 
+/** Words, and what stands between backticks as code. */
+export function withCode(text: string): (Node | string)[] {
+  const pieces = text.split(/`([^`]+)`/);
+  return pieces.map((piece, place) => (place % 2 === 1 ? h("code", null, piece) : piece));
+}
+
 export function replaceChildren(element: Element, ...children: Child[]): void {
   element.replaceChildren();
   append(element, ...children);

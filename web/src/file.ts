@@ -21,6 +21,7 @@ export function showFile(page: HTMLElement, data: Data): void {
       loadStep: null,
       picker: picker(),
       notice: null,
+      atOnce: location.hash !== "" || !isNewlyOpened(),
       aside: "This page holds all of its data and needs no network.",
       signal: shown.signal,
     });
@@ -46,4 +47,9 @@ export function showFile(page: HTMLElement, data: Data): void {
   show();
   addEventListener("hashchange", openLinked);
   openLinked();
+}
+
+/** Not when it is read again or come back to: then the browser scrolls to where the reader was. */
+function isNewlyOpened(): boolean {
+  return performance.getEntriesByType("navigation").some((one) => (one as PerformanceNavigationTiming).type === "navigate");
 }

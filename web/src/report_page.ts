@@ -26,34 +26,65 @@ export interface Wanted {
   picker: HTMLElement | null;
   notice: HTMLElement | null;
   aside: string;
+  /** Draw everything now. Otherwise the first screen is shown before the rest is made. */
+  atOnce: boolean;
   signal: AbortSignal;
 }
 
 /** Draws over what the page showed before; returns what opens a finding and brings it into view. */
 export function drawRun(page: HTMLElement, wanted: Wanted): (finding: string) => void {
   const { run, signal } = wanted;
-  const { list, open } = sections(wanted);
+  const main = h("main", { "aria-busy": "true" });
+  const names = contents();
+  let open: ((finding: string) => void) | null = null;
+  const finish = (): void => {
+    if (open !== null || signal.aborted) return;
+    const rest = sections(view);
+    open = rest.open;
+    main.append(...rest.list.map((one) => one.element));
+    names.fill([first, ...rest.list]);
+    main.removeAttribute("aria-busy");
+    follow([first, ...rest.list], signal);
+  };
+  const openFinding = (finding: string): void => {
+    finish();
+    open?.(finding);
+  };
+  const view = viewOf(wanted, openFinding);
+  const first = verdict(view);
+  main.append(first.element);
   document.title = `${verdictName(run.report)}: ${run.report.run.name} – tfadvisor`;
   replaceChildren(page,
     h("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"),
     header(run, wanted.picker, wanted.notice),
-    h("div", { class: "frame" }, contents(list), h("main", null, ...list.map((one) => one.element))),
+    h("div", { class: "frame" }, names.element, main),
     h("footer", { class: "dim small" }, `${run.report.tool.name} ${run.report.tool.version}, report schema ${run.report.schema_version}. ${wanted.aside}`));
-  follow(list, signal);
-  return open;
+  if (wanted.atOnce) finish();
+  else afterPaint(finish);
+  addEventListener("beforeprint", finish, { capture: true, signal });
+  return openFinding;
+}
+
+/** In a window that is not shown, once it is. */
+function afterPaint(act: () => void): void {
+  requestAnimationFrame(() => { setTimeout(act); });
 }
 
 export function topLine(picker: HTMLElement | null): HTMLElement {
   return h("div", { class: "top-line" }, h("p", { class: "product" }, "tfadvisor"), picker, themeButton());
 }
 
-function sections({ data, run, other, signal, toFinding, loadStep }: Wanted): { list: Section[]; open: (finding: string) => void } {
-  const view: View = { data, run, other, signal, links: { toFinding, loadStep, openFinding: (id) => { advice.open(id); }, showTimeline: (host, index, kinds) => drawn.show(host, index, kinds) } };
-  const advice = findings(view);
+function viewOf({ data, run, other, signal, toFinding, loadStep }: Wanted, openFinding: View["links"]["openFinding"]): View {
+  return { data, run, other, signal, links: { toFinding, loadStep, openFinding, showTimeline: () => false } };
+}
+
+/** All but the verdict. */
+function sections(view: View): { list: Section[]; open: (finding: string) => void } {
   const drawn = timeline(view);
-  const each = steps(view);
-  const list = [verdict(view), compare(view), advice, each, drawn, computeParts(view), ops(view), memory(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
-  return { list: list.filter((one) => one !== null), open: (finding) => { advice.open(finding); } };
+  view = { ...view, links: { ...view.links, showTimeline: drawn.show } };
+  const advice = findings(view);
+  const list = [compare(view), advice, steps(view), drawn, computeParts(view), ops(view), memory(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
+  return { list: list.filter((one) => one !== null), open: advice.open };
 }
 
 function header({ report }: PageData, picker: HTMLElement | null, notice: HTMLElement | null): HTMLElement {
@@ -78,8 +109,13 @@ function deviceWords(devices: { kind: string; model: string }[]): string {
   return kinds.size === 0 ? "no device work" : [...kinds].map(([kind, count]) => `${count} ${kind}`).join(", ");
 }
 
-function contents(list: Section[]): HTMLElement {
-  return h("nav", { class: "contents", "aria-label": "Sections" }, h("ul", null, ...list.map((one) => h("li", null, h("a", { href: `#${one.id}` }, one.title, one.note === undefined || one.note === "" ? null : h("span", { class: "note" }, one.note))))));
+/** Empty until it is known which sections there are. */
+function contents(): { element: HTMLElement; fill: (list: Section[]) => void } {
+  const names = h("ul");
+  const fill = (list: Section[]): void => {
+    replaceChildren(names, ...list.map((one) => h("li", null, h("a", { href: `#${one.id}` }, one.title, one.note === undefined || one.note === "" ? null : h("span", { class: "note" }, one.note)))));
+  };
+  return { element: h("nav", { class: "contents", "aria-label": "Sections" }, names), fill };
 }
 
 /** Marks the section in view in the list of sections. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { h, printable, safeAddress } from "../src/dom.js";
+import { h, printable, safeAddress, withCode } from "../src/dom.js";
 
 const HOSTILE = '</script><img src=x onerror="alert(1)">';
 
@@ -10,6 +10,13 @@ describe("text stays text", () => {
     expect(element.children).toHaveLength(0);
     expect(element.textContent).toBe(HOSTILE);
     expect(element.getAttribute("title")).toBe(HOSTILE);
+  });
+
+  it("what stands between backticks is code, and no markup", () => {
+    const element = h("p", null, ...withCode(`the class \`input\`, \`${HOSTILE}\` and one ` + "` more"));
+
+    expect([...element.children].map((one) => [one.tagName, one.textContent])).toEqual([["CODE", "input"], ["CODE", HOSTILE]]);
+    expect(element.textContent).toBe(`the class input, ${HOSTILE} and one \` more`);
   });
 
   it("control and direction-changing characters are shown", () => {

@@ -298,15 +298,22 @@ def test_all_findings_are_printed_and_closed_again(opened: Any) -> None:
     assert second.get_attribute("open") is None
 
 
-def test_everything_new_is_reached_with_the_keyboard(opened: Any) -> None:
-    """Tab reaches each control and scrolling part of the page; none is a trap."""
-    page = opened("jax-hosts-late").page
-    reached = set()
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_is_reached_with_the_keyboard_and_shows_where_it_is(opened: Any, scheme: str) -> None:
+    """Tab reaches each control and scrolling part of the page; none is a trap, each has an outline while it has the focus."""
+    page = opened("jax-hosts-late", color_scheme=scheme).page
+    place = """() => {
+      const one = document.activeElement;
+      const isSeen = one === document.body || getComputedStyle(one).outlineStyle !== 'none';
+      return [one.closest('section')?.id ?? '', one.ariaLabel ?? '', isSeen];
+    }"""
+    reached = []
     for _ in range(200):
         page.keyboard.press("Tab")
-        place = "document.activeElement.closest('section')?.id + ' ' + (document.activeElement.ariaLabel ?? '')"
-        reached.add(page.evaluate(place))
-    sections = {one.split()[0] for one in reached}
+        reached.append(page.evaluate(place))
 
-    assert {"verdict", "findings", "steps", "timeline", "parts", "ops", "memory", "metrics"} <= sections
-    assert any("Compute time by layers" in one for one in reached)
+    assert {"verdict", "findings", "steps", "timeline", "parts", "ops", "memory", "metrics"} <= {
+        one[0] for one in reached
+    }
+    assert any("Compute time by layers" in label for _, label, _ in reached)
+    assert [one for one in reached if not one[2]] == []

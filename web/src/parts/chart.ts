@@ -1,13 +1,12 @@
-/** ECharts on a canvas, with only the parts that this page draws; drawn when it comes into view. */
+/** ECharts on a canvas, with only the parts that this page draws; drawn when it comes into view, or when there is time. */
 import { BarChart, LineChart, ScatterChart } from "echarts/charts";
 import { GridComponent, TooltipComponent } from "echarts/components";
 import * as echarts from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { h } from "../dom.js";
+import { whenIdle } from "./idle.js";
 import { PRINTS } from "./print.js";
 import { THEME_CHANGED, palette, type Palette } from "./theme.js";
-
-echarts.use([BarChart, LineChart, ScatterChart, GridComponent, TooltipComponent, CanvasRenderer]);
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
@@ -28,6 +27,12 @@ interface Wanted {
   signal: AbortSignal;
 }
 
+function begin(element: HTMLElement): echarts.ECharts {
+  // Given the same parts again, it does nothing.
+  echarts.use([BarChart, LineChart, ScatterChart, GridComponent, TooltipComponent, CanvasRenderer]);
+  return echarts.init(element, null, { renderer: "canvas" });
+}
+
 export function chart({ label, height, option, signal }: Wanted): Chart {
   const element = h("div", { class: "chart", role: "img", "aria-label": label, css: { height: `${height}px` } });
   let drawn: echarts.ECharts | null = null;
@@ -44,14 +49,16 @@ export function chart({ label, height, option, signal }: Wanted): Chart {
     waiting = true;
     requestAnimationFrame(paint);
   };
-  const seen = new IntersectionObserver((entries) => {
-    if (drawn !== null || !entries.some((entry) => entry.isIntersecting)) return;
-    drawn = echarts.init(element, null, { renderer: "canvas" });
+  const first = (): void => {
+    if (drawn !== null || element.clientWidth === 0) return;
+    drawn = begin(element);
     paint();
-  }, { rootMargin: "200px" });
+  };
+  const seen = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) first(); }, { rootMargin: "200px" });
   seen.observe(element);
+  whenIdle(first, signal);
   document.addEventListener(PRINTS, () => {
-    drawn ??= echarts.init(element, null, { renderer: "canvas" });
+    drawn ??= begin(element);
     paint();
   }, { signal });
   const sized = new ResizeObserver(() => { redraw(); });

@@ -1,5 +1,5 @@
 /** What is wrong with the trace, every metric, and what could not be judged. */
-import { h } from "../dom.js";
+import { h, withCode } from "../dom.js";
 import { empty, section, type Section, type View } from "../parts/section.js";
 import { csvButton } from "../parts/csv.js";
 import type { MetricValue } from "../data/generated.js";
@@ -59,7 +59,7 @@ interface FoldedMetrics {
 function foldedMetrics(title: string, rows: [string, MetricValue][], open: boolean): FoldedMetrics {
   const lines = rows.map(([name, one]) => {
     const words = one.value === null ? `Not known: ${one.reason ?? ""}` : one.about;
-    return { searched: `${name.replaceAll("_", " ")} ${words}`.toLowerCase(), element: h("div", { class: "metric" }, h("dt", null, h("code", null, name), h("span", { class: "dim" }, words)), h("dd", { class: "number" }, one.value === null ? "–" : inWords(one.value, one.unit))) };
+    return { searched: `${name.replaceAll("_", " ")} ${words}`.toLowerCase(), element: h("div", { class: "metric" }, h("dt", null, h("code", null, name), h("span", { class: "dim" }, ...withCode(words))), h("dd", { class: "number" }, one.value === null ? "–" : inWords(one.value, one.unit))) };
   });
   const element = h("details", { class: "metric-group", open }, h("summary", null, title), h("dl", null, ...lines.map((one) => one.element)));
   return {
@@ -84,6 +84,6 @@ export function notApplicable({ run: { report } }: View): Section {
     "Not applicable",
     report.not_applicable.length === 0 ? "" : String(report.not_applicable.length),
     h("p", { class: "dim" }, report.not_applicable.length === 0 ? "Every rule applies to this trace." : "This trace cannot decide these rules. That does not mean that they found nothing."),
-    h("dl", { class: "reasons" }, ...[...reasons].map(([reason, rules]) => h("div", null, h("dt", null, reason), h("dd", null, ...rules.map((rule) => h("code", null, rule)))))),
+    h("dl", { class: "reasons" }, ...[...reasons].map(([reason, rules]) => h("div", null, h("dt", null, ...withCode(reason)), h("dd", null, ...rules.map((rule) => h("code", null, rule)))))),
   );
 }

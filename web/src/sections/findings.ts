@@ -1,7 +1,7 @@
 /** What to change: one card a finding, the largest saving first. */
 import { claimed } from "../data/marked_findings.js";
 import type { Finding, Fix, Report } from "../data/generated.js";
-import { h } from "../dom.js";
+import { h, withCode } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { section, type Section, type View } from "../parts/section.js";
 import { duration, inWords, savingWords } from "../words.js";
@@ -110,7 +110,7 @@ function fixBlock(fix: Fix, name: string): HTMLElement {
     h("p", null, fix.do),
     fix.snippet.trim() === "" ? null : snippet(fix.snippet, name),
     variables === "" ? null : snippet(variables, `${name}, environment`),
-    h("p", { class: "dim small" }, `Valid for ${sentence(fix.valid_for)}${fix.side_effect === "" ? "" : ` Side effect: ${fix.side_effect}`}`),
+    h("p", { class: "dim small" }, ...withCode(`Valid for ${sentence(fix.valid_for)}${fix.side_effect === "" ? "" : ` Side effect: ${fix.side_effect}`}`)),
   );
 }
 

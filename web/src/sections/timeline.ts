@@ -7,6 +7,7 @@ import { swatch } from "../parts/bar.js";
 import { asTable, empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
 import { THEME_CHANGED, palette } from "../parts/theme.js";
 import { virtualTable } from "../parts/virtual_table.js";
+import { whenIdle } from "../parts/idle.js";
 import { PRINTS } from "../parts/print.js";
 import { criticalPath, summed, withPath, type Link } from "../timeline/critical_path.js";
 import { together } from "../timeline/hosts_together.js";
@@ -270,6 +271,7 @@ class Stage {
   private chosen: number | null = null;
   private matches: Set<number> | null = null;
   private waiting = false;
+  private inView = false;
 
   constructor(signal: AbortSignal, private readonly marked: Marked[]) {
     this.space.append(this.canvas);
@@ -285,9 +287,18 @@ class Stage {
     this.scroller.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     const sized = new ResizeObserver(() => { this.redraw(); });
     sized.observe(this.scroller);
+    const seen = new IntersectionObserver((entries) => {
+      this.inView = entries.some((entry) => entry.isIntersecting);
+      this.redraw();
+    }, { rootMargin: "200px" });
+    seen.observe(this.scroller);
+    whenIdle(() => { this.paint(); }, signal);
     document.addEventListener(THEME_CHANGED, () => { this.redraw(); }, { signal });
     document.addEventListener(PRINTS, () => { this.paint(); }, { signal });
-    signal.addEventListener("abort", () => { sized.disconnect(); });
+    signal.addEventListener("abort", () => {
+      sized.disconnect();
+      seen.disconnect();
+    });
   }
 
   use(step: DrawnStep): void {
@@ -330,8 +341,9 @@ class Stage {
     this.redraw();
   }
 
+  /** In the next frame; out of view not before it comes into view. */
   redraw(): void {
-    if (this.waiting) return;
+    if (this.waiting || !this.inView) return;
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;

@@ -203,6 +203,7 @@ class Tab {
       picker: this.picker,
       notice: this.notice,
       aside: ASIDE,
+      atOnce: other !== null,
     });
     focused?.focus();
     this.shownStamp = listed?.stamp ?? "gone";
