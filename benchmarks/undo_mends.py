@@ -3,8 +3,9 @@
 python benchmarks/undo_mends.py [--only TEXT] [--part I/N] [--seconds 3600] [--publish]
 
 undo_mends.yaml holds, for each fault, texts of files as they are and as they would be without the mend, and the tests that
-must fail then. --only: faults whose text holds this. --part: each N-th from the I-th on. --seconds: no other one is undone after so long. --publish keeps what
-was found in undone.json, leaves out what was undone before and is the same still, and writes the page's table.
+must fail then. --only: faults whose text holds this. --part: each N-th from the I-th on. --seconds: no other one is undone
+after so long. --publish keeps what was found in undone.json, leaves out what was undone before and is the same still, and
+writes the page's table.
 """
 
 from __future__ import annotations
