@@ -27,6 +27,7 @@ SCENARIOS = {
     "a page": 4,
     "a report": 4,
     "a timeline": 4,
+    "a recording from another disk": 4,
     "a fleet's table": 4,
     "tables": 100,
 }

@@ -7,6 +7,7 @@ prints how many calls there were to fail at, and raises AssertionError where som
 from __future__ import annotations
 
 import ctypes
+import errno
 import gzip
 import os
 import shutil
@@ -22,6 +23,7 @@ from tfadvisor.cli.main import guarded_main
 from tfadvisor.export.parquet.tables import TABLES
 from tfadvisor.fleet.table import write_table
 from tfadvisor.gate.baseline.store import accept, add, leave_pending, pending, read_store
+from tfadvisor.record import keep
 from tfadvisor.tensorboard_tab.cache import PAGE, REPORT, SUMMARY, Cache
 from tfadvisor.trial.ledger.entries import Entry
 from tfadvisor.trial.ledger.file import append, read
@@ -293,6 +295,22 @@ def writes_a_fleet(folder: Path) -> int:
     return 0
 
 
+RECORDED = b"trace" * 100_000
+
+
+def moves(folder: Path) -> int:
+    """To a folder that cannot be reached by a new name."""
+    source = folder.parent / "recorded"
+    source.write_bytes(RECORDED)
+
+    class Elsewhere(type(source)):  # type: ignore[misc]
+        def replace(self, target: object) -> None:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    keep._move(Elsewhere(source), folder / "h.xplane.pb")
+    return 0
+
+
 def nothing(_: Path) -> None:
     """There is nothing before."""
 
@@ -330,6 +348,12 @@ SCENARIOS = {
     "a page": output("report.html", is_page, "analyze", RUN, "-o", "{}/report.html"),
     "a report": output("r.json", lambda text: text.endswith(b"}\n"), "analyze", RUN, "-o", "{}/r.json", "-f", "json"),
     "a timeline": output("t.pftrace.gz", is_packed, "export", RUN, "--to", "perfetto", "-o", "{}/t.pftrace.gz"),
+    "a recording from another disk": Scenario(
+        nothing,
+        moves,
+        whole_or_none("h.xplane.pb", RECORDED.__eq__),
+        whole_or_none("h.xplane.pb", RECORDED.__eq__, b""),
+    ),
     "a fleet's table": Scenario(
         old("fleet.parquet"),
         writes_a_fleet,
