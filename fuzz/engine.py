@@ -15,8 +15,10 @@ import ctypes
 import hashlib
 import io
 import json
+import math
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -24,15 +26,23 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from targets import Target
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-_LONGEST_S = 5
-_MOST_BYTES = 1 << 20
+_LONGEST_S, _LONGEST_WAIT_S = 5, 600
+_MOST_KB = 200 << 10
 
 
 class Hang(BaseException):
     """An execution took longer than any may."""
+
+
+class Large(Exception):
+    """An execution took more memory than any may."""
 
 
 def main() -> int:
@@ -49,45 +59,85 @@ def main() -> int:
 
 def by_chance(given: argparse.Namespace) -> int:
     """Our own loop."""
-    from mutate import mutated
     from targets import TARGETS
 
     target, chance = TARGETS[given.target], random.Random(given.seed)
-    signal.signal(signal.SIGALRM, _hang)
     seeds = [*target.seeds(), *corpus(given.target)]
-    pool, found, edges = list(seeds), {}, Edges()
-    counts = {"executions": 0, "accepted": 0, "slowest_s": 0.0}
+    pool, found, edges, watch = list(seeds), {}, Edges(), Watch()
+    executions, accepted, longest = 0, 0, 2 * max(map(len, seeds))
     end = time.monotonic() + given.seconds
-    for data in _inputs(seeds, pool, chance, mutated if target.binary else _as_text):
-        if time.monotonic() > end or counts["executions"] >= given.executions:
-            break
-        began, edges_before = time.monotonic(), edges.count()
-        accepted = execute(target.check, data, found)
-        counts["executions"] += 1
-        counts["accepted"] += accepted
-        counts["slowest_s"] = max(counts["slowest_s"], round(time.monotonic() - began, 3))
-        if len(data) < _MOST_BYTES and (edges.count() > edges_before or (accepted and chance.random() < 0.01)):
-            pool.append(data)
-            del pool[len(seeds) : -300]
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        for data in _inputs(target, seeds, pool, chance):
+            if executions >= given.executions or time.monotonic() > end:
+                break
+            edges_before = edges.count()
+            took = execute(target.check, data, found, watch)
+            executions += 1
+            accepted += took
+            if len(data) < longest and (edges.count() > edges_before or (took and chance.random() < 0.01)):
+                pool.append(data)
+                del pool[len(seeds) : -300]
+    watch.stop()
+    counts = {"executions": executions, "accepted": accepted, "slowest_s": round(watch.slowest_s, 3)}
     told = {"target": given.target, **counts, "edges": edges.count(), "faults": keep(given.target, found)}
     sys.__stdout__.write(json.dumps(told) + "\n")
     return 1 if found else 0
 
 
-def execute(check: Callable[[bytes], bool], data: bytes, found: dict[str, tuple[str, bytes]]) -> bool:
+class Watch:
+    """Raises Hang in an execution that has taken too much of the CPU, or waited too long, and Large after one that took
+    too much memory. Seconds are the process's own, so that a busy machine makes no hang."""
+
+    def __init__(self) -> None:
+        """Looks once a second, so that an execution costs no call of its own to set a clock."""
+        self.slowest_s, self._began, self._peak_kb = 0.0, math.inf, _peak_kb()
+        signal.signal(signal.SIGPROF, self._look)
+        signal.signal(signal.SIGALRM, _hang)
+        signal.setitimer(signal.ITIMER_PROF, 1, 1)
+
+    def stop(self) -> None:
+        """No more looks."""
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.alarm(0)
+
+    def begin(self) -> None:
+        """Before an execution."""
+        self._began = time.process_time()
+
+    def end(self, size: int) -> None:
+        """After one of so many bytes. Raises Large."""
+        self.slowest_s, self._began = max(self.slowest_s, time.process_time() - self._began), math.inf
+        before, self._peak_kb = self._peak_kb, _peak_kb()
+        if self._peak_kb - before > _MOST_KB + 20 * size / 1024:
+            raise Large(f"{(self._peak_kb - before) / 1024:.0f} MB for {size:,} bytes")
+
+    def _look(self, _number: int, _frame: FrameType | None) -> None:
+        if time.process_time() - self._began > _LONGEST_S:
+            _hang(0, None)
+        signal.alarm(0 if self._began == math.inf else _LONGEST_WAIT_S)
+
+
+def _peak_kb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def execute(check: Callable[[bytes], bool], data: bytes, found: dict[str, tuple[str, bytes]], watch: Watch) -> bool:
     """Whether the target accepted the bytes. What it may not raise goes into found, by where it was raised."""
-    signal.alarm(_LONGEST_S)
+    watch.begin()
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return check(data)
+        took = check(data)
+        watch.end(len(data))
+        return took
     except (Exception, Hang) as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} at {Path(at.filename).name}:{at.lineno}"
         if where not in found or len(data) < len(found[where][1]):
             found[where] = (f"{where}: {error}"[:300], data)
         return False
-    finally:
-        signal.alarm(0)
 
 
 def corpus(target: str) -> list[bytes]:
@@ -104,12 +154,16 @@ def keep(target: str, found: dict[str, tuple[str, bytes]]) -> list[str]:
     return sorted(words for words, _ in found.values())
 
 
-def _inputs(
-    seeds: Sequence[bytes], pool: list[bytes], chance: random.Random, change: Callable[..., bytes]
-) -> Iterator[bytes]:
+def _inputs(target: Target, seeds: Sequence[bytes], pool: list[bytes], chance: random.Random) -> Iterator[bytes]:
+    from mutate import flipped, mutated
+
+    change = mutated if target.binary else _as_text
     yield from seeds
     while True:
-        yield change(chance.choice(pool), seeds, chance)
+        data = change(chance.choice(pool), seeds, chance)
+        yield data
+        for _ in range(target.neighbours):
+            yield flipped(data, chance)
 
 
 def _as_text(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Sequence
+from typing import NamedTuple
 
 _NUMBERS = (
     0,
@@ -42,6 +44,15 @@ def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> byte
     return data
 
 
+def flipped(data: bytes, chance: random.Random) -> bytes:
+    """One byte of data changed."""
+    if not data:
+        return data
+    at, how = int(chance.random() * len(data)), chance.random()
+    byte = int(how * 512) if how < 0.5 else data[at] ^ 1 << int(how * 16 - 8)
+    return b"%b%c%b" % (data[:at], byte, data[at + 1 :])
+
+
 def _as_bytes(data: bytes, chance: random.Random) -> bytes:
     changed = bytearray(data or b"\0")
     at = chance.randrange(len(changed))
@@ -59,8 +70,13 @@ def _as_bytes(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-Field = tuple[int, int, int | bytes]
-"""Number, wire type, value."""
+class Field(NamedTuple):
+    """One of a message. value: a number, or the bytes inside; raw: all of its bytes, key and length included."""
+
+    number: int
+    kind: int
+    value: int | bytes
+    raw: bytes
 
 
 def _as_message(data: bytes, others: Sequence[bytes], chance: random.Random, depth: int) -> bytes:
@@ -69,55 +85,55 @@ def _as_message(data: bytes, others: Sequence[bytes], chance: random.Random, dep
     if not fields:
         return _as_bytes(data, chance)
     at = chance.randrange(len(fields))
-    number, kind, value = fields[at]
+    number, kind, value, raw = fields[at]
     how = chance.random()
     if isinstance(value, bytes) and kind == 2 and value and depth < _DEEPEST and how < 0.75 and fields_of(value):
-        fields[at] = (number, kind, _as_message(value, others, chance, depth + 1))
+        new = [field_of(number, kind, _as_message(value, others, chance, depth + 1))]
     elif how < 0.80:
-        del fields[at]
+        new = []
     elif how < 0.85:
-        fields[at:at] = [fields[at]] * chance.choice((1, 2, 50))
+        new = [raw] * chance.choice((2, 3, 51))
     elif how < 0.88:
-        fields.append(fields.pop(at))
+        return b"".join((*(one.raw for one in fields[:at]), *(one.raw for one in fields[at + 1 :]), raw))
     elif isinstance(value, int):
         near = value + chance.choice((-1, 1, 1000, -1000))
-        fields[at] = (number, kind, chance.choice((*_NUMBERS, near, value * 1000, -value)) % (1 << 64))
+        number_of = chance.choice((*_NUMBERS, near, value * 1000, -value)) % (1 << 64)
+        new = [field_of(number, kind, number_of)]
     else:
-        fields[at] = (number, kind, chance.choice((_as_bytes(value, chance), *_SPLICES, value * 2)))
-    return message_of(fields)
+        new = [field_of(number, kind, chance.choice((_as_bytes(value, chance), *_SPLICES, value * 2)))]
+    return b"".join((*(one.raw for one in fields[:at]), *new, *(one.raw for one in fields[at + 1 :])))
 
 
-def fields_of(data: bytes) -> list[Field]:
+@functools.lru_cache(maxsize=20_000)
+def fields_of(data: bytes) -> tuple[Field, ...]:
     """The fields of a message; none where the bytes are no message."""
     fields: list[Field] = []
     at = 0
     while at < len(data):
+        begin = at
         key, at = _varint(data, at)
         number, kind = key >> 3, key & 7
+        value: int | bytes
         if kind == 0:
             value, at = _varint(data, at)
-            fields.append((number, kind, value))
         elif kind in (1, 2, 5):
             size, at = (8 if kind == 1 else 4, at) if kind != 2 else _varint(data, at)
-            fields.append((number, kind, data[at : at + size]))
+            value = data[at : at + size]
             at += size
         else:
-            return []
+            return ()
         if at > len(data) or not number:
-            return []
-    return fields
+            return ()
+        fields.append(Field(number, kind, value, data[begin:at]))
+    return tuple(fields)
 
 
-def message_of(fields: Sequence[Field]) -> bytes:
-    """The bytes of a message."""
-    out = bytearray()
-    for number, kind, value in fields:
-        out += _as_varint(number << 3 | kind)
-        if isinstance(value, int):
-            out += _as_varint(value)
-        else:
-            out += (_as_varint(len(value)) if kind == 2 else b"") + value
-    return bytes(out)
+def field_of(number: int, kind: int, value: int | bytes) -> bytes:
+    """The bytes of a field."""
+    key = _as_varint(number << 3 | kind)
+    if isinstance(value, int):
+        return key + _as_varint(value)
+    return key + (_as_varint(len(value)) if kind == 2 else b"") + value
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -22,9 +22,19 @@ from typing import Any
 HERE = Path(__file__).parent
 COUNTS, PAGE = HERE / "counts.json", HERE.parent / "docs" / "fuzzing.md"
 _BEGIN, _END = "<!-- counts -->", "<!-- end of counts -->"
-SHARE = {"decoder": 4, "agreement": 2, "hlo": 2, "analyze": 6, "rules": 1, "gate-config": 1, "baseline": 1, "flags": 1}
+SHARE = {
+    "passes": 3,
+    "decoder": 2,
+    "agreement": 2,
+    "hlo": 2,
+    "analyze": 6,
+    "rules": 1,
+    "gate-config": 1,
+    "baseline": 1,
+    "flags": 1,
+}
 """Of the time."""
-SANITIZED = ("decoder", "agreement", "analyze")
+SANITIZED = ("passes", "decoder", "agreement", "analyze")
 """Targets that run the compiled code."""
 
 
@@ -52,7 +62,7 @@ def main() -> int:
 def runs_of(target: str, seconds: float, seed: int) -> Iterator[dict[str, Any]]:
     """What each engine counted."""
     sanitized = target in SANITIZED and shutil.which("gcc") is not None and _has("Cython")
-    guided = target not in ("decoder", "flags") and _has("atheris")
+    guided = target not in ("passes", "decoder", "flags") and _has("atheris")
     yield by_chance(target, seconds / (1 + guided), seed, sanitized)
     if guided:
         yield by_atheris(target, seconds / 2, seed)
@@ -109,6 +119,7 @@ def publish(told: list[dict[str, Any]]) -> None:
     for one in told:
         so_far = counts.setdefault(f"{one['target']} {one['engine']}", {"executions": 0, "slowest_s": 0.0, "faults": 0})
         so_far["executions"] += one["executions"]
+        so_far["accepted"] = so_far.get("accepted", 0) + one.get("accepted", 0)
         so_far["slowest_s"] = max(so_far["slowest_s"], one.get("slowest_s", 0.0))
         so_far["faults"] += len(one["faults"])
         so_far["edges"] = max(so_far.get("edges", 0), one.get("edges", 0))
@@ -119,14 +130,20 @@ def publish(told: list[dict[str, Any]]) -> None:
 
 def table(counts: dict[str, dict[str, Any]]) -> str:
     """One row a target and engine."""
-    rows = ["| target | engine | executions | edges | slowest | faults found |", "|---|---|--:|--:|--:|--:|"]
+    rows = [
+        "| target | engine | executions | accepted | edges | slowest | faults found |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
     for name, one in sorted(counts.items()):
         target, engine = name.split(" ")
         slowest = f"{one['slowest_s']:.2f} s" if one["slowest_s"] else "–"
         edges = f"{one['edges']:,}" if one.get("edges") else "–"
-        rows.append(f"| {target} | {engine} | {one['executions']:,} | {edges} | {slowest} | {one['faults']} |")
+        accepted = f"{one['accepted']:,}" if one.get("accepted") else "–"
+        rows.append(
+            f"| {target} | {engine} | {one['executions']:,} | {accepted} | {edges} | {slowest} | {one['faults']} |"
+        )
     total = sum(one["executions"] for one in counts.values())
-    return "\n".join([*rows, f"| all | | {total:,} | | | {sum(one['faults'] for one in counts.values())} |"]) + "\n"
+    return "\n".join([*rows, f"| all | | {total:,} | | | | {sum(one['faults'] for one in counts.values())} |"]) + "\n"
 
 
 def _has(module: str) -> bool:

@@ -1,5 +1,5 @@
 """One question, one function. Importing the package registers every metric and fact, folder by folder."""
 
-from tfadvisor.metrics import collectives, compute, copies_and_memory, host, kernels, machine, time, trace
+from tfadvisor.metrics import collectives, compute, copies_and_memory, host, kernels, machine, needless, time, trace
 
-__all__ = ["collectives", "compute", "copies_and_memory", "host", "kernels", "machine", "time", "trace"]
+__all__ = ["collectives", "compute", "copies_and_memory", "host", "kernels", "machine", "needless", "time", "trace"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.judging.judge_rules import judge
@@ -10,6 +11,7 @@ from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding, Verdict
+from tfadvisor.vocabulary import Severity
 
 CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
 
@@ -353,3 +355,11 @@ def test_where_something_is_worth_acting_on_that_comes_first() -> None:
 
 def test_a_loss_without_a_finding_promises_nothing() -> None:
     assert "One change" not in verdict({"input": 0.4, "compute": 0.6}).summary
+
+
+def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() -> None:
+    nothing = replace(finding(0.2).saving, low=0.0, high=0.0)
+    doubt = replace(finding(0.2), severity=Severity.LOW, category="compute", title="A loop masks turns", saving=nothing)
+
+    assert "One thing to check: a loop masks turns (a.py:3)." in verdict({"compute": 1.0}, (doubt,)).summary
+    assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary

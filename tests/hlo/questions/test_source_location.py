@@ -6,7 +6,8 @@ from support import hlo_builder as hlo
 
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.stack_frames import Frame
-from tfadvisor.hlo.questions.source_location import location_of
+from tfadvisor.hlo.questions.flow import Users
+from tfadvisor.hlo.questions.source_location import location_beside, location_of
 
 FRAMES = hlo.stack_frames(
     ("env/site-packages/flax/linen.py", 90, "Dense.__call__", 2),
@@ -83,3 +84,24 @@ def test_a_fusion_that_calls_itself_has_no_location() -> None:
     main = hlo.computation(1, hlo.op(1, "fusion", "f32[]", calls=[1]))
 
     assert location_of(Module(hlo.module(main)).entry.root) is None
+
+
+def test_what_the_compiler_made_stands_where_its_neighbours_do() -> None:
+    """A cumulative sum became a pad and a window without metadata; who uses it was written on line 31."""
+    computation = Module(
+        hlo.module(
+            hlo.computation(
+                1,
+                hlo.op(1, "parameter", "f32[8]", metadata=hlo.metadata("x", "other.py", 3)),
+                hlo.op(2, "pad", "f32[8]", 1, name="pad"),
+                hlo.op(3, "reduce-window", "f32[8]", 2, name="window"),
+                hlo.op(4, "multiply", "f32[8]", 3, 3, metadata=hlo.metadata("jit(step)/mul", "train.py", 31)),
+            )
+        )
+    ).entry
+    pad = next(one for one in computation.instructions if one.name == "pad")
+    found = location_beside(pad, Users(computation).by_id)
+
+    assert found is not None
+    assert (found.op_name, found.place()) == ("", "train.py:31")
+    assert location_beside(computation.instructions[2], {}) is None

@@ -345,3 +345,16 @@ def test_cells_of_recurrent_layers_with_their_gradients() -> None:
     ).measure()
 
     assert metrics.value("recurrent_cell_share") == approx(0.7)
+
+
+def test_cells_of_recurrent_layers() -> None:
+    """Two layers' cells; what lies inside a cell is no other one."""
+    metrics = on_cpu(
+        ("m/lstm/while/body/_1/m/lstm/while/lstm_cell/MatMul:MatMul", 20),
+        ("m/gru/while/body/_9/m/gru/while/gru_cell/split/Split:Split", 10),
+        ("m/gru/while/body/_9/m/gru/while/gru_cell/MatMul:MatMul", 10),
+        ("m/dense/MatMul:MatMul", 10),
+    ).measure()
+
+    assert metrics.value("recurrent_cells") == 2
+    assert metrics.value("recurrent_cell_share") == approx(0.8)

@@ -95,6 +95,18 @@ def test_a_batch_that_only_a_later_step_takes_is_not_waited_for() -> None:
     assert metrics.value("pipeline_building_fraction") == pytest.approx((9 * 430 + 20) / 10_000, abs=0.001)
 
 
+def test_a_step_that_begins_with_the_batch_of_an_iterator_built_before_it() -> None:
+    """Ten steps of 1,000 µs. Built from 900 on, the next step begins with the batch, which is there after 300 µs: nine times
+    400 µs, and 50 for the last, whose batch nobody takes."""
+    builder = trace()
+    for at in range(0, 10_000, 1000):
+        builder.step(at, at + 1000).call("EagerLocalExecute: IteratorGetNext", at, at + 300)
+        builder.call("EagerLocalExecute: __inference_step_9", at + 350, at + 850).busy("GPU:0", (at + 360, at + 850))
+        builder.call("EagerLocalExecute: MakeIterator", at + 900, at + 950)
+
+    assert builder.measure().value("pipeline_building_fraction") == pytest.approx((9 * 400 + 50) / 10_000, abs=0.001)
+
+
 def test_an_iterator_made_once_an_epoch_is_seldom_built() -> None:
     """Made in the fourth of ten steps: 20 µs of 10,000."""
     builder = step_and_ops([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.trace_builder import TraceBuilder, trace
 
 
@@ -39,3 +40,19 @@ def test_whether_the_functions_resize_pictures() -> None:
 
     assert mapped(colour, ("resize/ResizeBilinear:ResizeBilinear", 500, 510)).measure().fact("input_resizes") == "yes"
     assert mapped(colour).measure().fact("input_resizes") == "no"
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"),
+    [
+        ("stft/rfft:RFFT", "Fourier transforms"),
+        ("StaticRegexReplace:StaticRegexReplace", "text"),
+        ("one_hot:OneHot", "one-hot rows"),
+        ("DecodeJpeg:DecodeJpeg", "decoding of files and records"),
+        ("Mul:Mul", None),
+    ],
+)
+def test_what_the_largest_op_is(op: str, kind: str | None) -> None:
+    assert (
+        mapped((op, 0, 480), ("resize/ResizeBilinear:ResizeBilinear", 500, 510)).measure().fact("input_op_kind") == kind
+    )

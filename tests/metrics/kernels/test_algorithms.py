@@ -80,3 +80,22 @@ def test_shuffles_of_whole_arrays_by_tensorflows_op_type() -> None:
 
     assert metrics.value("sort_fraction") == approx(0.2)
     assert metrics.fact("sort_op") == "RandomShuffle:RandomShuffle"
+
+
+@pytest.mark.parametrize("scope", ["sort", "argsort_1", "loss/sort"])
+def test_tensorflow_sorts_by_taking_the_largest_of_all(scope: str) -> None:
+    """20 of 100 µs; tf.math.top_k is no sort."""
+    builder = trace().steps(4, period=100).thread("tf_Compute/1")
+    for at in range(0, 400, 100):
+        builder.call(f"{scope}/TopKV2:TopKV2", at, at + 20).call("resort/TopKV2:TopKV2", at + 20, at + 50)
+        builder.call("dense/MatMul:MatMul", at + 50, at + 90)
+    metrics = builder.measure()
+
+    assert metrics.value("sort_fraction") == approx(0.2)
+    assert metrics.fact("sort_op") == f"{scope}/TopKV2:TopKV2"
+
+
+def test_kernels_of_no_type_beside_named_ops_are_no_sorts() -> None:
+    metrics = gpu_steps(("some_kernel", 40.0), ("dense/MatMul:MatMul", 20.0)).measure()
+
+    assert metrics.value("sort_fraction") == 0

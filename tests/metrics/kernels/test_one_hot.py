@@ -41,6 +41,30 @@ def test_labels_of_a_loss_outside_of_any_layer_are_one_hot_rows_alone() -> None:
     assert metrics.value("one_hot_fraction") == approx(0.04)
 
 
+def test_a_sparse_tensor_made_dense_outside_of_any_layer() -> None:
+    """6 to make the rows; the largest product there, 20 and 30 with its gradient, multiplies them."""
+    metrics = steps(
+        ("SparseToDense:SparseToDense", 6),
+        ("MatMul:_MklMatMul", 20),
+        ("gradient_tape/MatMul/MatMul:_MklMatMul", 30),
+        ("matmul_1:_MklMatMul", 10),
+        ("dense/MatMul:_MklMatMul", 30),
+    ).measure()
+
+    assert metrics.value("one_hot_fraction") == approx(0.56)
+    assert metrics.fact("one_hot_source") == "sparse"
+
+
+@pytest.mark.parametrize(("making", "share"), [(2.9, 0.029), (3.1, 0.531)])
+def test_labels_take_less_to_make_than_rows_of_a_product(making: float, share: float) -> None:
+    """Of 100 µs: one-hot rows, a product of 50 outside of any layer, and twenty ops of nearly 2.4 that are cooler than both."""
+    others = [(f"dense_{number}/Relu:Relu", (50 - making) / 20) for number in range(20)]
+    metrics = steps(("one_hot:OneHot", making), ("MatMul:_MklMatMul", 50), *others).measure()
+
+    assert metrics.value("one_hot_fraction") == approx(share)
+    assert metrics.fact("one_hot_source") == "numbers"
+
+
 def test_an_embedding_is_no_product() -> None:
     metrics = steps(("bag/GatherV2:GatherV2", 10), ("dense/MatMul:MatMul", 60)).measure()
 

@@ -174,3 +174,13 @@ def test_columns_of_a_thread_beside_many_device_events_are_its_own() -> None:
     threads = host_threads(trace().busy("GPU:0", (0, 1), (1, 2), (2, 3)).call("a", 0, 5).call("b", 5, 9).decode())
 
     assert len(threads.start.base if threads.start.base is not None else threads.start) == 2
+
+
+def test_integers_come_in_order_of_position_whatever_the_order_in_the_file() -> None:
+    """The later call was written first."""
+    decoded = trace().call("later", 5, 9, correlation_id=7).call("earlier", 0, 5, correlation_id=3).decode()
+
+    position, value = host_threads(decoded).integers(decoded.stat("correlation_id"))
+
+    assert position.tolist() == [0, 1]
+    assert value.tolist() == [3, 7]

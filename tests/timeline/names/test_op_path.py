@@ -21,6 +21,14 @@ from tfadvisor.timeline.names.op_path import op_path
         ("Encoder/dense/MatMul:MatMul", "Encoder/dense", "MatMul"),
         ("Encoder/MatMul:MatMul", "Encoder", "MatMul"),
         ("model/lstm/while/body/_12/lstm_cell/MatMul:MatMul", "model/lstm/lstm_cell", "MatMul"),
+        ("m/gru/while/body/_1/m/gru/while/gru_cell/MatMul:MatMul", "m/gru/gru_cell", "MatMul"),
+        (
+            "gradient_tape/m/gru/while/m/gru/while_grad/body/_9/gradient_tape/m/gru/while/gradients/m/gru/while/gru_cell/"
+            "split_1_grad/concat:ConcatV2",
+            "m/gru/gru_cell",
+            "ConcatV2",
+        ),
+        ("cond/then/_4/cond/critic/dense/MatMul:MatMul", "critic/dense", "MatMul"),
         ("Adam/Adam/update_2/ResourceApplyAdam:ResourceApplyAdam", "Adam", "ResourceApplyAdam"),
         ("sgd_1/Mul_2:Mul", "sgd_1", "Mul"),
         ("concat_1:ConcatV2", "", "ConcatV2"),
@@ -50,3 +58,21 @@ def test_replicas_share_their_layers() -> None:
     assert (first.replica, second.replica) == (0, 1)
     assert first.layer == second.layer == "model/dense"
     assert second.is_gradient
+
+
+@pytest.mark.parametrize(
+    ("path", "tapes"),
+    [
+        ("model/dense/MatMul:MatMul", 0),
+        ("gradient_tape/model/dense/MatMul/MatMul_1:MatMul", 1),
+        ("gradient_tape/gradient_tape/critic/conv/Conv2D/Conv2DBackpropFilter:Conv2DBackpropFilter", 2),
+        ("gradient_tape/map/while/map/while_grad/body/_63/gradient_tape/map/while/gradients/AddN:AddN", 1),
+    ],
+)
+def test_tapes_inside_each_other(path: str, tapes: int) -> None:
+    """The gradients of a loop are named after their tape twice."""
+    found = op_path(path)
+
+    assert found is not None
+    assert found.tapes == tapes
+    assert found.is_gradient is (tapes > 0)

@@ -387,7 +387,7 @@ def test_a_cycle_ends_with_its_last_call(on_device: bool) -> None:
     assert ((steps.span_ends - steps.starts) / PS).tolist() == [35] * 4
 
 
-def test_a_last_call_whose_work_is_not_in_the_trace_leaves_no_rhythm() -> None:
+def test_a_last_call_whose_work_the_trace_ends_before_leaves_the_devices_rhythm() -> None:
     """Six calls of which four are ahead of a device that begins every 50 µs, and one more at the end of the trace."""
     builder = trace()
     for index, at in enumerate([0, 95, 97, 99, 260, 320, 400]):
@@ -395,8 +395,34 @@ def test_a_last_call_whose_work_is_not_in_the_trace_leaves_no_rhythm() -> None:
         if index < 6:
             begin = 110 + index * 50
             builder.kernel("GPU:0", "f", begin, begin + 20, launched=(at, at + 1), hlo_module="jit_step")
+    steps = builder.timeline().steps
 
-    assert builder.timeline().steps.confidence == 0.45  # six calls without a rhythm
+    assert steps.confidence == 0.9
+    assert (steps.starts / PS).tolist() == [110, 160, 210, 260, 310, 360]
+    assert steps.about.endswith("and the trace ends before the device begins 1 more")
+
+
+@pytest.mark.parametrize(("runs", "counted"), [(4, 4), (3, 3), (2, 0)])
+def test_runs_that_were_all_called_before_the_trace_are_steps(runs: int, counted: int) -> None:
+    """Runs of 40 µs one behind the other, and no call of their program."""
+    steps = runs_of_step(trace().call("BlockUntilReady", 0, 100), runs).timeline().steps
+
+    assert (steps.starts / PS).tolist() == [40 * index for index in range(runs)] if counted else [0]
+    assert ("runs of jit_step, called before the trace" in steps.about) == bool(counted)
+
+
+def test_a_program_that_the_trace_shows_a_call_of_was_not_called_before() -> None:
+    builder = runs_of_step(trace().call("PjitFunction(step)", 0, 2), 4)
+
+    assert "before the trace" not in builder.timeline().steps.about
+
+
+def runs_of_step(builder: TraceBuilder, runs: int) -> TraceBuilder:
+    """Two kernels of 20 µs in each run."""
+    for half in range(2 * runs):
+        at, stats = 20 * half, {"hlo_module": "jit_step", "run_id": 900 + half // 2, "kernel_details": "regs:1"}
+        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "f", at, at + 20, **stats)
+    return builder
 
 
 def test_work_that_no_call_launched_gives_no_call_a_beginning() -> None:

@@ -147,7 +147,7 @@ def test_work_that_begins_with_the_next_step_is_a_step_late() -> None:
     assert run_ahead([0, 10, 20], [10, 20, 30]).about.endswith("more than a step ahead")
 
 
-@pytest.mark.parametrize("idle", [2, 4])
+@pytest.mark.parametrize("idle", [0, 2])
 def test_steps_of_which_one_launched_nothing_stay_with_the_host(idle: int) -> None:
     builder = trace()
     for index in range(5):
@@ -156,6 +156,30 @@ def test_steps_of_which_one_launched_nothing_stay_with_the_host(idle: int) -> No
             builder.kernel("GPU:0", "k", 100 + index * 10, 105 + index * 10, launched=(index * 10 + 1, index * 10 + 2))
 
     assert (builder.timeline().steps.starts / PS).tolist() == [0, 10, 20, 30, 40]
+
+
+def test_steps_that_the_trace_ends_before_the_device_begins_are_none() -> None:
+    """Six are dispatched, the device begins four of them from 100 on, every 10 µs; the fourth may be cut."""
+    builder = trace()
+    for index in range(6):
+        builder.step(index * 10, index * 10 + 9)
+        if index < 4:
+            builder.kernel("GPU:0", "k", 100 + index * 10, 109 + index * 10, launched=(index * 10 + 1, index * 10 + 2))
+    steps = builder.timeline().steps
+
+    assert (steps.starts / PS).tolist() == [100, 110, 120, 130]
+    assert steps.steady().tolist() == [True, True, True, False]
+    assert steps.about.endswith("and the trace ends before the device begins 2 more")
+
+
+@pytest.mark.parametrize(("last", "counts"), [(3, True), (2, False)])
+def test_a_last_step_that_the_trace_ends_within_does_not_count(last: int, counts: bool) -> None:
+    """Steps of 10 µs one behind the other; the last is as long as 30% of the others, or shorter."""
+    builder = trace()
+    for index in range(4):
+        builder.step(index * 10, index * 10 + (10 if index < 3 else last))
+
+    assert builder.timeline().steps.steady().tolist() == [True, True, True, counts]
 
 
 def test_work_that_the_device_takes_in_another_order_stays_with_the_host() -> None:

@@ -23,6 +23,8 @@ _WORTH_A_LOOK = 0.2
 """Share of step time from which on one line or layer is where to look first, as in the rule that names it."""
 _MOST_OF_FEW_STEPS = 0.5
 """What one or two steps lose may have been lost once. Half of them is too much to call the run healthy all the same."""
+_COMPUTED = ("compute", "kernel")
+"""Categories of findings about what the devices compute."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 
 
@@ -73,7 +75,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         healthy and bottleneck != "unknown" and not (guessed and bottleneck != "compute"),
         summary
         + _weakness(metrics, healthy, findings)
-        + (_largest(metrics) if healthy and bottleneck == "compute" else ""),
+        + (_doubt(findings) or _largest(metrics) if healthy and bottleneck == "compute" else ""),
     )
 
 
@@ -153,6 +155,15 @@ def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> s
         return " No finding is worth acting on."
     saving = findings[0].saving.high if findings else 0.0
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
+
+
+def _doubt(findings: Sequence[Finding]) -> str:
+    """What is computed, and perhaps in vain, though nothing proves how much of it: a first finding that promises nothing."""
+    one = findings[0] if findings else None
+    if one is None or one.severity is not Severity.LOW or one.saving.high or one.category not in _COMPUTED:
+        return ""
+    place = f" ({one.locations[0].file}:{one.locations[0].line})" if one.locations else ""
+    return f" One thing to check: {one.title[0].lower()}{one.title[1:]}{place}."
 
 
 def _largest(metrics: Metrics) -> str:

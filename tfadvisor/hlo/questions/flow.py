@@ -71,6 +71,11 @@ class Users:
             for operand in dict.fromkeys(one.operand_ids):
                 self._by_id.setdefault(operand, []).append(one)
 
+    @property
+    def by_id(self) -> Mapping[int, list[Instruction]]:
+        """All of them."""
+        return self._by_id
+
     def of(self, one: Instruction) -> list[Instruction]:
         """In the file's order."""
         return self._by_id.get(one.id, [])

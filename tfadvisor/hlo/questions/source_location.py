@@ -6,6 +6,8 @@ only a stack frame's id.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
 from tfadvisor.hlo.format.instruction import Instruction
@@ -13,6 +15,9 @@ from tfadvisor.hlo.format.stack_frames import Frame
 from tfadvisor.hlo.format.wire import number_of, text_of
 
 _WRAPPERS = frozenset(("fusion", "call", "async-start"))
+_EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
+"""Opcodes whose place says nothing about what stands beside them."""
+_MOST_BESIDE = 32
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -51,6 +56,26 @@ def location_of(instruction: Instruction) -> SourceLocation | None:
         if inner.position >= outermost:  # what is called stands before its caller, so this cannot go round in circles
             return None
         one, outermost = inner.root, inner.position
+
+
+def location_beside(instruction: Instruction, users: Mapping[int, Sequence[Instruction]]) -> SourceLocation | None:
+    """Where an instruction that the compiler made comes from: the place of the nearest one that uses its result or makes
+    its operands, without that one's path. None where none is near.
+
+    users: of the results of its computation, by id. Raises TraceError for damaged bytes.
+    """
+    waiting, seen = [instruction], {instruction.id}
+    while waiting and len(seen) <= _MOST_BESIDE:
+        one = waiting.pop(0)
+        for other in (*users.get(one.id, ()), *one.operands):
+            if other.id in seen or other.opcode in _EVERYWHERE:
+                continue
+            found = location_of(other)
+            if found is not None and found.file:
+                return SourceLocation("", found.file, found.line, found.frames)
+            seen.add(other.id)
+            waiting.append(other)
+    return None
 
 
 def _own_location(instruction: Instruction) -> SourceLocation | None:

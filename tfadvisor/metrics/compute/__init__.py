@@ -1,4 +1,4 @@
-"""What the devices compute by layer, op type and source line, and what of it a step hardly needs."""
+"""What the devices compute by layer, op type and source line."""
 
 from tfadvisor.metrics.compute import (
     class_softmax,

@@ -22,8 +22,13 @@ _PRINTING_OP = frozenset(("StringFormat", "PrintV2", "Print", "LogicalPrint"))
 """What tf.print makes of the step's values."""
 
 
+def is_text_op(kind: str) -> bool:
+    """Whether a type of TensorFlow's ops is one on strings or hash tables."""
+    return _TEXT_OP.match(kind) is not None
+
+
 def _is_text(part: Part) -> bool:
-    return _TEXT_OP.match(part.op_type) is not None
+    return is_text_op(part.op_type)
 
 
 @once

@@ -8,6 +8,7 @@ from tfadvisor.metrics.host import (
     input_ops,
     launch,
     loader,
+    repeated_function,
     shared_cores,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "input_ops",
     "launch",
     "loader",
+    "repeated_function",
     "shared_cores",
 ]

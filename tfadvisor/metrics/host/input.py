@@ -26,6 +26,12 @@ _ONE_BY_ONE = ("FlatMap", "Window", "Filter")
 _MANY_FILES = 4
 _SHORT_CALL_PS = 100 * PS_PER_US
 """A user function that takes no longer is mostly the cost of calling it."""
+_ROWS = ("Batch", "Shuffle", "Unbatch", "TensorSlice", "ForeverRepeat", "FiniteRepeat", "Zip", "FlatMap")
+"""Stages that compute nothing: what they take is the handling of single elements."""
+_MANY_ROWS = 128
+"""Elements a step from which this handling costs more than a step can hide."""
+_SHORT_ROW_PS = 20 * PS_PER_US
+"""What handling one element takes at most; above it, its bytes are what takes time."""
 _BURSTS = 0.1
 _NO_PIPELINE = "the trace shows no tf.data pipeline"
 
@@ -125,7 +131,8 @@ def generator_yields_batches(question: Question) -> str:
 @fact
 def input_stage_fault(question: Question) -> str:
     """The fault of the slowest tf.data stage, which decides the edit: python-function, sequential-map, per-element-map,
-    parallel-map, generator, source, small-files, parsed-text, shuffle-refill, batch or other.
+    parallel-map, generator, source, small-files, parsed-text, shuffle-refill, windows (sliding windows made one by one),
+    rows (thousands of small elements handled one by one), batch or other.
     """
     pipeline, stage = _slowest(question)
     kind = stage.kind
@@ -134,6 +141,7 @@ def input_stage_fault(question: Question) -> str:
         ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
         ("generator", kind.startswith(("Generator", "FlatMap")) and _any_python(pipeline)),
         ("python-function", stage.python),
+        ("windows", kind.startswith(("FlatMap", "Window")) and _makes_windows(pipeline)),
         ("per-element-map", _works_on_elements(pipeline, stage)),
         ("sequential-map", kind == "Map"),
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
@@ -141,6 +149,7 @@ def input_stage_fault(question: Question) -> str:
         ("source", kind.startswith(_SOURCES)),
         ("parsed-text", kind.startswith(_TEXT)),
         ("per-element-map", kind.startswith(_ONE_BY_ONE) and _feeds_a_batch(pipeline, stage)),
+        ("rows", _handles_rows(pipeline, stage)),
         ("batch", "Batch" in kind),
     )
     return next((cause for cause, holds in causes if holds), "other")
@@ -154,6 +163,17 @@ def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
     if stage.kind.startswith("MapAndBatch"):
         return is_short
     return stage.kind.startswith("ParallelMap") and is_short and _feeds_a_batch(pipeline, stage)
+
+
+def _makes_windows(pipeline: InputPipeline) -> bool:
+    return any(stage.kind.startswith("Window") for stage in pipeline.stages)
+
+
+def _handles_rows(pipeline: InputPipeline, stage: InputStage) -> bool:
+    """Whether a stage that computes nothing is slow because of how many small elements go through it or come to it."""
+    rows = max(one.calls for one in pipeline.stages if one.path.startswith(stage.path))
+    enough = rows >= _MANY_ROWS * max(pipeline.steps, 1)
+    return stage.kind.startswith(_ROWS) and enough and stage.busy_ps < _SHORT_ROW_PS * rows
 
 
 def _any_python(pipeline: InputPipeline) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tfadvisor.metrics.compute.text_ops import is_text_op
+from tfadvisor.metrics.needless.costly_kinds import costly_kind
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.units import percent
@@ -25,6 +27,20 @@ def input_ops(question: Question) -> str:
     found = _by_type(question)
     total = sum(time for _, time in found)
     return ", ".join(f"{kind} {percent(time / total)}" for kind, time in found[:_MOST] if time / total >= _WORTH_NAMING)
+
+
+@fact
+def input_op_kind(question: Question) -> str:
+    """What the op is that takes most of the time of the pipeline's functions, where it is of a kind that has a cheaper form:
+    `Fourier transforms`, `text`.
+    """
+    largest = _by_type(question)[0][0]
+    kind = costly_kind(largest, "")
+    if kind is not None:
+        return kind.name
+    if is_text_op(largest):
+        return "text"
+    raise MetricAbsent(f"{largest} is of no kind that has a cheaper form")
 
 
 @fact

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from tfadvisor.metrics.kernels.first_device import first_device_ops
 from tfadvisor.metrics.kernels.kinds import name_of, of_step_time, place_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.names.op_path import op_path
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -23,6 +26,8 @@ _SORTS = ("sort", "top-k")
 _PARTIAL_SORT = "top_k"
 _SHUFFLES = frozenset(("RandomShuffle", "RandomIndexShuffle"))
 """TensorFlow's ops that bring a whole array into a random order, which XLA does by a sort."""
+_SORTING_SCOPE = re.compile(r"(?:^|/)(?:arg)?sort(?:_\d+)*(?:/|$)")
+"""Of tf.sort and tf.argsort, which take the largest k of k: `sort/TopKV2`."""
 
 
 @once
@@ -49,7 +54,9 @@ def _sorts(question: Question) -> list[HotOp]:
 
 def _is_sort(one: HotOp) -> bool:
     if one.known is None:
-        return op_type(one.name()) in _SHUFFLES
+        kind, path = op_type(one.name()), op_path(one.name())
+        whole = path is not None and _SORTING_SCOPE.search(path.layer) is not None
+        return kind in _SHUFFLES or ((kind or "").startswith("TopK") and whole)
     return one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
 
 
@@ -79,6 +86,15 @@ def sort_fraction(question: Question) -> float:
 def sort_op(question: Question) -> str:
     """The sort that takes most time: `sort.3`."""
     return name_of(_sorts(question))
+
+
+@fact
+def sort_use(question: Question) -> str:
+    """What the sort that takes most time is for: `shuffle` for TensorFlow's random orders, else `order`."""
+    found = _sorts(question)
+    if not found:
+        raise MetricAbsent("the step sorts nothing")
+    return "shuffle" if op_type(found[0].name()) in _SHUFFLES else "order"
 
 
 @fact

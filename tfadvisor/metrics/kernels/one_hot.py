@@ -12,8 +12,14 @@ from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
-_MAKES_ONE_HOT = "OneHot"
+_FROM_SPARSE = frozenset(("SparseToDense", "SparseTensorToDense"))
+_MAKES_ONE_HOT = _FROM_SPARSE | {"OneHot"}
+"""What makes rows that are mostly zeros."""
+_LARGE = 0.03
+"""Of the compute time: rows outside of any layer that take less to make are labels, and no product's."""
 _PRODUCT = "MatMul"
+_FUNCTIONS = ("matmul", "tensordot", "einsum")
+"""How TensorFlow's functions name a product, and its gradients, that stands in no layer: `MatMul/MatMul_1`."""
 _SURROUNDINGS = ("StatefulPartitionedCall/", "gradient_tape/")
 
 
@@ -21,10 +27,31 @@ _SURROUNDINGS = ("StatefulPartitionedCall/", "gradient_tape/")
 def _one_hot(question: Question) -> tuple[list[HotOp], HotOps]:
     """Of the hottest ops of the first device those that make one-hot rows or multiply them, and all of these."""
     found = first_device_ops(question)
-    makers = [one for one in found.ops if op_type(one.name()) == _MAKES_ONE_HOT]
+    makers = _makers(found)
     scopes = tuple(f"{scope}/" for one in makers if (scope := _path(one).rpartition("/")[0]))
-    chosen = [one for one in found.ops if one in makers or _multiplies_in(one, scopes) or _multiplies_by_hlo(one)]
+    outside = _outside_layers(found, [one for one in makers if "/" not in _path(one)])
+    chosen = [
+        one
+        for one in found.ops
+        if one in makers or one in outside or _multiplies_in(one, scopes) or _multiplies_by_hlo(one)
+    ]
     return chosen, found
+
+
+def _makers(found: HotOps) -> list[HotOp]:
+    return [one for one in found.ops if op_type(one.name()) in _MAKES_ONE_HOT]
+
+
+def _outside_layers(found: HotOps, makers: list[HotOp]) -> list[HotOp]:
+    """The largest product outside of layers, with its gradients, where large rows are made there too: it multiplies them."""
+    if sum(one.total_ps for one in makers) < _LARGE * found.compute_ps or not makers:
+        return []
+    products: dict[str, list[HotOp]] = {}
+    for one in found.ops:
+        name = _path(one).partition("/")[0]
+        if _PRODUCT in (op_type(one.name()) or "") and name.lower().startswith(_FUNCTIONS):
+            products.setdefault(name, []).append(one)
+    return max(products.values(), key=lambda ops: sum(one.total_ps for one in ops), default=[])
 
 
 def _path(one: HotOp) -> str:
@@ -45,8 +72,9 @@ def _multiplies_by_hlo(one: HotOp) -> bool:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def one_hot_fraction(question: Question) -> float:
-    """Share of step time in which the first device multiplies by one-hot rows. TensorFlow's op types show the ops that
-    make the rows and the products of the same layer; the trace's HLO shows products of a one_hot.
+    """Share of step time in which the first device multiplies by one-hot rows, or by a sparse tensor's rows made dense.
+    TensorFlow's op types show the ops that make the rows and the products of the same layer, outside of layers the largest
+    product; the trace's HLO shows products of a one_hot.
     """
     return of_step_time(question, *_one_hot(question))
 
@@ -55,3 +83,10 @@ def one_hot_fraction(question: Question) -> float:
 def one_hot_op(question: Question) -> str:
     """The op that takes most of the time in one_hot_fraction: `bag/Tensordot/MatMul:MatMul`."""
     return name_of(_one_hot(question)[0])
+
+
+@fact
+def one_hot_source(question: Question) -> str:
+    """What the rows of zeros and ones are made of: `sparse` tensors, or `numbers`."""
+    makers = _makers(_one_hot(question)[1])
+    return "sparse" if makers and op_type(makers[0].name()) in _FROM_SPARSE else "numbers"

@@ -18,6 +18,8 @@ from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import blocks_on_memory, synchronises
 from tfadvisor.timeline.names.host import (
+    called_function,
+    calls_function,
     is_single_op,
     keeps_state,
     makes_dataset,
@@ -71,6 +73,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     variable_reads: int = 0
     """TensorFlow's variables that Python reads one by one in the middle one of the counted steps, ordered by this number: a
     checkpoint reads hundreds, once."""
+    function_calls: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    """Of each tf.function that the driving thread calls: (calls, summed length in ps)."""
     loop_iterations: int = 0
     """Iterations of the longest while loop inside each step's compiled functions, added up."""
 
@@ -102,8 +106,21 @@ def host_calls(
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         eager_steps=eager_steps(threads, steps),
         variable_reads=variable_reads(threads, steps),
+        function_calls=function_calls(threads, dispatched[in_counted_steps(threads.start[dispatched], steps)]),
         loop_iterations=counted_iterations(steps, *iterations),
     )
+
+
+def function_calls(threads: Threads, calls: Int64Array) -> dict[str, tuple[int, int]]:
+    """(calls, ps) by the name of the tf.function, `train_step`, of these dispatches. Copies for other shapes count as one."""
+    found: dict[str, tuple[int, int]] = {}
+    calls = calls[threads.bear(calls, calls_function)]
+    lengths = (threads.end - threads.start)[calls].tolist()
+    for row, length in zip(threads.row[calls].tolist(), lengths, strict=True):
+        name = called_function(threads.names[row])
+        number, total = found.get(name, (0, 0))
+        found[name] = (number + 1, total + length)
+    return found
 
 
 def eager_steps(threads: Threads, steps: Steps) -> int:
@@ -151,7 +168,8 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
 
 def building_time(threads: Threads, steps: Steps) -> Intervals:
     """What the driving thread does to build tf.data pipelines: of each counted step from the first op that makes a dataset or
-    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there."""
+    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there,
+    though the next step may begin with that."""
     if steps.thread < 0:
         return EMPTY
     thread = threads.threads[steps.thread]
@@ -167,8 +185,10 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     following = np.searchsorted(threads.start[batches], built)
     taken = np.append(threads.end[batches], -1)[following]
     asked = np.append(threads.start[batches], np.iinfo(np.int64).max)[following]
-    done = np.where(asked < steps.ends[building], taken, built)
-    return Intervals(threads.start[ops[first]], np.minimum(done, steps.ends[building]))
+    ends = steps.ends[building]
+    done = np.where(asked < ends, np.minimum(taken, ends), built)
+    done = np.where(asked == ends, taken, done)  # where steps begin with their batch, the next one's was built here
+    return union(threads.start[ops[first]], done)
 
 
 def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:

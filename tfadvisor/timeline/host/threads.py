@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _FEW_NAMES = 4096
 _OTHERS = 1.25
 """Where a trace has so many times the events of its threads, theirs are worth a copy: the others' memory can go."""
-_ONE = np.int64(1)
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -79,7 +78,7 @@ class Threads(msgspec.Struct, frozen=True):
         return position.astype(np.int64, copy=False)
 
     def integers(self, column: StatColumn) -> tuple[Int64Array, Int64Array]:
-        """(position, value) of an integer stat, for the events on host threads."""
+        """(position, value) of an integer stat, for the events on host threads, in order of position."""
         position, value = self.integers_as_stored(column)
         return position.astype(np.int64), value.astype(np.int64)
 
@@ -95,7 +94,11 @@ class Threads(msgspec.Struct, frozen=True):
             return event - event.dtype.type(self.first_event) if self.first_event else event, value
         position = self.position_of[event - self.first_event]
         keep = position >= 0
-        return position[keep], value[keep]
+        position, value = position[keep], value[keep]
+        if (position[1:] < position[:-1]).any():
+            order = np.argsort(position, kind="stable")
+            position, value = position[order], value[order]
+        return position, value
 
     def integers_elsewhere(self, column: StatColumn) -> Int64Array:
         """Values of an integer stat for the events that are on no host thread."""
@@ -235,14 +238,18 @@ def host_threads(trace: HostTrace) -> Threads:
         position_of,
         answers=answers,
         borne=borne,
-        classes=int(
-            np.bitwise_or.reduce(_ONE << row_kind[borne], initial=_ONE << HostClass.OTHER | _ONE << HostClass.FRAME)
-        ),
+        classes=_classes_of(row_kind[borne]),
     )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]
     return result
+
+
+def _classes_of(kinds: npt.NDArray[np.int8]) -> int:
+    """A bit for each class, those included that an event becomes later. NumPy 1 would shift by int8 into eight bits."""
+    bits = np.left_shift(1, kinds, dtype=np.int64)
+    return int(np.bitwise_or.reduce(bits, initial=0)) | 1 << HostClass.OTHER | 1 << HostClass.FRAME
 
 
 def _nested(

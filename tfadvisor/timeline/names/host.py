@@ -213,6 +213,20 @@ def is_single_op(name: str) -> bool:
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
+_CALLED_FUNCTION = re.compile(rf"^{re.escape(_EAGER_OP)}__(?:inference|forward)_(\w+?)_\d+$")
+
+
+def calls_function(name: str) -> bool:
+    """Whether TensorFlow's eager runtime runs a tf.function here: `EagerLocalExecute: __inference_train_step_1332`."""
+    return _CALLED_FUNCTION.match(name) is not None
+
+
+def called_function(name: str) -> str:
+    """The name that the program gave the tf.function that is run: `train_step`; the event's own name of other events."""
+    found = _CALLED_FUNCTION.match(name)
+    return found.group(1) if found else name
+
+
 def reads_variable(name: str) -> bool:
     """Whether TensorFlow's eager runtime reads one variable here, as `get_weights()` does for each."""
     return name == f"{_EAGER_OP}ReadVariableOp"

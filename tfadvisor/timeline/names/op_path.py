@@ -20,6 +20,13 @@ _SURROUNDINGS = frozenset(
     """.split()
 )
 """Parts that tell how an op is reached, and not in which layer it is."""
+_TAPE = "gradient_tape"
+_CALLS = frozenset(("StatefulPartitionedCall", "PartitionedCall", _TAPE))
+"""What may stand before the name of a loop."""
+_BODY = re.compile(r"/(?:body|cond|then|else)/_\d+/")
+"""Where TensorFlow's loops and branches hold the ops of a function."""
+_OF_LOOP = "/gradients/"
+"""Between the name of a loop and those of the ops in it whose gradients its own loop computes."""
 _OPTIMIZERS = frozenset(
     "adam adamw adamax nadam sgd rmsprop adagrad adadelta ftrl lion lamb adafactor muon gradientdescent momentum".split()
 )
@@ -40,8 +47,13 @@ class OpPath(NamedTuple):
     """`MatMul` of TensorFlow's ops, `dot_general` of JAX's."""
     replica: int
     """Of a distribution strategy's, 0 where the path names none."""
-    is_gradient: bool
-    """Whether a gradient tape recorded it."""
+    tapes: int
+    """How many gradient tapes, one inside the other, made it; 0 of what no gradient is for."""
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether a gradient tape made it."""
+        return self.tapes > 0
 
 
 @lru_cache(maxsize=1 << 16)  # several questions are asked of each path
@@ -52,7 +64,7 @@ def op_path(path: str) -> OpPath | None:
     name, colon, kind = path.rpartition(":")
     if not colon:
         name, kind = path, ""
-    parts = name.split("/")
+    parts = _inside_loops(name).split("/")
     last = _plain(parts[-1]) or ""
     if not kind and (last in _SURROUNDINGS or not last):
         return None
@@ -62,7 +74,26 @@ def op_path(path: str) -> OpPath | None:
             scopes.pop()
     if scopes and is_optimizer(scopes[0]):
         scopes = scopes[:1]
-    return OpPath("/".join(scopes), last, kind or last, replica, "gradient_tape" in parts)
+    return OpPath("/".join(scopes), last, kind or last, replica, parts.count(_TAPE))
+
+
+def _inside_loops(name: str) -> str:
+    """The path without what only leads into the bodies of loops and branches that name their ops in full once more:
+    `gru/while/body/_1/gru/while/cell/MatMul` -> `gru/while/cell/MatMul`; of gradients, from the op that they are of:
+    `gradient_tape/gru/while/gru/while_grad/body/_9/gradient_tape/gru/while/gradients/gru/while/cell/MatMul_grad/MatMul` ->
+    `gradient_tape/gru/while/cell/MatMul`.
+    """
+    found = _BODY.search(name)
+    while found:
+        outer, inner = name[: found.start()].split("/"), name[found.end() :]
+        first = next((part for part in outer if part not in _CALLS), "")
+        if not inner.removeprefix(_TAPE + "/").startswith(first + "/"):
+            return name
+        name, found = inner, _BODY.search(inner)
+        if name.startswith(_TAPE) and _OF_LOOP in name:
+            of = [part for part in name.partition(_OF_LOOP)[2].split("/") if not part.endswith("_grad")]
+            name = "/".join((_TAPE, *of))
+    return name
 
 
 def is_optimizer(layer: str) -> bool:
@@ -72,7 +103,13 @@ def is_optimizer(layer: str) -> bool:
 
 def is_recurrent_cell(layer: str) -> bool:
     """Whether a layer is a recurrent layer's cell, which runs once for each time step: `gru_1/gru_cell_1`."""
-    return _RECURRENT_CELL.search(layer) is not None
+    return bool(recurrent_cell(layer))
+
+
+def recurrent_cell(layer: str) -> str:
+    """The scope of the recurrent layer's cell that a layer is or lies in, `gru_1/gru_cell_1`; "" without one."""
+    found = _RECURRENT_CELL.search(layer)
+    return layer[: found.end()].rstrip("/") if found else ""
 
 
 def _scopes(parts: list[str]) -> tuple[list[str], int]:

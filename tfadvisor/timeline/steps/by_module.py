@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, true_at
+from tfadvisor.arrays import distinct, is_in, ranks, true_at
 from tfadvisor.timeline.devices.registry import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.threads import Threads
@@ -16,6 +16,7 @@ from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.names.programs import program_name
 from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES, Inferred, inferred
 from tfadvisor.timeline.steps.same_name import grouped
+from tfadvisor.timeline.steps.windows import leading
 from tfadvisor.xplane.columns import HostTrace
 
 _MOST_OF_TIME = 0.5
@@ -44,18 +45,8 @@ def executions_on_device(trace: HostTrace) -> Inferred | None:
 
 def calls_of_jitted_function(threads: Threads, devices: Sequence[Device], driver: int) -> Inferred | None:
     """Calls of the jitted function whose module takes at least half of the device time."""
-    time_by_module: dict[str, int] = {}
-    for device in devices:
-        known = device.ops.module >= 0
-        length = (device.ops.end - device.ops.start)[known]
-        for module in distinct(device.ops.module[known]).tolist():
-            name = device.ops.names[module]
-            share = int(length[device.ops.module[known] == module].sum())
-            time_by_module[name] = time_by_module.get(name, 0) + share
-    if not time_by_module or driver < 0:
-        return None
-    top = max(time_by_module, key=lambda name: time_by_module[name])
-    if time_by_module[top] < _MOST_OF_TIME * sum(time_by_module.values()):
+    top = _main_module(devices)
+    if top is None or driver < 0:
         return None
     calls = calls_of_module(threads, top)
     calls = calls[threads.thread_of(calls) == driver]
@@ -69,8 +60,44 @@ def calls_of_jitted_function(threads: Threads, devices: Sequence[Device], driver
     return replace(found, confidence=inferred(begun, begun, StepSource.MODULE, 0.9, driver, about).confidence)
 
 
+def runs_called_before(threads: Threads, devices: Sequence[Device], driver: int) -> Inferred | None:
+    """Runs of that module on the busiest device, where the host had called all of them before the trace began."""
+    top = _main_module(devices)
+    if top is None or len(calls_of_module(threads, top)):
+        return None
+    ops = max(devices, key=lambda device: device.compute.length()).ops
+    mine = true_at(ops.meeting >= 0)
+    modules = [one for one in distinct(ops.module[ops.module >= 0]).tolist() if ops.names[one] == top]
+    mine = mine[is_in(ops.module[mine], modules)]
+    run = ranks(ops.meeting[mine])
+    runs = int(run.max()) + 1 if len(run) else 0
+    begins, ends = np.full(runs, np.iinfo(np.int64).max), np.zeros(runs, np.int64)
+    np.minimum.at(begins, run, ops.start[mine])
+    np.maximum.at(ends, run, ops.end[mine])
+    order = np.argsort(begins, kind="stable")
+    if runs < LEAST_CYCLES:
+        return None
+    return inferred(
+        begins[order], ends[order], StepSource.MODULE, 0.8, driver, f"runs of {top}, called before the trace"
+    )
+
+
+def _main_module(devices: Sequence[Device]) -> str | None:
+    """The one that takes at least half of the time of events that belong to any."""
+    time_by_module: dict[str, int] = {}
+    for device in devices:
+        known = device.ops.module >= 0
+        length = (device.ops.end - device.ops.start)[known]
+        for module in distinct(device.ops.module[known]).tolist():
+            name = device.ops.names[module]
+            share = int(length[device.ops.module[known] == module].sum())
+            time_by_module[name] = time_by_module.get(name, 0) + share
+    top = max(time_by_module, key=lambda name: time_by_module[name], default=None)
+    return top if top is not None and time_by_module[top] >= _MOST_OF_TIME * sum(time_by_module.values()) else None
+
+
 def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | None:
-    """When the devices began with what each call dispatched, where they did so for all of them, in order.
+    """When the devices began with what each call dispatched, in order, but for the last calls if the trace ends before.
 
     A host that is ahead dispatches in bursts, as its queue has room; the devices then hold the rhythm.
     """
@@ -81,6 +108,8 @@ def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | 
         known = (ops.launch_start >= 0) & (index < len(calls))
         known[known] = calls[index[known]] == ops.launch_start[known]
         np.minimum.at(begun, index[known], ops.start[known])
-    whole = (begun < np.iinfo(np.int64).max).all() and (np.diff(begun) > 0).all()
-    ahead = begun[:-1] >= calls[1:]
-    return begun if whole and ahead.mean() > _AHEAD else None
+    begun = begun[: leading(begun < np.iinfo(np.int64).max)]
+    if len(begun) < LEAST_CYCLES or (np.diff(begun) <= 0).any():
+        return None
+    ahead = begun[:-1] >= calls[1 : len(begun)]
+    return begun if ahead.mean() > _AHEAD else None

@@ -20,6 +20,7 @@ from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
 from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES
+from tfadvisor.timeline.steps.windows import leading
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
@@ -33,6 +34,8 @@ _WORTH_A_WINDOW = 0.02
 """Device events that span less of the trace than this are no run to judge: two kernels of 2 µs in a trace of 8 ms."""
 _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
+_LEAST_OF_A_LAST_STEP = 0.3
+"""A last step shorter than this share of the others was cut by the end of the trace."""
 _OF_FEW_CALLS = 0.7
 """Confidence in one or two steps: where each begins is known, not what comes between."""
 
@@ -87,15 +90,16 @@ def _periods(
     thread: int,
     about: str,
 ) -> Steps:
-    """Start to start. A last step has no successor: it counts, with its own span, only where gaps are negligible."""
+    """Start to start. A last step has no successor: it counts, with its own span, only where gaps are negligible and the trace
+    did not end within it."""
     spans, ends = np.maximum(spans, starts), np.maximum(ends, starts)
     kinds = [StepKind.STEADY] * len(starts)
     followed = np.append(ends[:-1] == starts[1:], False)
     if followed.any():
         gap = float(median(np.maximum(ends - spans, 0)[followed]))
-        large = gap > _SMALL_GAP * float(median((ends - starts)[followed]))
+        typical = float(median((ends - starts)[followed]))
         for last in true_at(~followed).tolist():
-            if large or spans[last] <= starts[last]:
+            if gap > _SMALL_GAP * typical or spans[last] - starts[last] < _LEAST_OF_A_LAST_STEP * typical:
                 kinds[last] = StepKind.CUT_OFF
     return Steps(starts, ends, spans, names, tuple(kinds), source, confidence, thread, about)
 
@@ -104,7 +108,8 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
     """The steps where the device ran them, when the host ran more than a step ahead; else unchanged.
 
     A host that only dispatches is done with its steps long before the device. Each step then begins with the first
-    device event that was launched in it.
+    device event that was launched in it. Where the trace ends before the device has begun the last ones, those are no steps
+    of this trace, and the one before them may be cut.
     """
     launched = [(d.ops.launch_start, d.ops.start, d.ops.end) for d in devices if len(d.ops)]
     if len(steps) < 2 or not launched:
@@ -118,12 +123,20 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
     finishes = np.full(len(steps), -1, np.int64)
     np.minimum.at(begins, index[keep], start[keep])
     np.maximum.at(finishes, index[keep], end[keep])
-    ahead = begins[:-1] >= steps.starts[1:]
-    if (finishes < 0).any() or ahead.mean() <= 0.5 or (np.diff(begins) <= 0).any():
+    run = leading(finishes >= 0)
+    if run < 2:
+        return steps
+    begins, finishes, lost = begins[:run], finishes[:run], len(steps) - run
+    ahead = begins[:-1] >= steps.starts[1:run]
+    if ahead.mean() <= 0.5 or (np.diff(begins) <= 0).any():
         return steps
     about = f"{steps.about}, placed where the device ran them: the host is more than a step ahead"
+    if lost:
+        about += f", and the trace ends before the device begins {lost} more"
     following = np.append(begins[1:], finishes[-1:])
-    return _periods(begins, following, finishes, steps.names, steps.source, steps.confidence, steps.thread, about)
+    names = steps.names[:run]
+    placed = _periods(begins, following, finishes, names, steps.source, steps.confidence, steps.thread, about)
+    return replace(placed, kinds=(*placed.kinds[:-1], StepKind.CUT_OFF)) if lost else placed
 
 
 def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> Steps:

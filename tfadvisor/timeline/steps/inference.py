@@ -8,7 +8,7 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.steps.by_batch import batches_of_layered_steps, batches_taken, thread_that_takes_most
 from tfadvisor.timeline.steps.by_function import calls_of_tf_function, iterations_in_function
-from tfadvisor.timeline.steps.by_module import calls_of_jitted_function, executions_on_device
+from tfadvisor.timeline.steps.by_module import calls_of_jitted_function, executions_on_device, runs_called_before
 from tfadvisor.timeline.steps.by_pattern import repeated_dispatches, repeated_kernels
 from tfadvisor.timeline.steps.few_calls import Calls, uneven_calls
 from tfadvisor.timeline.steps.rhythm import Inferred
@@ -29,6 +29,7 @@ def inferred_steps(
     attempts: tuple[Callable[[], Inferred | None], ...] = (
         lambda: executions_on_device(trace),
         lambda: calls_of_jitted_function(threads, devices, driver),
+        lambda: runs_called_before(threads, devices, driver),
         lambda: batches_of_layered_steps(threads, calls_of_tf_function(trace, threads)),
         lambda: iterations_in_function(trace, threads),
         lambda: uneven_calls(launching()),

@@ -23,3 +23,9 @@ def in_counted_steps(times: Int64Array, steps: Steps) -> BoolArray:
         return np.zeros(len(times), np.bool_)
     step = step_of(times, steps)
     return np.asarray((step >= 0) & steps.steady()[np.maximum(step, 0)], np.bool_)
+
+
+def leading(known: BoolArray) -> int:
+    """How many of the first are known before all others are not; 0 where a known one follows an unknown one."""
+    count = int(np.count_nonzero(known))
+    return count if known[:count].all() else 0

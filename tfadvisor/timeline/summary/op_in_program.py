@@ -25,6 +25,16 @@ class OpTrait(Enum):
     """It multiplies one-hot rows."""
     DOUBLE = "double"
     """Its result is of 64-bit floats."""
+    BRANCH = "branch"
+    """Only one branch of a condition uses it, and both run: a cond under vmap."""
+    MASKED_LOOP = "masked_loop"
+    """It runs, or runs in, a loop of a fixed length that masks turns away."""
+    ROW_LOOP = "row_loop"
+    """It runs a loop over single rows whose turns do not need each other."""
+    SAME_EACH_TURN = "same_each_turn"
+    """A loop runs it again and again with the same operands."""
+    PAIRS = "pairs"
+    """It subtracts rows from rows, each with each."""
 
 
 class InProgram(msgspec.Struct, frozen=True):
@@ -46,6 +56,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """False for a library's convolution whose algorithm nobody chose, None for other ops."""
     unrolled: Unrolled | None = None
     """The operation that hundreds of its parts are copies of."""
+    odd_fft: int = 0
+    """Of a Fourier transform, a length that has a large prime factor; 0 for other ops."""
     copied: str | None = None
     """The name of the argument that it copies since it is not donated, None for other ops."""
     traits: frozenset[OpTrait] = frozenset()

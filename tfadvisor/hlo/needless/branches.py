@@ -1,0 +1,94 @@
+"""Work for both branches of a condition of which each example takes one.
+
+Under `jax.vmap`, `lax.cond` and `lax.switch` become a select: every branch runs for every example, and the index of the branch
+picks one result. In the HLO that is a `select_n` whose predicate is a comparison of the index that bears the same name; a
+`jnp.where` has a predicate of its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tfadvisor.hlo.format.computation import Computation
+from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.questions.executions import called_before
+from tfadvisor.hlo.questions.flow import Users, kernel_computations
+
+_CHOICE = "select_n"
+_BATCHED = "vmap("
+_LOOKED_PAST = frozenset("bitcast broadcast copy reshape".split())
+_MOST_STEPS = 16
+
+Side = tuple[bytes, int]
+"""Which condition (its metadata), and which of its two operands."""
+
+
+def both_branches(module: Module) -> frozenset[str]:
+    """Names of the instructions whose results only one side of such a condition uses. Raises TraceError."""
+    found: set[str] = set()
+    for computation in kernel_computations(module):
+        if any(_BATCHED in one.op_name for one in computation.instructions):
+            sides = _sides(computation)
+            found.update(one.name for one in computation.instructions if one.id in sides)
+    return frozenset(found)
+
+
+def _sides(computation: Computation, around: Instruction | None = None) -> Mapping[int, Side]:
+    """By id the instructions that one side alone uses. around: the fusion that holds the computation."""
+    users, known = Users(computation), dict[int, Side]()
+    for one in reversed(computation.instructions):  # users stand behind what they use
+        found = {_side(user, one, known, around) for user in users.of(one)}
+        side = found.pop() if len(found) == 1 else None
+        if side is not None:
+            known[one.id] = side
+    return known
+
+
+def _side(user: Instruction, one: Instruction, known: Mapping[int, Side], around: Instruction | None) -> Side | None:
+    """The side for which a user takes a result; None where it is for more than one, or for none."""
+    places = [place for place, operand in enumerate(user.operand_ids) if operand == one.id]
+    found: set[Side | None] = set()
+    if user.opcode == "select" and _chooses(user, around):
+        found = {(user.written_metadata, place) if place else None for place in places}
+    elif user.opcode == "fusion":
+        inner = _inner_sides(user)
+        found = {inner.get(place) for place in places}
+    side = found.pop() if len(found) == 1 else None
+    return side or known.get(user.id)
+
+
+def _inner_sides(fusion: Instruction) -> Mapping[int, Side]:
+    """By the place of a fusion's operand the side that alone uses it."""
+    called = called_before(fusion.computation, fusion)
+    if not called or not any(one.opcode == "select" for one in called[0].instructions):
+        return {}
+    sides = _sides(called[0], fusion)
+    return {one.parameter_number: sides[one.id] for one in called[0].parameters() if one.id in sides}
+
+
+def _chooses(select: Instruction, around: Instruction | None) -> bool:
+    """Whether a select picks a branch of a condition for each example."""
+    if not select.op_name.endswith(_CHOICE) or _BATCHED not in select.op_name:
+        return False
+    one: Instruction | None = select.operands[0]
+    for _ in range(_MOST_STEPS):
+        if one is None:
+            return False
+        if one.opcode == "compare":
+            return one.op_name.endswith(_CHOICE)
+        one, around = _before(one, around)
+    return False
+
+
+def _before(one: Instruction, around: Instruction | None) -> tuple[Instruction | None, Instruction | None]:
+    """Where a result comes from, past what hands it on and out of a fusion; None at the end of the way."""
+    if one.opcode == "parameter" and around is not None:
+        place = one.parameter_number
+        return (around.operands[place], None) if place < len(around.operand_ids) else (None, None)
+    if one.opcode == "fusion":
+        called = called_before(one.computation, one)
+        return (called[0].root, one) if called else (None, None)
+    if one.opcode in _LOOKED_PAST and one.operand_ids:
+        return one.operands[0], around
+    return None, None

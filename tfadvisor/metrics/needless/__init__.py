@@ -1,0 +1,31 @@
+"""What of the compute a step hardly needs: by the names that TensorFlow gives its ops, by HLO, and by the paths of JAX's ops."""
+
+from tfadvisor.metrics.needless import (
+    backward_passes,
+    branches_and_loops,
+    costly_ops,
+    derivatives,
+    fft_lengths,
+    forward_only,
+    gradients_again,
+    one_line,
+    pairs,
+    pairs_of_rows,
+    random_numbers,
+    resized_input,
+)
+
+__all__ = [
+    "backward_passes",
+    "branches_and_loops",
+    "costly_ops",
+    "derivatives",
+    "fft_lengths",
+    "forward_only",
+    "gradients_again",
+    "one_line",
+    "pairs",
+    "pairs_of_rows",
+    "random_numbers",
+    "resized_input",
+]

@@ -1,0 +1,68 @@
+"""Gradients that a step computes one by one, or with everything recomputed, known by the paths of JAX's ops."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.metrics.kernels.first_device import known_ops, known_where
+from tfadvisor.metrics.kernels.kinds import of_step_time, place_of
+from tfadvisor.metrics.registry import Question, fact, metric
+from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
+
+_OF_EACH = "/vmap(transpose("
+"""jax.vmap(jax.grad(…)): the map is around the gradient."""
+_SECOND = re.compile(r"vmap\(vmap\(jvp\(|vmap\(jvp\(vmap\(")
+"""jax.hessian and jacobians of gradients: a map over directions around a derivative of a derivative."""
+_RECOMPUTED = re.compile(r"transpose\(.*/(?:checkpoint|remat|rematted_computation)/")
+
+
+def _of_each(question: Question) -> list[HotOp]:
+    return known_where(question, lambda known: _OF_EACH in known.op_name)
+
+
+def _second(question: Question) -> list[HotOp]:
+    return known_where(question, lambda known: bool(_SECOND.search(known.op_name)))
+
+
+def _recomputed(question: Question) -> list[HotOp]:
+    return known_where(question, lambda known: bool(_RECOMPUTED.search(known.op_name)))
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def gradient_of_each_fraction(question: Question) -> float:
+    """Share of step time in gradients of each example, or of each member of an ensemble, alone: `jax.vmap(jax.grad(…))`,
+    without what is then done with them.
+    """
+    return of_step_time(question, _of_each(question), known_ops(question))
+
+
+@fact
+def gradient_of_each_place(question: Question) -> str:
+    """The costliest of these, with its place in the user's program: `transpose_copy_fusion.7 (train.py:15)`."""
+    return place_of(_of_each(question))
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def second_derivative_fraction(question: Question) -> float:
+    """Share of step time in second derivatives along all directions: `jax.hessian`, or a Jacobian of a gradient."""
+    return of_step_time(question, _second(question), known_ops(question))
+
+
+@fact
+def second_derivative_place(question: Question) -> str:
+    """The costliest of these, with its place in the user's program: `dot.15 (train.py:15)`."""
+    return place_of(_second(question))
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def recomputed_gradient_fraction(question: Question) -> float:
+    """Share of step time in gradients under `jax.checkpoint`, which compute what is under it once more."""
+    return of_step_time(question, _recomputed(question), known_ops(question))
+
+
+@fact
+def recomputed_gradient_place(question: Question) -> str:
+    """The costliest of these, with its place in the user's program: `dot_general.183 (train.py:21)`."""
+    return place_of(_recomputed(question))
