@@ -26,13 +26,14 @@ FILES = {
     "jaxlib": ((), "jaxlib"),
     "atheris": ((), "atheris;python_version<'3.14'"),
     "release": ((), "build cibuildwheel>=2.23.3,<3"),
+    "numpy1": ((), "numpy<2;python_version<'3.13'"),
     "build": ((), f"{BUILD} wheel PyYAML>=6 msgspec>=0.18"),
     "stores": (("test", "stores"), f"{BUILD} wheel"),
 }
 """By file, extras of pyproject.toml and other requirements. Those that do not stand alone come on top of the first, and
 repeat nothing of it.
 """
-ALONE = {"ci", "build", "stores"}
+ALONE = {"ci", "numpy1", "build", "stores"}
 """What the drivers of stores need contradicts the newest of what others need; their job has Python 3.12 on Linux."""
 HEAD = "# written by .ci/lock.py; run it again instead of editing\n"
 
