@@ -21,7 +21,7 @@ from marked_part import put
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "robustness.md"
-SIZES = (1 << 20, 40 << 20, 160 << 20)
+SIZES = (1 << 20, 40 << 20)
 WAYS = ("read", "mapped")
 DECODES = """
 import mmap, re, sys, time
