@@ -74,6 +74,30 @@ def test_a_signal_in_the_first_moments_is_told_in_one_line(number: signal.Signal
             _is_told(process.returncode, said, number)
 
 
+def test_a_worker_without_a_task_ends_when_its_parent_is_killed() -> None:
+    """One that has a task notices when it answers; this one would wait for ever."""
+    code = (
+        "import time; from tfadvisor.processes import Worker; worker = Worker('tfadvisor.timeline.run.host_worker'); "
+    )
+    code += "print(flush=True); time.sleep(60)"
+    with marked() as group:
+        process = group.start([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        (worker,) = set(group.alive()) - {process.pid}
+        while not _listens(worker):
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+
+        assert group.left() == []
+
+
+def _listens(process: int) -> bool:
+    """Whether a worker waits for tasks, in a thread."""
+    return len(list(Path(f"/proc/{process}/task").iterdir())) > 1
+
+
 def test_a_worker_whose_parent_is_gone_ends_before_it_reads_anything() -> None:
     code = "import sys; from tfadvisor.processes import follow_parent; follow_parent(1 << 30); print('still here')"
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from support.made_runs import snapshot
@@ -65,7 +66,7 @@ def drive(name: str, mode: str, folder: Path) -> int:
         place = folder / f"{mode}-{number}"
         place.mkdir()
         scenario.before(place)
-        code, _, said = failed_at(number, MODES[mode], lambda place=place: scenario.act(place))
+        code, _, said = failed_at(number, MODES[mode], partial(scenario.act, place))
         assert code == -9 or mode != "killed"
         if mode == "full":
             assert code in (0, 2, 3), (number, code, said)
@@ -73,7 +74,7 @@ def drive(name: str, mode: str, folder: Path) -> int:
             assert code == 0 or "No space left on device" in said, said
             assert not hidden(place), (number, hidden(place))
         scenario.sound(place)
-        code, _, said = failed_at(_NEVER, MODES["killed"], lambda place=place: scenario.act(place))
+        code, _, said = failed_at(_NEVER, MODES["killed"], partial(scenario.act, place))
         assert code == 0, said
         scenario.done(place)
         shutil.rmtree(place)
@@ -274,8 +275,8 @@ def is_parquet(data: bytes) -> bool:
     return data[:4] == b"PAR1" == data[-4:]
 
 
-def old(name: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).write_bytes(b"as it was") and None
+def old(name: str) -> Callable[[Path], int]:
+    return lambda folder: (folder / name).write_bytes(b"as it was")
 
 
 def tables_are_whole(folder: Path) -> None:

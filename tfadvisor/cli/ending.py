@@ -66,7 +66,7 @@ def leave(code: int) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
     if _State.code is not None:
         files = sys.modules.get("tfadvisor.files")  # not imported now: what it needs may be half imported itself
-        if hasattr(files, "remove_unfinished"):
+        if files is not None and hasattr(files, "remove_unfinished"):
             files.remove_unfinished()
         code = _State.code
         try:  # noqa: SIM105  (contextlib takes 3 ms)
