@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.own_folder import is_ours
+from tfadvisor.sources.own_folder import is_ours
 from tfadvisor.sources.stores import Entry
 from tfadvisor.sources.transfer import transfer
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from tfadvisor.own_folder import is_ours
+from tfadvisor.sources.own_folder import is_ours
 from tfadvisor.tensorboard_tab.listing import ListedRun
 from tfadvisor.version import VERSION
 
