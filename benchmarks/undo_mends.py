@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
         tree = copy_of_tree(Path(place))
         for mend in mends[first - 1 :: each]:
             if asked.only not in mend["fault"] or (
-                asked.publish and known.get(mend["fault"], {}).get("digest") == digest_of(mend)
+                asked.publish and known.get(mend["fault"]) == {"digest": digest_of(mend), "outcome": FAILS}
             ):
                 continue
             if time.monotonic() > ends:

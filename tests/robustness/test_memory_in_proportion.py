@@ -13,6 +13,9 @@ import pytest
 from support.trace_builder import trace
 from support.wire import number, sized
 
+from tfadvisor.report.printable import one_line
+from tfadvisor.xplane.texts import text_of
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures as Linux does")
 
 MEASURED = """
@@ -91,6 +94,11 @@ def test_long_texts_take_memory_in_proportion(tmp_path: Path, what: str) -> None
     assert code == 0
     assert megabytes < 200 + 20 * len(data) / 1e6
     assert (tmp_path / "report.txt").stat().st_size < 20_000
+
+
+def test_a_long_name_is_cut_where_it_is_kept_and_where_it_is_shown() -> None:
+    assert len(text_of(b"a" * 60_000_000)) == 256 * 1024
+    assert len(one_line("a" * 60_000_000)) == 300
 
 
 def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(tmp_path: Path) -> None:

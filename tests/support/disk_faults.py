@@ -30,7 +30,7 @@ def failed_calls(library: Path, scenario: str, mode: str, folder: Path) -> int:
     env = {
         **os.environ,
         "LD_PRELOAD": str(library),
-        "PYTHONPATH": str(SCENARIOS.parents[1]),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(SCENARIOS.parents[1]), os.environ.get("PYTHONPATH")))),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     call = [sys.executable, str(SCENARIOS), scenario, mode, str(folder)]
