@@ -45,6 +45,7 @@ def steps_of(*ops: tuple[str, float]) -> TraceBuilder:
         ("OneHot", "one-hot rows"),
         ("Where", "selection of elements"),
         ("ExtractImagePatches", "cutting of patches"),
+        ("StridedSliceGrad", "gradients of slices"),
         ("LRNGrad", "normalisation across channels"),
         ("SparseToDense", "conversions between sparse and dense"),
     ],

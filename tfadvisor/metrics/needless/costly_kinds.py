@@ -96,6 +96,7 @@ KINDS = (
     _kind("one-hot rows", "OneHot", "one_hot"),
     _kind("selection of elements", "Where DynamicPartition DynamicStitch ParallelDynamicStitch", "boolean_mask"),
     _kind("cutting of patches", "ExtractImagePatches ExtractVolumePatches", "extract_patches extract_image_patches"),
+    _kind("gradients of slices", "StridedSliceGrad"),
     _kind("normalisation across channels", "LRN LRNGrad", "local_response_normalization"),
     _kind("conversions between sparse and dense", r"SparseToDense SparseTensorToDense SparseReorder RaggedTensorTo\w+"),
 )
