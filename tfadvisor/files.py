@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _unfinished: set[str] = set()
 """What is being written now, to be removed when the process is told to end."""
 
+_OPENED = "/proc/self/fd/{}"
+"""By which Linux calls an open file."""
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -49,6 +51,11 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 def read_small_text(path: Path, most_bytes: int) -> str:
     """A text that somebody wrote by hand or that tfadvisor wrote. Raises OSError, also for a longer one, UnicodeDecodeError."""
+    return read_small(path, most_bytes).decode("utf-8")
+
+
+def read_small(path: Path, most_bytes: int) -> bytes:
+    """The whole of a file. Raises OSError, also for a longer one, without more than that in memory."""
     with open_regular(path) as file:
         pieces, left = [], most_bytes + 1
         while left and (piece := file.read(left)):
@@ -56,14 +63,15 @@ def read_small_text(path: Path, most_bytes: int) -> str:
             left -= len(piece)
     if not left:
         raise OSError(None, f"it has more than {most_bytes:,} bytes")
-    return b"".join(pieces).decode("utf-8")
+    return b"".join(pieces)
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file that is written beside its place and renamed when all is written: no reader ever sees half of it.
 
-    A device or pipe stays one. Raises OSError.
+    Where the system can, it has no name before, so that a process that is killed leaves nothing. A device or pipe stays
+    one. Raises OSError.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
@@ -71,12 +79,13 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         return
     name = beside(path)
     with unfinished(name):
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0), 0o600)
+        handle, named = _open_new(name)
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(handle)  # a name must not outlive its content when the machine stops
-        Path(name).chmod(0o666 & ~umask())
+            if not named:
+                os.link(_OPENED.format(handle), name, src_dir_fd=handle)  # the number makes it follow what /proc shows
         Path(name).replace(path)
 
 
@@ -99,9 +108,9 @@ def unfinished(name: str) -> Iterator[None]:
         yield
     except BaseException:
         _remove(name)
+        _unfinished.discard(name)  # not before: the next signal may come while it is removed
         raise
-    finally:
-        _unfinished.discard(name)
+    _unfinished.discard(name)
 
 
 def remove_unfinished() -> None:
@@ -110,11 +119,33 @@ def remove_unfinished() -> None:
         _remove(name)
 
 
+@contextmanager
+def temporary_folder(prefix: str = "tfadvisor-") -> Iterator[str]:
+    """A folder for temporary files, readable by this user alone. It goes, also where a signal comes while it does."""
+    import shutil  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    name = str(Path(tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(6).hex()}")
+    with unfinished(name):
+        Path(name).mkdir(mode=0o700)
+        yield name
+        shutil.rmtree(name, ignore_errors=True)
+
+
 def umask() -> int:
     """Bits that new files do not get."""
     bits = os.umask(0)
     os.umask(bits)
     return bits
+
+
+def _open_new(name: str) -> tuple[int, bool]:
+    """A file in the folder of a name, open for writing, and whether it has the name already."""
+    if hasattr(os, "O_TMPFILE") and Path(_OPENED.format("")).is_dir():
+        with suppress(OSError):  # not every file system has files without names
+            return os.open(Path(name).parent, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666), False
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0)
+    return os.open(name, flags, 0o666), True
 
 
 def _remove(name: str) -> None:

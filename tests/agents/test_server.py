@@ -39,11 +39,15 @@ def project(tmp_path: Path) -> Path:
 
 
 def answers(root: Path, *calls: Call) -> list[tuple[bool, str]]:
-    """(whether it is an error, the text) of each call of one session with `tfadvisor mcp`."""
+    """(whether it is an error, the text) of each call of one session with `tfadvisor mcp`.
+
+    The handshake that agents use waits for the server. The newer one asks first and gives up after 10 s, in which a busy
+    machine may not have started it.
+    """
 
     async def talk() -> list[tuple[bool, str]]:
         server = StdioServerParameters(command=sys.executable, args=["-m", "tfadvisor", "mcp", "--root", str(root)])
-        async with Client(server) as client:
+        async with Client(server, mode="legacy") as client:
             results = [await client.call_tool(name, arguments) for name, arguments in calls]
         return [(bool(one.is_error), "".join(part.text for part in one.content)) for one in results]
 
@@ -118,7 +122,10 @@ def test_faults_are_errors_of_the_tool_in_the_words_of_the_command(project: Path
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(project: Path) -> None:
-    """A client that closes at once: each line is a message, and the server ends by itself with 0."""
+    """Each line is a message, and when the client closes the server ends by itself with 0.
+
+    It is not closed before it has answered: what it has not begun to answer by then is for nobody.
+    """
     hello = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -127,15 +134,19 @@ def test_nothing_but_the_protocol_is_on_standard_output(project: Path) -> None:
     }
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    sent = "".join(json.dumps(one) + "\n" for one in (hello, ready, call))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    server = subprocess.Popen([sys.executable, "-m", "tfadvisor", "mcp"], cwd=project, text=True, **pipes)
+    assert server.stdin is not None and server.stdout is not None
+    lines = []
+    for sent in ((hello,), (ready, call)):
+        server.stdin.write("".join(json.dumps(one) + "\n" for one in sent))
+        server.stdin.flush()
+        lines.append(server.stdout.readline())
+    rest, said = server.communicate()
 
-    done = subprocess.run(
-        [sys.executable, "-m", "tfadvisor", "mcp"], input=sent, cwd=project, capture_output=True, text=True, check=False
-    )
-
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    messages = [json.loads(line) for line in [*lines, *rest.splitlines()]]
     tools = messages[1]["result"]["tools"]
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (server.returncode, said, len(messages)) == (0, "", 2)
     assert messages[0]["result"]["serverInfo"]["name"] == "tfadvisor"
     assert [one["name"] for one in tools][:2] == ["list_runs", "analyze"]
     assert all(one["annotations"]["readOnlyHint"] and one["description"] for one in tools)

@@ -13,6 +13,9 @@ import pytest
 from support.trace_builder import trace
 from support.wire import number, sized
 
+from tfadvisor.report.printable import one_line
+from tfadvisor.xplane.texts import text_of
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures as Linux does")
 
 MEASURED = """
@@ -65,7 +68,7 @@ def measured(data: bytes, folder: Path) -> tuple[int, int, str]:
     """Exit code, peak memory in MB, and what was said."""
     path = folder / "h.xplane.pb"
     path.write_bytes(data)
-    call = [sys.executable, "-I", "-c", MEASURED, str(path), str(folder / "report.txt")]
+    call = [sys.executable, "-c", MEASURED, str(path), str(folder / "report.txt")]
     done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60)
     code, kilobytes = map(int, done.stdout.split())
     return code, kilobytes // 1000, done.stderr
@@ -93,13 +96,18 @@ def test_long_texts_take_memory_in_proportion(tmp_path: Path, what: str) -> None
     assert (tmp_path / "report.txt").stat().st_size < 20_000
 
 
+def test_a_long_name_is_cut_where_it_is_kept_and_where_it_is_shown() -> None:
+    assert len(text_of(b"a" * 60_000_000)) == 256 * 1024
+    assert len(one_line("a" * 60_000_000)) == 300
+
+
 def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(tmp_path: Path) -> None:
     """20 kB of one text again and again."""
     path = tmp_path / "h.xplane.pb.gz"
     path.write_bytes(gzip.compress(good() + sized(2, b"warning " * 1000) * 4000, 9, mtime=0))
     began = time.monotonic()
 
-    call = [sys.executable, "-I", "-c", MEASURED, str(path), str(tmp_path / "report.txt")]
+    call = [sys.executable, "-c", MEASURED, str(path), str(tmp_path / "report.txt")]
     done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60)
 
     assert done.stdout.startswith("3 ")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -124,6 +126,66 @@ def test_a_cache_that_others_can_write_is_not_used(tmp_path: Path, monkeypatch: 
     (tmp_path / "tensorboard").chmod(mode)
 
     assert open_cache([]).folder != tmp_path / "tensorboard"
+
+
+def test_a_cache_in_a_folder_where_others_can_rename_it_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the sticky bit, as /tmp has it, they cannot."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("TFADVISOR_CACHE", str(shared / "mine"))
+    for mode, used in ((0o777, False), (0o1777, True)):
+        shared.chmod(mode)
+
+        assert (open_cache([]).folder == shared / "mine" / "tensorboard") == used
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root gives folders away")
+def test_a_cache_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
+    (tmp_path / "tensorboard").mkdir(mode=0o700)
+    os.chown(tmp_path / "tensorboard", 12345, 12345)
+
+    assert open_cache([]).folder != tmp_path / "tensorboard"
+
+
+@pytest.mark.parametrize("harm", ["a part is gone", "a part is empty", "all is gone"])
+def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) -> None:
+    """What clears old files takes them one by one, and a machine that stops leaves empty ones."""
+    add_run(tmp_path / "logdir", "run")
+    run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
+    asked = analyses.report(run)
+    assert isinstance(asked, Analysis)
+    assert asked.ended.wait(60)
+    (report,) = (tmp_path / "cache").glob("*/report.json")
+    if harm == "a part is empty":
+        report.write_bytes(b"")
+        (report.parent / "summary.json").write_bytes(b"")
+    elif harm == "a part is gone":
+        report.unlink()
+    else:
+        shutil.rmtree(tmp_path / "cache")
+
+    analyses.told(run)
+    again = analyses.report(run)
+    assert isinstance(again, Analysis)
+    assert again.ended.wait(60)
+    assert isinstance(analyses.report(run), bytes)
+
+
+def test_a_full_disk_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_run(tmp_path / "logdir", "run")
+
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device", "cache")
+
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+
+    error = told(Analyses(Cache(tmp_path / "cache")).page(listed(tmp_path / "logdir")))
+
+    assert error["cause"].startswith("could not be analysed: cache: No space left on device. The system refused")
+    assert "bug" not in error["remedy"]
 
 
 def test_a_cache_of_ones_own_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

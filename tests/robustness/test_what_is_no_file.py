@@ -125,6 +125,24 @@ def test_a_pipe_as_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "it is a pipe, not a file" in err
 
 
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
+def test_a_ledger_that_is_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """`tfadvisor ledger` refuses it; a report is made without it, since nobody has asked for it."""
+    monkeypatch.chdir(tmp_path)
+    ledger = tmp_path / ".tfadvisor" / "ledger.jsonl"
+    ledger.parent.mkdir()
+    os.mkfifo(ledger) if kind == "pipe" else ledger.symlink_to(kind)
+    (tmp_path / "host.xplane.pb").write_bytes(good())
+
+    for arguments, expected in ((("ledger",), 3), (("analyze", "host.xplane.pb"), 0)):
+        code, err = said(capsys, *arguments)
+
+        assert code == expected
+        assert "not a file" in err
+
+
 def test_a_pipe_in_a_baseline_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "store" / "default").mkdir(parents=True)
     os.mkfifo(tmp_path / "store" / "default" / "run.json")

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from tfadvisor.cli.ending import ending_in_order, heed_signals, leave
+from tfadvisor.cli.ending import heed_signals, in_order, leave
 
 heed_signals()  # here and not in `run`: importing is a part of the first tenth of a second
 
@@ -21,13 +21,15 @@ def run() -> None:
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # no matrix is multiplied here, so NumPy need not start threads for it
-    code = 0
-    with ending_in_order():
-        from tfadvisor.cli.streams import settle_streams  # noqa: PLC0415  (after signals are heeded)
+    leave(in_order(_command))
 
-        settle_streams()
-        from tfadvisor.cli.main import guarded_main  # noqa: PLC0415  (after the collector is off)
 
-        code = guarded_main(sys.argv[1:])
-        sys.stderr.flush()
-    leave(code)
+def _command() -> int:
+    from tfadvisor.cli.streams import settle_streams  # noqa: PLC0415  (after signals are heeded)
+
+    settle_streams()
+    from tfadvisor.cli.main import guarded_main  # noqa: PLC0415  (after the collector is off)
+
+    code = guarded_main(sys.argv[1:])
+    sys.stderr.flush()
+    return code

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.files import new_file
 from tfadvisor.machine.file import ENDING
 from tfadvisor.record.conduct import COST_LIMIT, Recorded
 from tfadvisor.record.window import Window
@@ -32,13 +33,22 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     folder = _new_run(logdir, now)
     for file in sorted(recorded.chosen.folder.iterdir()):
         if file.name.endswith((".xplane.pb", ENDING)):
-            shutil.move(file, folder / file.name)
+            _move(file, folder / file.name)
     (folder / NOTE).write_text(json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8")
     path = str(folder)
     run = replace(report.run, path=path, name=folder.name)
     return Kept(
         folder, replace(_with_lines(report, recorded), run=run, capture=(_cost_note(recorded), *report.capture))
     )
+
+
+def _move(file: Path, target: Path) -> None:
+    """Whole or not at all, also to another disk. Raises OSError."""
+    try:
+        file.replace(target)
+    except OSError:
+        with file.open("rb") as source, new_file(target) as copy:
+            shutil.copyfileobj(source, copy)
 
 
 def _new_run(logdir: Path, now: datetime) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from tfadvisor.api import Options
 from tfadvisor.errors import TraceError
+from tfadvisor.files import temporary_folder
 from tfadvisor.processes import undisturbed
 from tfadvisor.record.board import Board
 from tfadvisor.record.conduct import Nothing, Recorded, Wanted, conduct
@@ -28,7 +28,7 @@ def recorded_program(
 
     Raises UsageError when it cannot be started, TraceError when there is nothing to record; then it has ended.
     """
-    with tempfile.TemporaryDirectory(prefix="tfadvisor-") as folder:
+    with temporary_folder() as folder:
         board = Board(Path(folder))
         began = time.monotonic()
         program = Program(command, with_hook(place.environment or os.environ, board.folder), place)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.sources.own_folder import is_ours
 from tfadvisor.sources.stores import Entry
 from tfadvisor.sources.transfer import transfer
 
@@ -109,11 +110,9 @@ def _folder() -> Path | None:
     try:
         folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "copies"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
+        ours = is_ours(folder)
     except (OSError, RuntimeError):  # nobody has a home here
         return None
-    user = getattr(os, "getuid", None)  # not on Windows, whose own folders nobody else writes
-    ours = user is None or (status.st_uid == user() and not status.st_mode & 0o022)
     return folder if ours and os.access(folder, os.W_OK) else None
 
 

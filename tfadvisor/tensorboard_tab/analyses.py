@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
+from tfadvisor.environment_faults import fault_of_environment
 from tfadvisor.errors import UsageError
 from tfadvisor.gate.config.limits import limits_of_project
 from tfadvisor.processes import start
@@ -112,7 +113,7 @@ class Analyses:
     def told(self, listed: ListedRun) -> dict[str, Any] | None:
         """Verdict and step time of a run that was analysed, None before."""
         content = self._cache.read(key_of(listed, self._installation), SUMMARY)
-        found: dict[str, Any] | None = json.loads(content) if content is not None else None
+        found: dict[str, Any] | None = json.loads(content) if content else None
         return found
 
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
@@ -149,7 +150,12 @@ class Analyses:
         return self._found(key_of(listed, self._installation), name, task, again)
 
     def _found(self, key: str, name: str, task: dict[str, Any], again: bool) -> bytes | Analysis:
-        return self._cache.read(key, name) or self._started(key, task, again)
+        content = self._cache.read(key, name)
+        if not content and self._cache.holds(key):
+            content = self._cache.read(key, name)  # made since
+            if not content:
+                self._cache.throw_away(key)  # the machine stopped, or what clears old files has taken a part
+        return content or self._started(key, task, again)
 
     def _started(self, key: str, task: dict[str, Any], again: bool) -> Analysis:
         with self._lock:
@@ -171,7 +177,7 @@ class Analyses:
             try:
                 self._make(analysis)
             except Exception as error:
-                analysis.error = _broken(analysis, f"{type(error).__name__}: {error}")
+                analysis.error = _failed(analysis, error)
             if analysis.error is not None:
                 analysis.state = "failed"
             analysis.ended.set()
@@ -223,6 +229,14 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
         if code < 0:
             return {"place": analysis.task["path"], **_KILLED}
         return _broken(analysis, _last_line(complaints))
+
+
+def _failed(analysis: Analysis, error: Exception) -> dict[str, str]:
+    """What kept the process from being started, or what it made from being kept."""
+    fault = fault_of_environment(error)
+    if fault is None:
+        return _broken(analysis, f"{type(error).__name__}: {error}")
+    return {"place": analysis.task["path"], "cause": f"could not be analysed: {fault}", "remedy": ""}
 
 
 def _too_late(limits: Limits) -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from tfadvisor.sources.own_folder import is_ours
 from tfadvisor.tensorboard_tab.listing import ListedRun
 from tfadvisor.version import VERSION
 
@@ -64,8 +65,16 @@ class Cache:
             shutil.rmtree(made, ignore_errors=True)
         self._throw_away(keep=key)
 
+    def throw_away(self, name: str) -> None:
+        """One analysis. Renamed first, so that no reader finds half of it."""
+        with contextlib.suppress(OSError):
+            gone = self._new_folder() / name
+            (self.folder / name).rename(gone)
+            shutil.rmtree(gone.parent, ignore_errors=True)
+
     def _new_folder(self) -> Path:
         """Named after this process, so that another one can tell when nobody is making it any more."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # somebody may have cleared everything
         return Path(tempfile.mkdtemp(prefix=f"{_MAKING}{_machine()}-{os.getpid()}-", dir=self.folder))
 
     def _throw_away_left_behind(self) -> None:
@@ -92,15 +101,8 @@ class Cache:
             if total <= self._most_bytes:
                 break
             if name != keep:
-                self._throw_away_one(name)
+                self.throw_away(name)
                 total -= size
-
-    def _throw_away_one(self, name: str) -> None:
-        """Renamed first, so that no reader finds half of it."""
-        with contextlib.suppress(OSError):
-            gone = self._new_folder() / name
-            (self.folder / name).rename(gone)
-            shutil.rmtree(gone.parent, ignore_errors=True)
 
 
 def _is_left_behind(name: str) -> bool:
@@ -150,7 +152,9 @@ def installation_stamp() -> str:
 
 
 def open_cache(roots: Sequence[Path]) -> Cache:
-    """At TFADVISOR_CACHE, else below XDG_CACHE_HOME or ~/.cache; a temporary folder where that is inside a root or closed."""
+    """At TFADVISOR_CACHE, else below XDG_CACHE_HOME or ~/.cache; a temporary folder where that is inside a root or closed,
+    and where others could put reports there, which the tab would show as those of the user's runs.
+    """
     chosen = os.environ.get("TFADVISOR_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
@@ -160,18 +164,10 @@ def open_cache(roots: Sequence[Path]) -> Cache:
     if not any(_inside(folder, root) for root in roots):
         with contextlib.suppress(OSError):
             cache = Cache(folder)
-            if _is_ours(folder):
+            if is_ours(folder):
                 with tempfile.TemporaryDirectory(prefix=_MAKING, dir=folder):
                     return cache
     return _temporary()
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether nobody else can put reports there, which the tab would show as those of the user's runs."""
-    if os.name != "posix":
-        return True
-    status = folder.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _temporary() -> Cache:

@@ -11,6 +11,7 @@ from typing import IO
 import msgspec
 
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.files import temporary_folder
 from tfadvisor.sources.remote_path import place_of
 from tfadvisor.xplane.runs import Run, choose_run
 
@@ -48,9 +49,7 @@ def run_in(source: Path | Held, run: str | None = None, host: str | None = None)
     if isinstance(source, Path):
         yield choose_run([source], run, host)[0]
         return
-    import tempfile  # noqa: PLC0415  (only what is no path needs it)
-
-    with tempfile.TemporaryDirectory(prefix="tfadvisor-") as folder:
+    with temporary_folder() as folder:
         file = Path(folder) / "memory.xplane.pb"
         file.write_bytes(source.data)
         try:

@@ -15,6 +15,7 @@ from tfadvisor.files import NotAFile, open_regular
 from tfadvisor.memory import free_memory
 from tfadvisor.protobuf import SIZED
 from tfadvisor.sources.faults import Unreachable
+from tfadvisor.sources.remote_path import RemotePath
 
 if TYPE_CHECKING:
     import io
@@ -44,7 +45,7 @@ def open_source(path: Path) -> Source:
     meanwhile.
 
     Raises TraceError for a file that is missing, unreadable, empty, no file at all, larger than the memory that is free, or
-    changed while it is read, and for gzip that is cut, broken or a bomb.
+    changed, replaced or removed while it is read, and for gzip that is cut, broken or a bomb.
     """
     place = str(path)
     try:
@@ -68,6 +69,7 @@ def open_source(path: Path) -> Source:
                 "changed while it was read.",
                 "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
             )
+        _check_there(path, after)
         return Source(place, memoryview(data).toreadonly(), len(data))
     except NotAFile as error:
         raise TraceError(
@@ -77,6 +79,22 @@ def open_source(path: Path) -> Source:
         raise
     except OSError as error:
         raise TraceError(place, f"cannot be read: {error.strerror or error}.", _remedy(error)) from error
+
+
+def _check_there(path: Path, read: os.stat_result) -> None:
+    """Raises TraceError unless the path still leads to the file that was read: the report would be of none that is there."""
+    if isinstance(path, RemotePath):
+        return  # what was read is a copy
+    try:
+        now = path.stat()
+    except FileNotFoundError as error:
+        raise TraceError(str(path), "was removed while it was read.", "Give a trace that stays.") from error
+    if (now.st_dev, now.st_ino) != (read.st_dev, read.st_ino):
+        raise TraceError(
+            str(path),
+            "was replaced while it was read.",
+            "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
+        )
 
 
 def damaged(source: Source, position: int | None, reason: str) -> TraceError:

@@ -13,6 +13,7 @@ from tfadvisor.cli.outputs import note, write_out
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
+from tfadvisor.files import replace_file
 from tfadvisor.report.printable import printable
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) ->
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in pages.items():
-            (out / name).write_text(text, encoding="utf-8")
+            replace_file(out / name, text)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror or error}.") from error
     write_out(f"{len(catalogue.rules)} pages and index.md in {printable(str(out))}\n")

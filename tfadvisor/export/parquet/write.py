@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,10 +28,14 @@ class ParquetSink:
     def __init__(self, folder: Path) -> None:
         """Every table has its file at once, so that none is missing where nothing belongs into it."""
         self._schemas = {table.name: schema_of(table) for table in TABLES}
-        self._writers = {
-            name: pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd")
-            for name, schema in self._schemas.items()
-        }
+        self._writers: dict[str, Any] = {}
+        try:
+            for name, schema in self._schemas.items():
+                self._writers[name] = pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd")
+        except OSError:
+            with suppress(OSError):
+                self.close()
+            raise
         self._hosts = 0
 
     def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
@@ -66,9 +71,16 @@ class ParquetSink:
         self.close()
 
     def close(self) -> None:
-        """Ends all files."""
+        """Ends all files. Raises the last OSError of those that cannot be written."""
+        failed = None
         for writer in self._writers.values():
-            writer.close()
+            try:
+                writer.close()
+            except OSError as error:
+                writer.is_open = False  # else it tries again when it is collected, and prints a traceback
+                failed = error
+        if failed is not None:
+            raise failed
 
     def _put_lines(self, trace: HostTrace) -> None:
         lines = trace.lines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from tfadvisor.api import Options
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.files import temporary_folder
 from tfadvisor.record.conduct import Recorded, Wanted, record_fully
 from tfadvisor.record.service.clients import Client
 from tfadvisor.record.window import Refused, Window, read_window
@@ -38,7 +38,7 @@ def captured(
 
     Raises TraceError when none gives a trace, or no steps repeat in it.
     """
-    with tempfile.TemporaryDirectory(prefix="tfadvisor-") as folder:
+    with temporary_folder() as folder:
         service = _Service(addresses, Path(folder), options, ask, tell)
         time.sleep(wanted.after_seconds or 0.0)
         yield record_fully(service.record, _steady_look(service), wanted, ended=lambda: False)

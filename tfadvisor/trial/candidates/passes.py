@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tfadvisor.errors import TraceError
+from tfadvisor.files import temporary_folder
 from tfadvisor.trial.candidates.candidate import Candidate
 from tfadvisor.trial.candidates.settings import environment_of, refused
 from tfadvisor.trial.running.one_run import Asked
@@ -29,7 +29,7 @@ def pass_candidates(
 ) -> tuple[Candidate, ...]:
     """From one run that writes what its passes do. Raises TraceError where XLA compiles nothing, Interrupted."""
     tell("looks which passes change the program")
-    with tempfile.TemporaryDirectory(prefix="tfadvisor-passes-") as folder:
+    with temporary_folder("tfadvisor-passes-") as folder:
         flags = Candidate(name="", env={"XLA_FLAGS": f"--xla_dump_to={folder} --xla_dump_hlo_pass_re=.*"})
         run = Program(command, asked).watch(seconds, 1.0, environment_of(flags))
         sizes = {one.name: one.stat().st_size for one in Path(folder).iterdir()}

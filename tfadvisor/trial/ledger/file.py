@@ -1,16 +1,19 @@
-"""The ledger's file: one JSON object a line. Writers wait for each other, and one that is killed costs at most its own line."""
+"""The ledger's file: one JSON object a line. Writers wait for each other, and what they write appears whole."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from tfadvisor.errors import TraceError
+from tfadvisor.files import new_file, read_small
 from tfadvisor.gate.baseline.lock import only_writer
 from tfadvisor.trial.ledger.entries import FORM, Entry
+
+_MOST_BYTES = 64 << 20
+"""A hundred thousand candidates."""
 
 
 class Ledger(msgspec.Struct, frozen=True):
@@ -23,25 +26,23 @@ class Ledger(msgspec.Struct, frozen=True):
 
 
 def append(file: Path, entries: Sequence[Entry]) -> None:
-    """Adds lines, each whole or not at all. Raises OSError, UsageError when another writer takes too long."""
+    """Adds lines, all or none: who reads meanwhile sees the file before or after. Raises OSError, UsageError when another
+    writer takes too long.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = b"".join(msgspec.json.encode(one) + b"\n" for one in entries)
     with only_writer(file.parent):
-        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        try:
-            if not _ends_with_a_line(handle):
-                lines = b"\n" + lines
-            while lines:
-                lines = lines[os.write(handle, lines) :]
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        known = read_small(file, _MOST_BYTES) if file.exists() else b""
+        if known and not known.endswith(b"\n"):
+            known += b"\n"
+        with new_file(file.resolve()) as out:
+            out.write(known + lines)
 
 
 def read(file: Path) -> Ledger:
     """Empty where there is none. Raises TraceError for what cannot be read."""
     try:
-        lines = file.read_bytes().splitlines()
+        lines = read_small(file, _MOST_BYTES).splitlines()
     except FileNotFoundError:
         return Ledger((), 0)
     except OSError as error:
@@ -60,8 +61,3 @@ def read(file: Path) -> Ledger:
         else:
             entries.append(one)
     return Ledger(tuple(entries), unread)
-
-
-def _ends_with_a_line(handle: int) -> bool:
-    size = os.lseek(handle, 0, os.SEEK_END)
-    return size == 0 or os.pread(handle, 1, size - 1) == b"\n"

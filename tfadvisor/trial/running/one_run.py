@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from types import FrameType
 import msgspec
 
 from tfadvisor.errors import UsageError
+from tfadvisor.files import temporary_folder
 from tfadvisor.record.environment import HOOK
 from tfadvisor.record.injected.tfadvisor_hook.letters import read_letter
 from tfadvisor.trial import injected
@@ -76,7 +76,7 @@ def run_once(
 
     Raises UsageError when the program cannot be started, Interrupted.
     """
-    with tempfile.TemporaryDirectory(prefix="tfadvisor-try-") as folder, (Path(folder) / "output").open("wb") as output:
+    with temporary_folder("tfadvisor-try-") as folder, (Path(folder) / "output").open("wb") as output:
         order.write(folder)
         began = time.monotonic()
         try:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from tfadvisor.errors import UsageError
+from tfadvisor.files import temporary_folder
 from tfadvisor.trial.candidates.candidate import Candidate
 from tfadvisor.trial.candidates.merging import loop_after
 from tfadvisor.trial.running.messages import KERAS, Answer, Order
@@ -57,7 +58,7 @@ class Program:
         loop = loop_in(candidate, plan)
         if loop is None:
             return Timed(None, "the loop whose rounds are the steps is not there any more", 0.0)
-        with tempfile.TemporaryDirectory(prefix="tfadvisor-patched-") as folder:
+        with temporary_folder("tfadvisor-patched-") as folder:
             patched = {real: _kept(folder, real, text) for real, text in candidate.texts.items()}
             order = Order(self.roots, patched, (loop,), plan.warm, plan.count)
             run = run_once(self.command, candidate.env, order, patience, processes, self.asked)
