@@ -125,12 +125,16 @@ def _peak_kb() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def execute(check: Callable[[bytes], bool], data: bytes, found: dict[str, tuple[str, bytes]], watch: Watch) -> bool:
+def execute(
+    check: Callable[[bytes], bool], data: bytes, found: dict[str, tuple[str, bytes]], watch: Watch | None = None
+) -> bool:
     """Whether the target accepted the bytes. What it may not raise goes into found, by where it was raised."""
-    watch.begin()
+    if watch is not None:
+        watch.begin()
     try:
         took = check(data)
-        watch.end(len(data))
+        if watch is not None:
+            watch.end(len(data))
         return took
     except (Exception, Hang) as error:
         at = traceback.extract_tb(error.__traceback__)[-1]

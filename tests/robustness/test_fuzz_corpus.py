@@ -49,4 +49,37 @@ def test_a_fault_is_found_and_named() -> None:
 
 def test_a_message_taken_apart_and_put_together_is_the_same() -> None:
     for seed in targets.trace_seeds()[:3]:
-        assert mutate.message_of(mutate.fields_of(seed)) == seed
+        fields = mutate.fields_of(seed)
+
+        assert b"".join(one.raw for one in fields) == seed
+        assert b"".join(mutate.field_of(one.number, one.kind, one.value) for one in fields) == seed
+
+
+def test_too_much_memory_is_a_fault() -> None:
+    """300 MB for three bytes."""
+    found: dict[str, tuple[str, bytes]] = {}
+    watch = engine.Watch()
+    try:
+        engine.execute(lambda data: (b"x" * (300 << 20)).endswith(data[:1]), b"\0ab", found, watch)
+    finally:
+        watch.stop()
+
+    assert next(iter(found)).startswith("Large at engine.py:")
+
+
+def test_a_hang_is_told_by_the_processors_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_LONGEST_S", 0.5)
+    found: dict[str, tuple[str, bytes]] = {}
+    watch = engine.Watch()
+
+    def work(data: bytes) -> bool:
+        while data:
+            pass
+        return True
+
+    try:
+        engine.execute(work, b"x", found, watch)
+    finally:
+        watch.stop()
+
+    assert next(iter(found)).startswith("Hang at ")

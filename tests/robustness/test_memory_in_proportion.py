@@ -69,7 +69,7 @@ def measured(data: bytes, folder: Path) -> tuple[int, int, str]:
     path = folder / "h.xplane.pb"
     path.write_bytes(data)
     call = [sys.executable, "-c", MEASURED, str(path), str(folder / "report.txt")]
-    done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True, timeout=60)
     code, kilobytes = map(int, done.stdout.split())
     return code, kilobytes // 1000, done.stderr
 
@@ -108,7 +108,7 @@ def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(tmp_pat
     began = time.monotonic()
 
     call = [sys.executable, "-c", MEASURED, str(path), str(tmp_path / "report.txt")]
-    done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
 
     assert done.stdout.startswith("3 ")
     assert "expands to more than 16,777,216 bytes" in done.stderr
