@@ -57,6 +57,17 @@ def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return rank
 
 
+def group_spans(
+    group: npt.NDArray[np.int64], start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(first start, last end) of each group. group: of each row, as ranks gives them."""
+    groups = int(group.max()) + 1 if len(group) else 0
+    begins, ends = np.full(groups, np.iinfo(np.int64).max), np.zeros(groups, np.int64)
+    np.minimum.at(begins, group, start)
+    np.maximum.at(ends, group, end)
+    return begins, ends
+
+
 def is_in(values: npt.NDArray[Any], chosen: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether each integer is one of the chosen, as np.isin."""
     if len(chosen) <= _FEW:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, ranks, true_at
+from tfadvisor.arrays import distinct, group_spans, is_in, ranks, true_at
 from tfadvisor.timeline.devices.registry import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.threads import Threads
@@ -69,14 +69,10 @@ def runs_called_before(threads: Threads, devices: Sequence[Device], driver: int)
     mine = true_at(ops.meeting >= 0)
     modules = [one for one in distinct(ops.module[ops.module >= 0]).tolist() if ops.names[one] == top]
     mine = mine[is_in(ops.module[mine], modules)]
-    run = ranks(ops.meeting[mine])
-    runs = int(run.max()) + 1 if len(run) else 0
-    begins, ends = np.full(runs, np.iinfo(np.int64).max), np.zeros(runs, np.int64)
-    np.minimum.at(begins, run, ops.start[mine])
-    np.maximum.at(ends, run, ops.end[mine])
-    order = np.argsort(begins, kind="stable")
-    if runs < LEAST_CYCLES:
+    begins, ends = group_spans(ranks(ops.meeting[mine]), ops.start[mine], ops.end[mine])
+    if len(begins) < LEAST_CYCLES:
         return None
+    order = np.argsort(begins, kind="stable")
     return inferred(
         begins[order], ends[order], StepSource.MODULE, 0.8, driver, f"runs of {top}, called before the trace"
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, ranks, true_at
+from tfadvisor.arrays import constant, distinct, group_spans, ranks, true_at
 from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -35,13 +35,10 @@ def calls_of_runs(
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
         mine = true_at((module == one) & (run >= 0))
         inverse = ranks(run[mine])
-        runs = int(inverse.max()) + 1
-        begins, ends = np.full(runs, np.iinfo(np.int64).max), np.zeros(runs, np.int64)
-        np.minimum.at(begins, inverse, start[mine])
-        np.maximum.at(ends, inverse, end[mine])
+        begins, ends = group_spans(inverse, start[mine], end[mine])
         order = np.argsort(begins, kind="stable")
-        rank = np.empty(runs, np.int64)
-        rank[order] = np.arange(runs)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
         calls = calls_of_module(threads, names[one])
         early = runs_before_calls(threads.start[calls], begins[order], ends[order])
         if early is not None:
