@@ -5,14 +5,8 @@ from __future__ import annotations
 import errno
 
 _NO_MEMORY = "not enough memory for this trace. Choose one host with --host, or use a machine with more memory."
-_WORDS_OF_NO_MEMORY = (
-    "cannot allocate memory",
-    "failed to map segment",
-    "can't start new thread",
-    "out of memory",
-    "error return without exception set",
-)
-"""What the dynamic loader, the thread library and NumPy say; the last is Python's, of an extension that got no memory."""
+_WORDS_OF_NO_MEMORY = ("cannot allocate memory", "failed to map segment", "can't start new thread", "out of memory")
+"""What the dynamic loader, the thread library and NumPy say."""
 _OF_THE_SYSTEM = {
     errno.ENOMEM,
     errno.ENOSPC,

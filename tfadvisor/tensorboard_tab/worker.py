@@ -53,7 +53,10 @@ def main() -> None:
         _say({"error": {"place": error.place, "cause": error.cause, "remedy": error.remedy}})
     except AdvisorError as error:
         _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
-    except MemoryError:
+    except (
+        MemoryError,
+        SystemError,
+    ):  # under this limit an extension that gets no memory may fail without an exception
         _say({"error": {"place": task["path"], **_too_large(task["memory"])}})
     except BaseException as error:
         fault = fault_of_environment(error)
