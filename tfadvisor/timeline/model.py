@@ -67,6 +67,11 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         return self._counted
 
     @cached_property
+    def steady_time(self) -> Intervals:
+        """When the steps that count run."""
+        return union(self.starts[self._counted], self.ends[self._counted])
+
+    @cached_property
     def _counted(self) -> BoolArray:
         """Asked for dozens of times."""
         counted = np.array([kind is StepKind.STEADY for kind in self.kinds], np.bool_)

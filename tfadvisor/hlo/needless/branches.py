@@ -8,17 +8,16 @@ picks one result. In the HLO that is a `select_n` whose predicate is a compariso
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 from tfadvisor.hlo.format.computation import Computation
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.executions import called_before
-from tfadvisor.hlo.questions.flow import Users, kernel_computations
+from tfadvisor.hlo.questions.flow import Users, kernel_computations, way_back
 
 _CHOICE = "select_n"
 _BATCHED = "vmap("
-_LOOKED_PAST = frozenset("bitcast broadcast copy reshape".split())
-_MOST_STEPS = 16
 
 Side = tuple[bytes, int]
 """Which condition (its metadata), and which of its two operands."""
@@ -83,24 +82,5 @@ def _chooses(select: Instruction, around: Instruction | None) -> bool:
     """Whether a select picks a branch of a condition for each example."""
     if not select.op_name.endswith(_CHOICE) or _BATCHED not in select.op_name:
         return False
-    one: Instruction | None = select.operands[0]
-    for _ in range(_MOST_STEPS):
-        if one is None:
-            return False
-        if one.opcode == "compare":
-            return one.op_name.endswith(_CHOICE)
-        one, around = _before(one, around)
-    return False
-
-
-def _before(one: Instruction, around: Instruction | None) -> tuple[Instruction | None, Instruction | None]:
-    """Where a result comes from, past what hands it on and out of a fusion; None at the end of the way."""
-    if one.opcode == "parameter" and around is not None:
-        place = one.parameter_number
-        return (around.operands[place], None) if place < len(around.operand_ids) else (None, None)
-    if one.opcode == "fusion":
-        called = called_before(one.computation, one)
-        return (called[0].root, one) if called else (None, None)
-    if one.opcode in _LOOKED_PAST and one.operand_ids:
-        return one.operands[0], around
-    return None, None
+    comparisons = (one for one, _ in way_back(select.operands[0], around) if one.opcode == "compare")
+    return any(one.op_name.endswith(_CHOICE) for one in islice(comparisons, 1))

@@ -12,17 +12,13 @@ from tfadvisor.hlo.format.computation import Computation
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.executions import called_before, trip_count
+from tfadvisor.hlo.questions.flow import Found, way_back
 
 _RUNNING = frozenset(("while", "conditional", "call"))
-_LOOKED_PAST = frozenset("bitcast broadcast convert copy reshape".split())
 _COUNTERS = frozenset("add get-tuple-element parameter select subtract".split())
 _BOUNDS = frozenset("add divide get-tuple-element minimum parameter dynamic-slice gather subtract fusion".split())
 _INTEGERS = frozenset("s8 s16 s32 s64 u8 u16 u32 u64".split())
-_MOST_STEPS = 16
 _FEWEST_TURNS = 8
-
-Found = tuple[Instruction, Instruction | None]
-"""An instruction, and the fusion that holds it."""
 
 
 def masked_loops(module: Module) -> frozenset[str]:
@@ -73,14 +69,11 @@ def _all(body: Computation) -> Iterator[Found]:
 
 
 def _by_turn(select: Instruction, around: Instruction | None) -> bool:
-    compared, around = _origin(select.operands[0], around)
-    if (
-        compared.opcode != "compare"
-        or compared.shape.elements >= select.shape.elements
-        or len(compared.operand_ids) < 2
-    ):
+    comparisons = (found for found in way_back(select.operands[0], around) if found[0].opcode == "compare")
+    compared, around = next(comparisons, (select, None))
+    if compared.shape.elements >= select.shape.elements or len(compared.operand_ids) < 2:
         return False
-    sides = [_origin(one, around)[0] for one in compared.operands[:2]]
+    sides = [_value(one, around) for one in compared.operands[:2]]
     if any(not {leaf.dtype for leaf in one.shape.leaves()} <= _INTEGERS for one in sides):
         return False
     return any(_is_counter(one) and other.opcode in _BOUNDS for one, other in (sides, sides[::-1]))
@@ -90,13 +83,9 @@ def _is_counter(one: Instruction) -> bool:
     return one.opcode in _COUNTERS and one.shape.elements == 1
 
 
-def _origin(one: Instruction, around: Instruction | None) -> Found:
-    """Where a value comes from, past what hands it on and out of a fusion."""
-    for _ in range(_MOST_STEPS):
-        if one.opcode == "parameter" and around is not None and one.parameter_number < len(around.operand_ids):
-            one, around = around.operands[one.parameter_number], None
-        elif one.opcode in _LOOKED_PAST and one.operand_ids:
-            one = one.operands[0]
-        else:
-            break
-    return one, around
+def _value(one: Instruction, around: Instruction | None) -> Instruction:
+    """Where a value comes from; a fusion that computes it stands for what it does."""
+    for found, _ in way_back(one, around):
+        if found.opcode == "fusion":
+            return found
+    return found

@@ -13,6 +13,9 @@ _MOST = 20_000
 """A computation with more instructions than this is not looked through: it would take longer than the rest of the trace."""
 _DOUBLE = ("f64", "c128")
 _RUNNING = ("while", "conditional", "call")
+_KEEPING = frozenset("bitcast broadcast convert copy reshape".split())
+"""Opcodes whose result holds the same values."""
+_MOST_STEPS = 16
 PASSING = frozenset("bitcast copy copy-done copy-start get-tuple-element reshape tuple".split())
 """Opcodes that hand on what they got."""
 
@@ -59,6 +62,28 @@ def effect(one: Instruction) -> str:
             break
         last = last.operands[0]
     return last.opcode
+
+
+Found = tuple[Instruction, Instruction | None]
+"""An instruction, and the fusion that holds it."""
+
+
+def way_back(one: Instruction, around: Instruction | None) -> Iterator[Found]:
+    """A value, and what it comes from: past what keeps the values, out of a fusion and into one.
+
+    around: the fusion that holds the instruction. At least one is yielded, at most 17. Raises TraceError for damaged bytes.
+    """
+    yield one, around
+    for _ in range(_MOST_STEPS):
+        if one.opcode == "parameter" and around is not None and one.parameter_number < len(around.operand_ids):
+            one, around = around.operands[one.parameter_number], None
+        elif one.opcode == "fusion" and (called := called_before(one.computation, one)):
+            one, around = called[0].root, one
+        elif one.opcode in _KEEPING and one.operand_ids:
+            one = one.operands[0]
+        else:
+            return
+        yield one, around
 
 
 class Users:

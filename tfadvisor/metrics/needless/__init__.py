@@ -9,8 +9,8 @@ from tfadvisor.metrics.needless import (
     forward_only,
     gradients_again,
     one_line,
-    pairs,
-    pairs_of_rows,
+    pair_differences_in_hlo,
+    pair_differences_in_tape,
     random_numbers,
     resized_input,
 )
@@ -24,8 +24,8 @@ __all__ = [
     "forward_only",
     "gradients_again",
     "one_line",
-    "pairs",
-    "pairs_of_rows",
+    "pair_differences_in_hlo",
+    "pair_differences_in_tape",
     "random_numbers",
     "resized_input",
 ]

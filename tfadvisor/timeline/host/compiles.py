@@ -9,7 +9,7 @@ from tfadvisor.arrays import distinct
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Intervals, intersection, union
+from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -37,8 +37,7 @@ def compiled_in_steps(
     trace: HostTrace, threads: Threads, steps: Steps, compiling: Intervals, programs: Modules
 ) -> tuple[Compiled, ...]:
     """Each counted step's compilations by the function whose call brought them on, the costliest first."""
-    steady = steps.steady()
-    if steps.thread < 0 or not steady.any() or not len(compiling):
+    if steps.thread < 0 or not steps.steady_time or not compiling:
         return ()
     thread = threads.threads[steps.thread]
     calls = threads.of(thread, HostClass.LAUNCH, HostClass.COMPILE)
@@ -47,7 +46,7 @@ def compiled_in_steps(
     calls = distinct(np.concatenate([calls[threads.bear(calls, names_jitted_function)], position]))
     lo, hi = threads.start[calls], threads.end[calls]
     spent = compiling.within(lo, hi)
-    counted = intersection(compiling, union(steps.starts[steady], steps.ends[steady])).within(lo, hi)
+    counted = intersection(compiling, steps.steady_time).within(lo, hi)
     counts = (2 * counted > spent) & (spent >= 0.2 * (hi - lo))  # a host that is ahead calls before the device's step
     calls, spent, lo, hi = calls[counts], spent[counts], lo[counts], hi[counts]
     outer = np.ones(len(calls), np.bool_)

@@ -70,7 +70,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     if not len(frames):
         return ()
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
-    windows = union(steps.starts[steady], steps.ends[steady])
+    windows = steps.steady_time
     cost = host.within(start[called], end[called]) + loading.within(start[called], end[called])
     counted = windows.contains(start[called])
     called, cost = called[counted], cost[counted]

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Intervals, intersection, union
+from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.losses.activities import Names
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.frames import frame_place
@@ -37,10 +37,9 @@ def batch_makers(
     """Of the counted steps; none where the trace holds no frames of other threads. classes: of host_classes_of_time. names:
     what the threads' names say, asked for only where the loop waits.
     """
-    steady = steps.steady()
-    if steps.thread < 0 or not steady.any():
+    windows = steps.steady_time
+    if steps.thread < 0 or not windows:
         return BatchMakers()
-    windows = union(steps.starts[steady], steps.ends[steady])
     waiting = intersection(classes[TimeClass.INPUT], windows)
     if waiting.length() < max(_WORTH_LOOKING * windows.length(), 1):
         return BatchMakers()

@@ -7,7 +7,7 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING
 
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection, union
+from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
 from tfadvisor.timeline.losses.activities import Names, events_of_steps, main_activity
 from tfadvisor.timeline.losses.device_ops import main_device_op
 from tfadvisor.timeline.losses.model import LostTime
@@ -33,10 +33,9 @@ def lost_time(
     """In the counted steps, the largest class first. classes: on the first device. devices: the active ones. names: what the
     threads' names say, asked for only where a class is large.
     """
-    steady = steps.steady()
-    if not steady.any():
+    windows = steps.steady_time
+    if not windows:
         return ()
-    windows = union(steps.starts[steady], steps.ends[steady])
     device = devices[0] if devices else None
 
     @cache

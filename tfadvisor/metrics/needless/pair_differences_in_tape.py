@@ -1,4 +1,4 @@
-"""Elementwise ops on all pairs of rows, as in `x[:, None] - y[None]`, whose results are far larger than both operands."""
+"""Elementwise ops on all pairs of rows, as in `x[:, None] - y[None]`, by the sums that a gradient tape adds for them."""
 
 from __future__ import annotations
 

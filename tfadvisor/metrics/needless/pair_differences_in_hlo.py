@@ -1,4 +1,4 @@
-"""Differences of all pairs of rows."""
+"""Differences of all pairs of rows, where the trace has the HLO of its programs."""
 
 from __future__ import annotations
 
