@@ -23,6 +23,7 @@ from tfadvisor.report.page.model import (
     PartRow,
     StepColumns,
 )
+from tfadvisor.report.wording import PlanLine
 from tfadvisor.units import Unit, in_words
 from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass
 
@@ -45,6 +46,8 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "more": str,
         "parts": [PartRow],
         "about": tuple[str, ...],
+        "plan": tuple[PlanLine, ...],
+        "plan_end": str,
     },
     DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},
 }

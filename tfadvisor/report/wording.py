@@ -70,22 +70,36 @@ def saving_words(saving: Saving) -> str:
     return f"up to {high} of step time" if low == high else f"{low.removesuffix('%')}–{high} of step time"
 
 
-def plan_lines(report: Report) -> list[tuple[str, str, str]]:
-    """(change, what it saves on top of those before it, what remains of the step then), up to where to stop.
+class PlanLine(msgspec.Struct, frozen=True):
+    """A change of the plan in words. saves: on top of those before it. leaves: of the step then."""
+
+    rule_id: str
+    title: str
+    saves: str
+    leaves: str
+
+
+def plan_lines(report: Report) -> tuple[PlanLine, ...]:
+    """The changes in the order in which to make them, up to where to stop.
 
     Empty where fewer than two findings save something worth a change.
     """
     plan = report.plan
     if isinstance(plan, msgspec.UnsetType):
-        return []
+        return ()
     titles = {one.rule_id: one.title for one in report.findings}
     worth = [one for one in plan.changes if one.worth]
     step = report.steps.time_ms.median if report.steps.time_ms and report.steps.source != "whole-trace" else None
-    rows = [
-        (one_line(titles.get(one.rule_id, one.rule_id)), _range(one.low, one.high), _remains(one, step))
+    lines = tuple(
+        PlanLine(
+            one.rule_id,
+            one_line(titles.get(one.rule_id, one.rule_id)),
+            _range(one.low, one.high),
+            _remains(one, step),
+        )
         for one in worth
-    ]
-    return rows if len(rows) > 1 else []
+    )
+    return lines if len(lines) > 1 else ()
 
 
 def plan_end(report: Report) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support.browser import chromium, open_all, violations  # noqa: F401  (chromium: a fixture)
 from support.opened_pages import Opened
 from support.pages import enlarged, page_of, page_of_folder
@@ -16,7 +17,9 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.comparison.wording import signed, verdict_words
+from tfadvisor.report.model import Plan, PlanStep
 from tfadvisor.report.outputs.html import as_html
+from tfadvisor.report.page.model import PageData
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 
@@ -46,6 +49,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "late": as_html([late]),
         "two": as_html([late, balanced]),
         "changed": changed(),
+        "planned": as_html([planned(late)]),
         "map": as_html([page_of_folder(FIXTURES / "tf-python-map")], "https://xprof.example/?run={run}&host={host}"),
         "hostile": as_html([page_of(hostile())]),
         "large": as_html([enlarged(page_of_folder(FIXTURES / "tf-tiny-ops"), steps=5_000, ops=20_000)]),
@@ -53,6 +57,14 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in pages.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return folder
+
+
+def planned(page: PageData) -> PageData:
+    """With a plan of its first two findings."""
+    first, second = (one.rule_id for one in page.report.findings[:2])
+    changes = (PlanStep(first, 0.3, 0.5, 0.5, 0.7, worth=True), PlanStep(second, 0.05, 0.15, 0.4, 0.6, worth=True))
+    third = PlanStep("exposed-copies", 0.0, 0.01, 0.39, 0.6, worth=False)
+    return replace(page, report=replace(page.report, plan=Plan((*changes, third), 0.5, 0.7)))
 
 
 def changed() -> str:
@@ -83,7 +95,24 @@ def test_the_verdict_and_where_a_step_goes(opened: Any, reports: Path) -> None:
     assert page.locator("#verdict .bar").get_attribute("aria-label").startswith("compute 20%")
 
 
-@pytest.mark.parametrize("name", ["late", "two", "changed", "map", "hostile", "large"])
+def test_the_plan_says_what_remains_and_opens_its_findings(opened: Any, reports: Path) -> None:
+    page = opened(reports / "planned.html").page
+    plan = page.locator("#findings .plan")
+    second = page.locator(".card").nth(1)
+
+    assert plan.locator("li").count() == 2
+    assert "saves 5.0–15%, leaves " in plan.locator("li").nth(1).inner_text()
+    assert "Stop here: the other finding saves hardly anything." in plan.inner_text()
+    assert not second.locator(".fix").first.is_visible()
+    plan.locator("button").nth(1).click()
+    assert second.locator(".fix").first.is_visible()
+
+
+def test_a_run_with_one_thing_to_change_has_no_plan(opened: Any, reports: Path) -> None:
+    assert opened(reports / "map.html").page.locator("#findings .plan").count() == 0
+
+
+@pytest.mark.parametrize("name", ["late", "two", "changed", "planned", "map", "hostile", "large"])
 @pytest.mark.parametrize("viewport", [DESKTOP, TABLET, PHONE], ids=["desktop", "tablet", "phone"])
 def test_no_error_no_request_no_sideways_scrolling(
     opened: Any, reports: Path, name: str, viewport: dict[str, int]
@@ -272,7 +301,7 @@ def test_the_theme_is_the_systems_until_another_is_chosen(opened: Any, reports: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["two", "changed", "map"])
+@pytest.mark.parametrize("name", ["two", "changed", "planned", "map"])
 def test_assistive_technology_finds_its_way(opened: Any, reports: Path, scheme: str, name: str) -> None:
     one = opened(reports / f"{name}.html", color_scheme=scheme)
     one.see_everything()

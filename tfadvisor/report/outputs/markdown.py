@@ -56,8 +56,8 @@ def as_markdown(report: Report) -> str:
 
 
 def _plan(report: Report) -> list[str]:
-    rows = plan_lines(report)
-    if not rows:
+    changes = plan_lines(report)
+    if not changes:
         return []
     lines = [
         "### Together, in this order",
@@ -66,8 +66,8 @@ def _plan(report: Report) -> list[str]:
         "|---|---:|---:|",
     ]
     lines += [
-        f"| {number}. {in_markdown(title)} | {saves} | {remains} |"
-        for number, (title, saves, remains) in enumerate(rows, start=1)
+        f"| {number}. {in_markdown(one.title)} | {one.saves} | {one.leaves} |"
+        for number, one in enumerate(changes, start=1)
     ]
     end = plan_end(report)
     return [*lines, "", *([end, ""] if end else [])]

@@ -164,12 +164,12 @@ def _fix(page: TextPage, fix: Fix, details: bool) -> None:
 
 
 def _plan(page: TextPage, report: Report) -> None:
-    rows = plan_lines(report)
-    if not rows:
+    changes = plan_lines(report)
+    if not changes:
         return
     page.line(("Together, in this order, each on top of those before it", TITLE))
-    for number, (title, saves, remains) in enumerate(rows, start=1):
-        _paragraph(page, f"{title}: saves {saves}, leaves {remains}", "", f"{number}. ", "")
+    for number, one in enumerate(changes, start=1):
+        _paragraph(page, f"{one.title}: saves {one.saves}, leaves {one.leaves}", "", f"{number}. ", "")
     if end := plan_end(report):
         _paragraph(page, end, DIM)
     page.line()

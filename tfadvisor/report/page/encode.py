@@ -14,8 +14,9 @@ import numpy as np
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Op, StepInfo
 from tfadvisor.report.page.model import CallRow, CollectiveRow, ComparedRuns, DrawnStep, PageData, PartRow, StepColumns
+from tfadvisor.report.wording import plan_end, plan_lines
 
-FORMAT = 2
+FORMAT = 3
 """Of the data; the page that is built with it reads no other."""
 _DIGITS = 6
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -66,6 +67,8 @@ def _page(page: PageData) -> dict[str, Any]:
         "metric_groups": dict(page.metric_groups),
         "facts": dict(page.facts),
         "about": about_lines(page.report),
+        "plan": [_fields(one) for one in plan_lines(page.report)],
+        "plan_end": plan_end(page.report),
         "programs": [_short(_fields(one)) for one in page.programs],
     }
 

@@ -411,6 +411,14 @@ export interface ProgramMemoryInfo {
   left_out: number;
 }
 
+/** A change of the plan in words. saves: on top of those before it. leaves: of the step then. */
+export interface PlanLine {
+  rule_id: string;
+  title: string;
+  saves: string;
+  leaves: string;
+}
+
 /**
  * One run. ops: as the report's, but more of them. hosts_left_out: of the steps that are drawn at once.
  *
@@ -434,6 +442,8 @@ export interface PageData {
   metric_groups: Record<string, string>;
   facts: Record<string, string>;
   about: string[];
+  plan: PlanLine[];
+  plan_end: string;
 }
 
 /** A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader. */
@@ -458,7 +468,7 @@ export interface ComparedRuns {
   differences: string[];
 }
 
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 /** Classes of time, in the order of their codes. */
 export const CLASSES = ["compute", "collective", "transfer", "compile", "input", "launch", "host", "idle"] as const;

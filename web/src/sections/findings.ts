@@ -1,6 +1,6 @@
 /** What to change: one card a finding, the largest saving first. */
 import { claimed } from "../data/marked_findings.js";
-import type { Finding, Fix, Report } from "../data/generated.js";
+import type { Finding, Fix, PageData, Report } from "../data/generated.js";
 import { h, withCode } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { section, type Section, type View } from "../parts/section.js";
@@ -14,25 +14,35 @@ export interface Findings extends Section {
 export function findings(view: View): Findings {
   const found = toChange(view.run.report);
   const cards = found.map((one, place) => card(one, place, view));
+  const open = (id: string): boolean => {
+    const place = found.findIndex((one) => one.rule_id === id);
+    const details = cards[place]?.querySelector("details");
+    if (details === null || details === undefined) return false;
+    details.open = true;
+    cards[place]!.scrollIntoView({ block: "start" });
+    details.querySelector("summary")?.focus({ preventScroll: true });
+    return true;
+  };
   const made = section(
     "findings",
     "Findings",
     found.length === 0 ? "" : String(found.length),
     found.length === 0 ? h("p", { class: "calm" }, "Found nothing to change.") : null,
     h("ol", { class: "cards" }, ...cards),
+    plan(view.run, open),
   );
-  return {
-    ...made,
-    open: (id) => {
-      const place = found.findIndex((one) => one.rule_id === id);
-      const details = cards[place]?.querySelector("details");
-      if (details === null || details === undefined) return false;
-      details.open = true;
-      cards[place]!.scrollIntoView({ block: "start" });
-      details.querySelector("summary")?.focus({ preventScroll: true });
-      return true;
-    },
-  };
+  return { ...made, open };
+}
+
+/** The changes in the order in which to make them, each on top of those before it; null where one or none is worth it. */
+function plan({ plan: changes, plan_end: end }: PageData, open: (id: string) => void): HTMLElement | null {
+  if (changes.length === 0) return null;
+  return h("div", { class: "plan", role: "group", "aria-label": "All changes together" },
+    h("h3", null, "Together, in this order, each on top of those before it"),
+    h("ol", null, ...changes.map((one) => h("li", null,
+      h("button", { type: "button", class: "quiet", on: { click: () => { open(one.rule_id); } } }, one.title),
+      ` saves ${one.saves}, leaves ${one.leaves}`))),
+    end === "" ? null : h("p", { class: "dim small" }, end));
 }
 
 /** The findings that are about the program, the largest saving first; those about the trace have a section of their own. */
