@@ -177,6 +177,17 @@ def test_gradients_of_gradients_count_with_their_call() -> None:
     assert metrics.fact("second_order_layer") == "net_5/dense"
 
 
+def test_one_small_op_with_the_name_of_two_tapes_is_no_proof() -> None:
+    """1 of 91 µs of compute."""
+    metrics = steps_of(
+        *TRAINED,
+        ("net_2/dense/MatMul:MatMul", 60),
+        ("gradient_tape/gradient_tape/net_1/dense/MatMul/Reserve:TensorListReserve", 1),
+    ).measure()
+
+    assert metrics.value("second_order_fraction") == 0
+
+
 def test_differences_of_all_pairs() -> None:
     """10 forward, 12 and 8 of sums for both operands, 5 of a negation; the sum of one operand alone is a shift's."""
     metrics = steps_of(

@@ -26,13 +26,28 @@ def value(metric: str, path: str) -> float | None:
     [
         ("jit(step)/jit(_normal)/jit(_normal_real)/jit(_uniform)/while", True),
         ("jit(step)/random_bits", True),
-        ("jit(step)/vmap(jit(_bernoulli))/threefry2x32", True),
+        ("jit(step)/jvp(Net)/sample_dropoff/jit(_normal)/while", True),
+        ("jit(step)/jvp(Net)/Dropout_0/jit(_bernoulli)/jit(_uniform)/while", False),
         ("jit(step)/jit(_where)/select_n", False),
         ("jit(step)/normalise/mul", False),
     ],
 )
 def test_random_numbers_by_their_paths(path: str, draws: bool) -> None:
     assert value("random_number_fraction", path) == approx(0.4 if draws else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "masks"),
+    [
+        ("jit(step)/vmap(jit(_bernoulli))/threefry2x32", True),
+        ("jit(step)/jvp(multi_head_attention)/dropout_2/jit(_uniform)/while", True),
+        ("jit(step)/jvp(gaussian_noise)/jit(_normal)/while", True),
+        ("jit(step)/jvp(Net)/Dropout_0/mul", False),
+        ("jit(step)/jit(_normal)/while", False),
+    ],
+)
+def test_masks_of_dropout_and_noise_of_layers(path: str, masks: bool) -> None:
+    assert value("dropout_draw_fraction", path) == approx(0.4 if masks else 0.0)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +59,37 @@ def test_random_numbers_by_their_paths(path: str, draws: bool) -> None:
 )
 def test_a_map_around_a_gradient(path: str, of_each: bool) -> None:
     assert value("gradient_of_each_fraction", path) == approx(0.4 if of_each else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("of_batch", "share"),
+    [
+        (
+            "jit(step)/transpose(jvp(Model))/Dense_0/dot_general",
+            0.45,
+        ),  # 25 of the example's gradient, 20 of its forward pass
+        ("jit(step)/transpose(jvp(Critic))/Dense_0/dot_general", 0.0),  # another model
+        ("jit(step)/jvp(Model)/Dense_0/dot_general", 0.0),  # no gradient
+    ],
+)
+def test_gradients_of_each_example_beside_that_of_the_batch(of_batch: str, share: float) -> None:
+    paths = {
+        "each": "jit(step)/vmap(transpose(jvp(Model)))/Dense_0/dot_general",
+        "forward": "jit(step)/vmap(jvp(Model))/Dense_0/dot_general",
+        "batch": of_batch,
+    }
+    ops = [
+        hlo.op(number, "multiply", "f32[64]", 1, name=name, metadata=hlo.metadata(path, "train.py", 15))
+        for number, (name, path) in enumerate(paths.items(), start=2)
+    ]
+    built = gpu_steps(
+        ("a", 25.0, "each"),
+        ("b", 20.0, "forward"),
+        ("c", 30.0, "batch"),
+        program=hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[64]"), *ops)),
+    )
+
+    assert built.measure().value("gradient_of_each_again_fraction") == approx(share)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,12 @@ from tfadvisor.timeline.names.op_path import op_path
             "m/gru/gru_cell",
             "ConcatV2",
         ),
+        (
+            "gradient_tape/m/gru/while/m/gru/while/gradient_tape/m/gru/while/gradients/m/gru/while/gru_cell/split_1_grad/"
+            "accumulator:TensorListReserve",
+            "m/gru/gru_cell",
+            "TensorListReserve",
+        ),
         ("cond/then/_4/cond/critic/dense/MatMul:MatMul", "critic/dense", "MatMul"),
         ("Adam/Adam/update_2/ResourceApplyAdam:ResourceApplyAdam", "Adam", "ResourceApplyAdam"),
         ("sgd_1/Mul_2:Mul", "sgd_1", "Mul"),
@@ -67,6 +73,11 @@ def test_replicas_share_their_layers() -> None:
         ("gradient_tape/model/dense/MatMul/MatMul_1:MatMul", 1),
         ("gradient_tape/gradient_tape/critic/conv/Conv2D/Conv2DBackpropFilter:Conv2DBackpropFilter", 2),
         ("gradient_tape/map/while/map/while_grad/body/_63/gradient_tape/map/while/gradients/AddN:AddN", 1),
+        (
+            "gradient_tape/m/lstm/while/m/lstm/while/gradient_tape/m/lstm/while/gradients/m/lstm/while/Read_grad/accumulator:X",
+            1,
+        ),
+        ("gradient_tape/while/gradient_tape/model/dense/MatMul/MatMul_1:MatMul", 2),
     ],
 )
 def test_tapes_inside_each_other(path: str, tapes: int) -> None:

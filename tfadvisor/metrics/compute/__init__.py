@@ -1,8 +1,10 @@
 """What the devices compute by layer, op type and source line."""
 
 from tfadvisor.metrics.compute import (
+    beside_the_model,
     class_softmax,
     dense_gradients,
+    filter_gradients,
     largest,
     recurrent,
     text_ops,
@@ -12,8 +14,10 @@ from tfadvisor.metrics.compute import (
 )
 
 __all__ = [
+    "beside_the_model",
     "class_softmax",
     "dense_gradients",
+    "filter_gradients",
     "largest",
     "recurrent",
     "text_ops",

@@ -32,7 +32,7 @@ def exchanged_in_vain(question: Question) -> tuple[str, ...]:
     """The collectives that exchange what is equal on all devices already, of the hottest program on whatever device. Raises
     MetricAbsent where the trace lacks its HLO.
     """
-    return _of_any_device(question).equal_state
+    return patterns_of_any_device(question).equal_state
 
 
 @fact
@@ -40,13 +40,14 @@ def equal_state_place(question: Question) -> str:
     """The largest collective that exchanges what is equal on all devices already, with its place in the user's program:
     `all-gather.161 (train.py:54)`.
     """
-    found = _of_any_device(question).equal_state_place
+    found = patterns_of_any_device(question).equal_state_place
     if not found:
         raise MetricAbsent("no collective exchanges what is equal on all devices already")
     return found
 
 
-def _of_any_device(question: Question) -> ProgramPatterns:
+def patterns_of_any_device(question: Question) -> ProgramPatterns:
+    """Of the hottest program on whatever device. Raises MetricAbsent where the trace lacks its HLO."""
     for host in counted_hosts(question.run):
         if host.program is not None and host.program.patterns is not None:
             return host.program.patterns

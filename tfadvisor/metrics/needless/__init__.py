@@ -13,6 +13,7 @@ from tfadvisor.metrics.needless import (
     pair_differences_in_tape,
     random_numbers,
     resized_input,
+    same_on_devices,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "pair_differences_in_tape",
     "random_numbers",
     "resized_input",
+    "same_on_devices",
 ]

@@ -7,12 +7,16 @@ import re
 from tfadvisor.metrics.kernels.first_device import known_ops, known_where
 from tfadvisor.metrics.kernels.kinds import of_step_time, place_of
 from tfadvisor.metrics.registry import Question, fact, metric
+from tfadvisor.timeline.names.op_path import op_path
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
 _OF_EACH = "/vmap(transpose("
 """jax.vmap(jax.grad(…)): the map is around the gradient."""
+_FORWARD_OF_EACH = "/vmap(jvp("
+_OF_BATCH = re.compile(r"/transpose\(jvp\((?!vmap\()")
+"""jax.grad of a loss of the whole batch."""
 _SECOND = re.compile(r"vmap\(vmap\(jvp\(|vmap\(jvp\(vmap\(")
 """jax.hessian and jacobians of gradients: a map over directions around a derivative of a derivative."""
 _RECOMPUTED = re.compile(r"transpose\(.*/(?:checkpoint|remat|rematted_computation)/")
@@ -42,6 +46,24 @@ def gradient_of_each_fraction(question: Question) -> float:
 def gradient_of_each_place(question: Question) -> str:
     """The costliest of these, with its place in the user's program: `transpose_copy_fusion.7 (train.py:15)`."""
     return place_of(_of_each(question))
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def gradient_of_each_again_fraction(question: Question) -> float:
+    """Share of step time in passes for each example alone, forward and backward, through layers of which the same step also
+    computes the gradient of the whole batch.
+    """
+    ops = known_ops(question)
+    twice = {_layer(one) for one in known_where(question, lambda known: bool(_OF_BATCH.search(known.op_name)))} & {
+        _layer(one) for one in _of_each(question)
+    }
+    passes = known_where(question, lambda known: _OF_EACH in known.op_name or _FORWARD_OF_EACH in known.op_name)
+    return of_step_time(question, [one for one in passes if _layer(one) in twice - {""}], ops)
+
+
+def _layer(one: HotOp) -> str:
+    path = op_path(one.known.op_name) if one.known is not None else None
+    return path.layer if path is not None else ""
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)

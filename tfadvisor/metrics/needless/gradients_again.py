@@ -11,6 +11,9 @@ from tfadvisor.metrics.remember import once
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
+_LEAST = 0.02
+"""Of the compute time: gradients of gradients take about as long as what they are of, and a name alone is no proof of them."""
+
 
 def _is_second(part: Part) -> bool:
     return part.path is not None and part.path.tapes > 1
@@ -22,7 +25,10 @@ def _second_order(question: Question) -> tuple[Part, ...]:
     parts = compute_parts(question.run).parts
     if not any(one.path is not None and one.path.is_gradient for one in parts):
         raise MetricAbsent("the trace names no op of a gradient tape")
-    roots = {one.layer.partition("/")[0] for one in parts if _is_second(one)} - {""}
+    second = [one for one in parts if _is_second(one)]
+    if sum(one.total_ps for one in second) < _LEAST * sum(one.total_ps for one in parts):
+        return ()
+    roots = {one.layer.partition("/")[0] for one in second} - {""}
     return tuple(one for one in parts if _is_second(one) or one.layer.partition("/")[0] in roots)
 
 

@@ -91,9 +91,17 @@ def _inside_loops(name: str) -> str:
             return name
         name, found = inner, _BODY.search(inner)
         if name.startswith(_TAPE) and _OF_LOOP in name:
-            of = [part for part in name.partition(_OF_LOOP)[2].split("/") if not part.endswith("_grad")]
-            name = "/".join((_TAPE, *of))
-    return name
+            name = _differentiated(name.partition(_OF_LOOP)[2])
+    before, _, own = name.rpartition(
+        f"/{_TAPE}/"
+    )  # a loop that was lowered: `gradient_tape/LOOP/gradient_tape/LOOP/gradients/…`
+    loop, inside, of = own.partition(_OF_LOOP)
+    return _differentiated(of) if inside and before.startswith(_TAPE) and before.endswith(f"/{loop}") else name
+
+
+def _differentiated(of: str) -> str:
+    """The path of a gradient of an op inside a loop, from what stands behind the loop's `gradients`."""
+    return "/".join((_TAPE, *(part for part in of.split("/") if not part.endswith("_grad"))))
 
 
 def is_optimizer(layer: str) -> bool:

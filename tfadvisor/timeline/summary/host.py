@@ -52,7 +52,7 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     hot_ops: HotOps
     """Its ops that take most time."""
     patterns: ProgramPatterns | None
-    """What its hottest program could do better; None on a CPU and without HLO."""
+    """What its hottest program could do better; None on a single CPU and without HLO."""
 
 
 class HostSummary(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
 def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
-    if host.programs.keys and (one.kind is not DeviceKind.CPU or len(one.collectives)):
+    if host.programs.keys and (one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)):
         from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (small traces need none)
 
         patterns = program_patterns(one.ops, host.programs)

@@ -10,6 +10,7 @@ import msgspec
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.needless.equal_partitions import equal_partitions
 from tfadvisor.hlo.questions.around_collectives import (
     collectives_between_products,
     copies_of_gathered,
@@ -40,6 +41,8 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """Collectives that exchange what is equal on all devices."""
     equal_state_place: str
     """The largest of these with its place in the user's program, `all-gather.161 (train.py:54)`, "" without one."""
+    equal_partitions: int
+    """How many devices compute the same in it; 1 where each may compute something else."""
 
 
 def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:
@@ -56,6 +59,7 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         one_operand=_names(products_of_one_operand, program),
         equal_state=equal_state,
         equal_state_place=_largest_with_place(equal_state, program),
+        equal_partitions=_equal_partitions(program),
     )
 
 
@@ -69,6 +73,14 @@ def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
     if place is None or not place.file:
         return largest.name
     return f"{largest.name} ({place.file.rpartition('/')[2]}:{place.line})"
+
+
+@lru_cache(maxsize=16)
+def _equal_partitions(program: Module) -> int:
+    try:
+        return equal_partitions(program)
+    except TraceError:
+        return 1
 
 
 @lru_cache(maxsize=128)  # the hosts of a run share their programs
