@@ -362,7 +362,11 @@ def test_where_something_is_worth_acting_on_that_comes_first() -> None:
 
 
 def test_a_loss_without_a_finding_promises_nothing() -> None:
-    assert "One change" not in verdict({"input": 0.4, "compute": 0.6}).summary
+    known = {"steps_counted": 9, "step_confidence": 1.0}
+    found = verdict({"input": 0.4, "compute": 0.6}, **known)
+
+    assert not found.healthy
+    assert found.summary.endswith("of step time is waiting for or preparing the next batch.")
 
 
 def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() -> None:

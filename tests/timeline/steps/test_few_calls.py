@@ -256,6 +256,16 @@ def test_where_nobody_drives_the_steps_no_work_is_the_captures() -> None:
     assert builder.timeline().capture.work_ps == (0, 0)
 
 
+def test_threads_may_call_functions_of_their_own() -> None:
+    """`a` is called on the first thread only, `b` on the second only, and launches more."""
+    builder = trace().call("PjitFunction(a)", 0, 10).kernel("GPU:0", "a", 100, 140, launched=(1, 2))
+    builder.thread("other").call("PjitFunction(b)", 20, 30).kernel("GPU:0", "b", 140, 200, launched=(21, 22))
+
+    steps = builder.timeline().steps
+
+    assert (steps.about.partition(",")[0], steps.thread, lengths_us(steps)) == ("calls of PjitFunction(b)", 1, [180])
+
+
 def test_a_function_of_the_input_pipeline_is_no_step_though_it_launches_most() -> None:
     builder = trace().thread("tf_data_private_threadpool/1").call("f", 0, 10, tf_function_call="notTraced-nonXla")
     builder.kernel("GPU:0", "a", 20, 90, launched=(1, 2))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import used
+from tfadvisor.arrays import true_at, used
 from tfadvisor.timeline.crossing_frames import without_crossings
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
@@ -131,14 +131,13 @@ class Threads(msgspec.Struct, frozen=True):
         found = kind == there[0]
         for one in there[1:]:
             found |= kind == one
-        place: Int64Array = found.nonzero()[0]
-        return place
+        return true_at(found)
 
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
         """Positions of all events whose name is wanted; each distinct name is looked at once."""
         rows = self.wanted_rows(wanted)
         there = rows if self.borne is None else rows & self.borne
-        return rows[self.row].nonzero()[0] if there.any() else np.empty(0, np.int64)
+        return true_at(rows[self.row]) if there.any() else np.empty(0, np.int64)
 
     def bear(self, positions: Int64Array | slice, wanted: Callable[[str], bool]) -> BoolArray:
         """Which of the positions bear a wanted name. Of many names only those are looked at that the positions bear."""
@@ -158,7 +157,7 @@ class Threads(msgspec.Struct, frozen=True):
     def on_pipeline_threads(self, positions: Int64Array) -> BoolArray:
         """Whether each position is on a thread that works for tf.data only."""
         pipeline = np.array([thread.is_pipeline for thread in self.threads], np.bool_)
-        return pipeline[self.thread_of(positions)] if len(pipeline) else np.zeros(len(positions), np.bool_)
+        return pipeline[self.thread_of(positions)]
 
 
 @lru_cache(maxsize=8)  # the hosts of a run mostly have the same names
