@@ -214,6 +214,14 @@ def test_a_device_whose_work_was_not_recorded_is_unknown_with_the_proof() -> Non
     assert "although 100 kernels were launched" in found.summary
 
 
+def test_a_device_that_was_not_recorded_beside_some_that_were_is_no_verdict() -> None:
+    found = verdict({"idle": 0.9, "compute": 0.1}, unrecorded_device="100 kernels were launched")
+
+    assert (found.bottleneck, found.fraction) == ("unknown", 0.9)
+    assert "was not recorded" not in found.summary
+    assert "was not recorded" not in verdict({"idle": 1.0}).summary
+
+
 def test_where_no_wait_in_collectives_is_known_they_keep_their_time() -> None:
     """A late device of 10 %, and 20 % communication: nobody knows who waits in it."""
     found = verdict({"collective": 0.2, "compute": 0.8}, late_device_fraction=0.1, late_device="GPU:2")
@@ -262,7 +270,7 @@ def test_launch_gaps_are_no_limit_where_most_kernels_queue_and_the_device_works_
 ) -> None:
     found = verdict({"launch": launch, "compute": 1 - launch}, queued_kernel_fraction=queued)
 
-    assert found.bottleneck == bottleneck
+    assert (found.bottleneck, found.fraction) == (bottleneck, launch if bottleneck == "launch" else 1 - launch)
 
 
 def test_launch_time_beside_queued_kernels_is_told() -> None:
@@ -296,12 +304,23 @@ def test_a_way_back_that_is_longer_than_all_launches_leaves_them_as_they_are() -
     known = {"waits_per_step": 1.0, "wait_fraction": 0.1, "turnaround_fraction": 0.3}
 
     assert verdict({"launch": 0.14, "compute": 0.86}, queued_kernel_fraction=0.9, **known).bottleneck == "compute"
+    found = verdict({"launch": 0.25, "compute": 0.75}, queued_kernel_fraction=0.9, **known)
+    assert (found.bottleneck, found.fraction) == ("launch", 0.25)
 
 
 def test_where_the_way_back_is_not_known_the_queues_explain_all_launches() -> None:
     known = {"waits_per_step": 1.0, "wait_fraction": 0.1}
+    found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known)
 
-    assert verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known).bottleneck == "compute"
+    assert found.bottleneck == "compute"
+    assert "the 30% of dispatching ops and kernels is not the limit" in found.summary
+
+
+def test_a_host_of_which_no_wait_is_known_is_ahead() -> None:
+    for known in ({"waits_per_step": 1.0}, {"wait_fraction": 0.1}):
+        found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, turnaround_fraction=0.2, **known)
+
+        assert found.bottleneck == "compute"
 
 
 def test_python_between_steps_is_named_whether_kernels_queue_or_not() -> None:

@@ -79,9 +79,9 @@ def eager_loop(pauses: list[float], place: int = 5) -> TraceBuilder:
     return builder
 
 
-def launch_of(pauses: list[float]) -> float:
+def launch_of(pauses: list[float], place: int = 5) -> float:
     """Dispatch of all steps, less the ops' own 100 µs and the eight usual pauses of 5 µs a step: what the told ones add."""
-    return shares(eager_loop(pauses)).get("launch", 0) - len(pauses) * (100 + 8 * 5)
+    return shares(eager_loop(pauses, place)).get("launch", 0) - len(pauses) * (100 + 8 * 5)
 
 
 def test_a_pause_that_is_long_once_was_not_the_loops() -> None:
@@ -110,6 +110,14 @@ def test_a_pause_that_usually_lasts_just_1_ms_is_dispatch_and_a_longer_one_work(
 
 def test_three_steps_do_not_tell_how_long_a_pause_usually_is() -> None:
     assert launch_of([5, 20_000, 5]) == 2 * 5
+
+
+@pytest.mark.parametrize("place", [1, 5, 9])
+def test_each_pause_is_known_by_its_place_among_those_of_its_step(place: int) -> None:
+    """The first pause of a step, the fifth and the last: four steps tell what is usual, three do not, and most decide."""
+    assert launch_of([5, 20_000, 5, 5], place) == 3 * 5 + 20_000
+    assert launch_of([5, 20_000, 5], place) == 2 * 5
+    assert launch_of([5, 2_000, 2_000, 2_000, 5], place) == 2 * 5
 
 
 def test_an_op_that_takes_most_of_its_step_is_no_compiled_function() -> None:

@@ -210,6 +210,18 @@ def test_a_training_loop_takes_a_batch_in_four_of_five_iterations(batches: int, 
     assert (executor_loop(batches).about == LOOP) is accepted
 
 
+def test_batches_that_are_taken_as_the_loop_begins_and_ends_are_its_own() -> None:
+    """Ten iterations from 0 to 990 take eight batches: at 0, at 101 … 601 and at 990. One more, at 991, is not the loop's."""
+    for last, about in ((990, LOOP), (991, "")):
+        builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+        for index in range(10):
+            builder.call("ExecutorState::Process", index * 100, index * 100 + 90, id=5, iter_num=index + 1)
+        for at in (0, 101, 201, 301, 401, 501, 601, last):
+            builder.call("IteratorGetNextOp::DoCompute", at, at + 4)
+
+        assert (builder.timeline().steps.about == LOOP) is bool(about)
+
+
 @pytest.mark.parametrize(("iterations", "accepted"), [(3, True), (2, False)])
 def test_three_iterations_are_steps(iterations: int, accepted: bool) -> None:
     assert (executor_loop(iterations, iterations).about == LOOP) is accepted

@@ -131,6 +131,12 @@ def test_steps_without_length_on_a_device_line_are_none() -> None:
     assert starts(builder.timeline().steps) == [0, 200]
 
 
+def test_a_line_that_was_drawn_around_nothing_marks_no_steps() -> None:
+    builder = trace().busy("GPU:0", (0, 100)).drawn_line("/device:GPU:0", "Steps", ("0", 50, 50))
+
+    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
 def test_only_lines_of_devices_called_steps_mark_steps() -> None:
     builder = trace().on_line("/host:CPU", "Steps", "1", 0, 100).on_line("/device:TPU:0", "Other", "2", 0, 100)
 

@@ -54,14 +54,14 @@ class Threads(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     first_event: int
     position_of: npt.NDArray[np.int32] | None
+    borne: BoolArray
+    """Which names any event bears, by row."""
+    classes: int
+    """A bit for each HostClass that an event may have: most of them are no event's in most traces."""
     dispatched: dict[int, Int64Array] = msgspec.field(default_factory=dict)
     """What `dispatches` found on each thread by its index: several questions rest on it."""
     answers: dict[Callable[[str], bool], BoolArray] = msgspec.field(default_factory=dict)
     """Which names each question wants, by row: hosts with the same names share what is known."""
-    borne: BoolArray | None = None
-    """Which names any event bears, by row; None where nobody looked."""
-    classes: int = -1
-    """A bit for each HostClass that an event may have: most of them are no event's in most traces."""
 
     def __len__(self) -> int:
         """Number of events."""
@@ -88,7 +88,7 @@ class Threads(msgspec.Struct, frozen=True):
         """The same, each in four bytes where they suffice; not to be written to."""
         count = len(self) if self.position_of is None else len(self.position_of)
         event, value = column.integers_between(self.first_event, self.first_event + count)
-        if not count or not len(event):
+        if not len(event):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.position_of is None:
             return event - event.dtype.type(self.first_event) if self.first_event else event, value
@@ -136,8 +136,7 @@ class Threads(msgspec.Struct, frozen=True):
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
         """Positions of all events whose name is wanted; each distinct name is looked at once."""
         rows = self.wanted_rows(wanted)
-        there = rows if self.borne is None else rows & self.borne
-        return true_at(rows[self.row]) if there.any() else np.empty(0, np.int64)
+        return true_at(rows[self.row]) if (rows & self.borne).any() else np.empty(0, np.int64)
 
     def bear(self, positions: Int64Array | slice, wanted: Callable[[str], bool]) -> BoolArray:
         """Which of the positions bear a wanted name. Of many names only those are looked at that the positions bear."""
@@ -235,9 +234,9 @@ def host_threads(trace: HostTrace) -> Threads:
         trace.names.name,
         first_event,
         position_of,
+        borne,
+        _classes_of(row_kind[borne]),
         answers=answers,
-        borne=borne,
-        classes=_classes_of(row_kind[borne]),
     )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
