@@ -120,6 +120,25 @@ def test_each_pause_is_known_by_its_place_among_those_of_its_step(place: int) ->
     assert launch_of([5, 2_000, 2_000, 2_000, 5], place) == 2 * 5
 
 
+def test_pauses_are_told_apart_by_the_calls_on_both_sides() -> None:
+    """Four steps of eight ops have a pause between B and A, one of 20 ms; two of them one between A and C before it."""
+    builder = trace().thread("another").busy("GPU:0", (0, 1))
+    for place, name in enumerate("ABC"):
+        builder.call(f"EagerLocalExecute: {name}", place / 10, place / 10 + 0.05)
+    builder.thread("python")
+    at = 2.0
+    for index, names in enumerate(("ACBAAAAA", "ACBAAAAA", "AABAAAAA", "AABAAAAA")):
+        begin = at
+        for number, name in enumerate(names):
+            at += 20_000 if (index, number) == (0, 3) else 5
+            builder.call(f"EagerLocalExecute: {name}", at, at + 10)
+            at += 10
+        builder.step(begin, at + 5)
+        at += 5
+
+    assert shares(builder)["launch"] == 4 * (8 * 10 + 6 * 5) + 3 * 5 + 20_000
+
+
 def test_an_op_that_takes_most_of_its_step_is_no_compiled_function() -> None:
     """Then pauses of up to 1 ms are dispatch; beside a function 200 µs are the limit."""
     for name, dispatch in (("EagerLocalExecute: Conv2D", 500), ("EagerLocalExecute: __inference_step_1", 0)):

@@ -29,7 +29,7 @@ def test_one_batch_ends_with_the_last_device_work_that_its_function_launched() -
 
     assert steps.source is StepSource.MODULE
     assert lengths_us(steps) == [800]
-    assert 0.5 <= steps.confidence < 0.9
+    assert steps.confidence == 0.7
 
 
 def test_what_the_callback_does_afterwards_is_the_captures_own_work() -> None:
