@@ -39,10 +39,13 @@ def test_tracing_that_runs_seven_programs_compiles() -> None:
     assert shares(forward(7))["compile"] == 800
 
 
+@pytest.mark.parametrize("inside", ["backend_compile", "trace_to_jaxpr_nounits"])
 @pytest.mark.parametrize(("length", "compiles"), [(160, 800), (159, 159)])
-def test_tracing_of_which_a_fifth_compiles_is_compiling_whatever_it_runs(length: float, compiles: float) -> None:
-    """160 of 800 µs."""
-    assert shares(forward(8).call("backend_compile", 600, 600 + length))["compile"] == compiles
+def test_tracing_of_which_a_fifth_compiles_is_compiling_whatever_it_runs(
+    length: float, compiles: float, inside: str
+) -> None:
+    """160 of 800 µs. Tracing in which no program runs compiles."""
+    assert shares(forward(8).call(inside, 600, 600 + length))["compile"] == compiles
 
 
 def test_tracing_inside_such_tracing_is_dispatch_too_where_it_runs_programs() -> None:

@@ -231,3 +231,9 @@ def test_an_event_that_is_only_counted_is_of_no_class_even_where_no_other_is() -
 
     assert threads.everywhere(HostClass.OTHER).tolist() == [0]
     assert threads.everywhere(HostClass.INPUT).tolist() == []
+
+
+def test_a_kernel_that_is_called_like_a_frame_is_on_no_thread() -> None:
+    threads = host_threads(trace().busy("GPU:0", (0, 1), name="$a.py:1 f").decode())
+
+    assert (threads.threads, len(threads)) == ((), 0)

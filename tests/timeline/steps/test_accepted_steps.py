@@ -426,6 +426,18 @@ def test_a_last_call_whose_work_the_trace_ends_before_leaves_the_devices_rhythm(
     assert steps.about.endswith("and the trace ends before the device begins 1 more")
 
 
+def test_a_last_call_without_work_is_no_period_of_the_device() -> None:
+    """The device begins with four of five calls, every 50 µs; a period to the fifth would be without end."""
+    builder = trace()
+    for index, at in enumerate([0, 95, 97, 99, 400]):
+        builder.call("PjitFunction(step)", at, at + 1)
+        if index < 4:
+            begin = 110 + index * 50
+            builder.kernel("GPU:0", "f", begin, begin + 20, launched=(at, at + 1), hlo_module="jit_step")
+
+    assert builder.timeline().steps.confidence == 0.9
+
+
 @pytest.mark.parametrize(("runs", "counted"), [(4, 4), (3, 3), (2, 0)])
 def test_runs_that_were_all_called_before_the_trace_are_steps(runs: int, counted: int) -> None:
     """Runs of 40 µs one behind the other, and no call of their program."""

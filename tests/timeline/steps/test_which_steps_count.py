@@ -149,6 +149,18 @@ def test_work_that_begins_with_the_next_step_is_a_step_late() -> None:
     assert run_ahead([0, 10, 20], [10, 20, 30]).about.endswith("more than a step ahead")
 
 
+def test_a_last_step_that_the_device_finished_counts_where_it_ran_it() -> None:
+    """Steps and kernels of 10 µs one behind the other, the kernels 100 µs late."""
+    builder = trace()
+    for at in range(0, 40, 10):
+        builder.step(at, at + 10).kernel("GPU:0", "k", 100 + at, 110 + at, launched=(at + 1, at + 2))
+
+    steps = builder.timeline().steps
+
+    assert (steps.starts / PS).tolist() == [100, 110, 120, 130]
+    assert steps.steady().all()
+
+
 def test_two_steps_are_enough_to_be_placed_and_one_is_not() -> None:
     """Both kernels begin after both steps; then the trace ends before the second does."""
     assert (run_ahead([0, 10], [20, 30]).starts / PS).tolist() == [20, 30]
