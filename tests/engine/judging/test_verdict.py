@@ -261,6 +261,14 @@ def test_a_loss_of_few_steps_that_a_finding_explains_is_no_open_question() -> No
     )
 
 
+def test_a_finding_about_another_class_or_of_little_weight_explains_no_loss_of_few_steps() -> None:
+    """One of medium severity is about input, the other about the loss itself, but low."""
+    for loss, share in (("host", 0.3), ("input", 0.09)):
+        summary = verdict({loss: 0.3, "compute": 0.7}, (finding(share),), steps_counted=1).summary
+
+        assert "so few steps cannot show whether the 30%" in summary
+
+
 @pytest.mark.parametrize(
     ("queued", "launch", "bottleneck"),
     [(0.499, 0.3, "launch"), (0.5, 0.3, "compute"), (0.9, 0.499, "compute"), (0.9, 0.5, "launch")],
@@ -394,3 +402,5 @@ def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() ->
 
     assert "One thing to check: a loop masks turns (a.py:3)." in verdict({"compute": 1.0}, (doubt,)).summary
     assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary
+    promises = replace(doubt, saving=finding(0.05).saving)
+    assert "to check" not in verdict({"compute": 1.0}, (promises,)).summary

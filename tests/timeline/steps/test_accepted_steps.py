@@ -93,18 +93,6 @@ def test_functions_of_the_input_pipeline_are_no_steps() -> None:
     assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
 
 
-def test_what_a_device_says_of_a_functions_call_is_no_call() -> None:
-    """Kernels bear the stat, too; the last event of the thread is longer than all calls."""
-    builder = trace()
-    for at in (0, 100, 200, 300):
-        builder.call("train_step", at, at + 90, tf_function_call="notTraced-nonXla")
-        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "k", at, at + 50, tf_function_call="notTraced-nonXla")
-
-    steps = builder.call("afterwards", 400, 2000).timeline().steps
-
-    assert (steps.about, (steps.starts / PS).tolist()) == ("calls of train_step", [0, 100, 200, 300])
-
-
 def test_eager_calls_of_functions_are_steps_where_no_stat_names_them() -> None:
     builder = trace().busy("GPU:0", (0, 1000))
     for index in range(4):
