@@ -275,6 +275,16 @@ def test_a_finding_about_a_small_part_of_the_class_does_not_explain_it() -> None
     assert [one.rule_id for one in outcomes.findings] == ["unexplained-host-time", "known"]
 
 
+@pytest.mark.parametrize(("high", "speaks"), [(0.25, False), (0.24, True)])
+def test_a_class_of_which_nothing_is_known_adds_nothing_to_what_must_be_explained(high: float, speaks: bool) -> None:
+    """A quarter of the 40 % host time is enough for a rule about the host and dispatch, which the trace does not tell."""
+    rule = replace(FALLBACK, saving=SavingRule("host_fraction", 0.5, 1.0, "", ("host", "launch")))
+    outcomes = run(rule, named_host_time(high), **HOST, **UNEXPLAINED)
+
+    assert ("unexplained-host-time" in [one.rule_id for one in outcomes.findings]) is speaks
+    assert not outcomes.broken
+
+
 @pytest.mark.parametrize(("severity", "speaks"), [(Severity.INFO, True), (Severity.LOW, False)])
 def test_a_finding_without_a_saving_explains_from_low_on(severity: Severity, speaks: bool) -> None:
     outcomes = run(FALLBACK, named_host_time(0.0, severity), **HOST, **UNEXPLAINED)

@@ -214,6 +214,14 @@ def test_a_device_whose_work_was_not_recorded_is_unknown_with_the_proof() -> Non
     assert "although 100 kernels were launched" in found.summary
 
 
+def test_a_device_that_was_not_recorded_beside_some_that_were_is_no_verdict() -> None:
+    found = verdict({"idle": 0.9, "compute": 0.1}, unrecorded_device="100 kernels were launched")
+
+    assert (found.bottleneck, found.fraction) == ("unknown", 0.9)
+    assert "was not recorded" not in found.summary
+    assert "was not recorded" not in verdict({"idle": 1.0}).summary
+
+
 def test_where_no_wait_in_collectives_is_known_they_keep_their_time() -> None:
     """A late device of 10 %, and 20 % communication: nobody knows who waits in it."""
     found = verdict({"collective": 0.2, "compute": 0.8}, late_device_fraction=0.1, late_device="GPU:2")
@@ -253,6 +261,14 @@ def test_a_loss_of_few_steps_that_a_finding_explains_is_no_open_question() -> No
     )
 
 
+def test_a_finding_about_another_class_or_of_little_weight_explains_no_loss_of_few_steps() -> None:
+    """One of medium severity is about input, the other about the loss itself, but low."""
+    for loss, share in (("host", 0.3), ("input", 0.09)):
+        summary = verdict({loss: 0.3, "compute": 0.7}, (finding(share),), steps_counted=1).summary
+
+        assert "so few steps cannot show whether the 30%" in summary
+
+
 @pytest.mark.parametrize(
     ("queued", "launch", "bottleneck"),
     [(0.499, 0.3, "launch"), (0.5, 0.3, "compute"), (0.9, 0.499, "compute"), (0.9, 0.5, "launch")],
@@ -262,7 +278,7 @@ def test_launch_gaps_are_no_limit_where_most_kernels_queue_and_the_device_works_
 ) -> None:
     found = verdict({"launch": launch, "compute": 1 - launch}, queued_kernel_fraction=queued)
 
-    assert found.bottleneck == bottleneck
+    assert (found.bottleneck, found.fraction) == (bottleneck, launch if bottleneck == "launch" else 1 - launch)
 
 
 def test_launch_time_beside_queued_kernels_is_told() -> None:
@@ -296,12 +312,23 @@ def test_a_way_back_that_is_longer_than_all_launches_leaves_them_as_they_are() -
     known = {"waits_per_step": 1.0, "wait_fraction": 0.1, "turnaround_fraction": 0.3}
 
     assert verdict({"launch": 0.14, "compute": 0.86}, queued_kernel_fraction=0.9, **known).bottleneck == "compute"
+    found = verdict({"launch": 0.25, "compute": 0.75}, queued_kernel_fraction=0.9, **known)
+    assert (found.bottleneck, found.fraction) == ("launch", 0.25)
 
 
 def test_where_the_way_back_is_not_known_the_queues_explain_all_launches() -> None:
     known = {"waits_per_step": 1.0, "wait_fraction": 0.1}
+    found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known)
 
-    assert verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known).bottleneck == "compute"
+    assert found.bottleneck == "compute"
+    assert "the 30% of dispatching ops and kernels is not the limit" in found.summary
+
+
+def test_a_host_of_which_no_wait_is_known_is_ahead() -> None:
+    for known in ({"waits_per_step": 1.0}, {"wait_fraction": 0.1}):
+        found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, turnaround_fraction=0.2, **known)
+
+        assert found.bottleneck == "compute"
 
 
 def test_python_between_steps_is_named_whether_kernels_queue_or_not() -> None:
@@ -362,7 +389,11 @@ def test_where_something_is_worth_acting_on_that_comes_first() -> None:
 
 
 def test_a_loss_without_a_finding_promises_nothing() -> None:
-    assert "One change" not in verdict({"input": 0.4, "compute": 0.6}).summary
+    known = {"steps_counted": 9, "step_confidence": 1.0}
+    found = verdict({"input": 0.4, "compute": 0.6}, **known)
+
+    assert not found.healthy
+    assert found.summary.endswith("of step time is waiting for or preparing the next batch.")
 
 
 def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() -> None:
@@ -371,3 +402,5 @@ def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() ->
 
     assert "One thing to check: a loop masks turns (a.py:3)." in verdict({"compute": 1.0}, (doubt,)).summary
     assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary
+    promises = replace(doubt, saving=finding(0.05).saving)
+    assert "to check" not in verdict({"compute": 1.0}, (promises,)).summary

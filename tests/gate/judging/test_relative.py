@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from types import SimpleNamespace
 
@@ -429,3 +430,98 @@ def test_a_machine_that_is_slow_as_often_before_is_no_reason_to_doubt() -> None:
 def test_a_slower_machine_within_the_limit_passes() -> None:
     """20% slower than a machine that was always alike is no accident; half is allowed."""
     assert judge(limits(step_time_ms=0.5), [slowed(1.0) for _ in range(6)], slowed(1.2)).outcome is Outcome.PASS
+
+
+def test_only_what_moved_for_the_better_beyond_doubt_is_called_improved() -> None:
+    assert judge(limits(step_time_ms=0.05), ten_runs(), snapshot(50.0)).improved
+    assert not judge(THIRTY, ten_runs(0.5, times=3), snapshot(100.0)).improved
+    assert not judge(limits(step_time_ms=0.05), ten_runs(), snapshot(120.0)).improved
+
+
+STEADY_OPS = [op(f"op.{number}", 6.0, opcode="dot", flops=1000 + number) for number in range(8)]
+
+
+def uneven_host(ms: float) -> Snapshot:
+    """48 ms in ops that always take as long, the rest on the host."""
+    return slowed(1.0, STEADY_OPS, host=ms - 48.0)
+
+
+def test_a_step_that_only_may_have_improved_is_not_called_so() -> None:
+    """±8 ms on the host: at 1% runs within 20% are no surprise (t is 3.47), at 0.5% for each of two tests 24% (4.16)."""
+    base = [uneven_host(100.0 + 8 * away) for away in NOISE]
+    perhaps, surely = (judge(limits(step_time_ms=0.02), base, uneven_host(ms)) for ms in (80.5, 70.0))
+
+    assert (perhaps.outcome, perhaps.improved) == (Outcome.CANNOT_TELL, False)
+    assert (surely.outcome, surely.improved) == (Outcome.PASS, True)
+
+
+def test_a_step_that_is_longer_at_equal_speed_is_not_laid_upon_the_machine() -> None:
+    """25% more on the host: too much for noise as measured, not for each of two tests at half the rate."""
+    base = [uneven_host(100.0 + 8 * away) for away in NOISE]
+    check = judge(limits(step_time_ms=0.02), base, uneven_host(125.0))
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert "10 baseline runs can show only changes above" in check.message
+
+
+@pytest.mark.parametrize(("spread", "ms", "outcome"), [(1.0, 101.0, Outcome.PASS), (8.0, 103.0, Outcome.CANNOT_TELL)])
+def test_a_level_of_warn_changes_failures_only(spread: float, ms: float, outcome: Outcome) -> None:
+    config = limits(step_time_ms={"limit": 0.05 if spread > 1 else 0.2, "level": "warn"})
+
+    assert judge(config, ten_runs(spread), snapshot(ms)).outcome is outcome
+
+
+def test_more_runs_would_show_smaller_changes() -> None:
+    check = judge(THIRTY, ten_runs()[:6], snapshot(102.0))
+    now, later = (float(percent) for percent in re.findall(r"changes above ([0-9.]+)%", check.message))
+
+    assert later < now
+
+
+def with_first_op(ms: float, factor: float = 1.0, extra: float = 0.0) -> Snapshot:
+    """Eight ops of which the first takes this long and the others 12 ms, all at the machine's speed."""
+    return slowed(factor, [replace(OPS[0], ms_per_step=ms), *OPS[1:]], extra=extra)
+
+
+def test_the_noise_that_is_told_is_that_of_any_change_and_not_that_outside_of_the_ops() -> None:
+    """The first op varies by 4 ms, which does not blur what lies outside of the ops; 40 ms more on the host."""
+    check = judge(
+        limits(step_time_ms=0.05), [with_first_op(12.0 + 4 * away) for away in NOISE], with_first_op(12.0, extra=40.0)
+    )
+
+    assert check.outcome is Outcome.FAIL
+    assert check.expected is not None and check.base == 100.0
+    assert f"an unchanged program stay within {check.expected[1] - 100.0:.0f}%" in check.message
+    assert check.detectable is not None and check.detectable_outside is not None
+    assert check.detectable_outside < check.detectable / 2
+
+
+def test_at_equal_speed_is_at_that_of_the_median_op() -> None:
+    """As fast as 0.75 of before, but for the first op's 6 ms and 19 on the host: 100 ms / 0.75, 33% more.
+
+    All ops together take 78 ms, 0.8125 of 96, which would make it 23%.
+    """
+    check = judge(limits(step_time_ms=0.05), noisy_machine(), with_first_op(20.0, 0.75, extra=19.0))
+
+    assert check.outcome is Outcome.FAIL
+    assert "on a machine that was 25% faster; at equal speed it is 33% worse" in check.message
+
+
+def test_on_a_faster_machine_than_ever_it_is_a_guess_by_the_median_op() -> None:
+    """At 0.6 of before, but for the first op's 6 ms and 34 on the host: 100 ms / 0.6, 67% more; by all ops 51%."""
+    check = judge(limits(step_time_ms=0.05), noisy_machine(), with_first_op(22.0, 0.6, extra=34.0))
+
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert "take 40% less time, as on a faster machine; at equal speed it would be 67% worse" in check.message
+
+
+def test_one_op_that_became_faster_beyond_its_noise_passes() -> None:
+    """An op of 60 ± 8 ms takes 20, far less than in any run. Outside of the ops the step takes 3% more, which decides nothing."""
+    base = [heavy(60.0 + 8 * away) for away in NOISE]
+
+    assert judge(limits(step_time_ms=0.05), base, heavy(20.0)).outcome is Outcome.PASS
+
+
+def heavy(ms: float) -> Snapshot:
+    """One op of this length beside eight of 4.5 ms, and 4 ms of host work."""
+    return slowed(1.0, [op("op.heavy", ms, opcode="dot", flops=9), *(replace(one, ms_per_step=4.5) for one in OPS)])

@@ -128,6 +128,19 @@ def test_a_thread_of_the_input_pipeline_drives_no_steps() -> None:
     assert driving_thread(threads_of(builder.call("EagerLocalExecute: Decode", 0, 50))) == 0
 
 
+def test_each_thread_has_tracing_of_its_own() -> None:
+    """On the first eight programs run within it, on the second none, on the third eight again."""
+    builder = trace()
+    for name, runs in (("a", 8), ("b", 0), ("c", 8)):
+        builder.thread(name).call("trace_to_jaxpr_nounits", 0, 900)
+        for at in range(10, 10 + 50 * runs, 50):
+            builder.call("PjitFunction(mul)", at, at + 20).call("PjRtCpuExecutable::ExecuteHelper", at + 1, at + 19)
+    threads = without_evaluations(threads_of(builder))
+
+    tracing = threads.named(lambda name: name.startswith("trace_to_jaxpr"))
+    assert threads.kind[tracing].tolist() == [HostClass.FRAME, HostClass.COMPILE, HostClass.FRAME]
+
+
 def test_tracing_that_runs_programs_may_be_the_first_event_of_its_thread() -> None:
     builder = trace().call("tick", 0, 1).thread("python").call("trace_to_jaxpr_nounits", 0, 900)
     for at in range(10, 410, 50):

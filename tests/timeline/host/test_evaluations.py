@@ -39,10 +39,13 @@ def test_tracing_that_runs_seven_programs_compiles() -> None:
     assert shares(forward(7))["compile"] == 800
 
 
+@pytest.mark.parametrize("inside", ["backend_compile", "trace_to_jaxpr_nounits"])
 @pytest.mark.parametrize(("length", "compiles"), [(160, 800), (159, 159)])
-def test_tracing_of_which_a_fifth_compiles_is_compiling_whatever_it_runs(length: float, compiles: float) -> None:
-    """160 of 800 µs."""
-    assert shares(forward(8).call("backend_compile", 600, 600 + length))["compile"] == compiles
+def test_tracing_of_which_a_fifth_compiles_is_compiling_whatever_it_runs(
+    length: float, compiles: float, inside: str
+) -> None:
+    """160 of 800 µs. Tracing in which no program runs compiles."""
+    assert shares(forward(8).call(inside, 600, 600 + length))["compile"] == compiles
 
 
 def test_tracing_inside_such_tracing_is_dispatch_too_where_it_runs_programs() -> None:
@@ -79,9 +82,9 @@ def eager_loop(pauses: list[float], place: int = 5) -> TraceBuilder:
     return builder
 
 
-def launch_of(pauses: list[float]) -> float:
+def launch_of(pauses: list[float], place: int = 5) -> float:
     """Dispatch of all steps, less the ops' own 100 µs and the eight usual pauses of 5 µs a step: what the told ones add."""
-    return shares(eager_loop(pauses)).get("launch", 0) - len(pauses) * (100 + 8 * 5)
+    return shares(eager_loop(pauses, place)).get("launch", 0) - len(pauses) * (100 + 8 * 5)
 
 
 def test_a_pause_that_is_long_once_was_not_the_loops() -> None:
@@ -110,6 +113,33 @@ def test_a_pause_that_usually_lasts_just_1_ms_is_dispatch_and_a_longer_one_work(
 
 def test_three_steps_do_not_tell_how_long_a_pause_usually_is() -> None:
     assert launch_of([5, 20_000, 5]) == 2 * 5
+
+
+@pytest.mark.parametrize("place", [1, 5, 9])
+def test_each_pause_is_known_by_its_place_among_those_of_its_step(place: int) -> None:
+    """The first pause of a step, the fifth and the last: four steps tell what is usual, three do not, and most decide."""
+    assert launch_of([5, 20_000, 5, 5], place) == 3 * 5 + 20_000
+    assert launch_of([5, 20_000, 5], place) == 2 * 5
+    assert launch_of([5, 2_000, 2_000, 2_000, 5], place) == 2 * 5
+
+
+def test_pauses_are_told_apart_by_the_calls_on_both_sides() -> None:
+    """Four steps of eight ops have a pause between B and A, one of 20 ms; two of them one between A and C before it."""
+    builder = trace().thread("another").busy("GPU:0", (0, 1))
+    for place, name in enumerate("ABC"):
+        builder.call(f"EagerLocalExecute: {name}", place / 10, place / 10 + 0.05)
+    builder.thread("python")
+    at = 2.0
+    for index, names in enumerate(("ACBAAAAA", "ACBAAAAA", "AABAAAAA", "AABAAAAA")):
+        begin = at
+        for number, name in enumerate(names):
+            at += 20_000 if (index, number) == (0, 3) else 5
+            builder.call(f"EagerLocalExecute: {name}", at, at + 10)
+            at += 10
+        builder.step(begin, at + 5)
+        at += 5
+
+    assert shares(builder)["launch"] == 4 * (8 * 10 + 6 * 5) + 3 * 5 + 20_000
 
 
 def test_an_op_that_takes_most_of_its_step_is_no_compiled_function() -> None:

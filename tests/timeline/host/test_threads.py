@@ -184,3 +184,56 @@ def test_integers_come_in_order_of_position_whatever_the_order_in_the_file() -> 
 
     assert position.tolist() == [0, 1]
     assert value.tolist() == [3, 7]
+
+
+def test_integers_of_the_threads_and_those_elsewhere() -> None:
+    """Two kernels before the threads' calls, one between them and one behind; the calls' own are none of these."""
+    line = "Stream #1(Compute)", "k", 0, 1
+    builder = (
+        trace().on_line("/device:GPU:0", *line, correlation_id=77).on_line("/device:GPU:0", *line, correlation_id=78)
+    )
+    builder.call("a", 0, 1, correlation_id=5).on_line("/device:GPU:1", *line, correlation_id=88)
+
+    decoded = builder.decode()
+    threads = host_threads(decoded)
+    found = threads.integers(decoded.stat("correlation_id"))
+    assert [one.tolist() for one in found] == [[0], [5]]
+    assert threads.integers_elsewhere(decoded.stat("correlation_id")).tolist() == [77, 78, 88]
+
+    decoded = builder.on_line("/host:python-tracer", "python", "b", 7, 9, correlation_id=6).decode()
+    threads = host_threads(decoded)
+    found = threads.integers(decoded.stat("correlation_id"))
+    assert [one.tolist() for one in found] == [[0, 1], [5, 6]]
+    assert threads.integers_elsewhere(decoded.stat("correlation_id")).tolist() == [77, 78, 88]
+
+
+def test_of_a_stat_that_no_event_of_a_thread_bears_there_are_no_integers() -> None:
+    decoded = trace().call("a", 0, 1).busy("GPU:0", (0, 1)).on_line("/host:other", "python", "b", 7, 9).decode()
+
+    position, value = host_threads(decoded).integers(decoded.stat("correlation_id"))
+
+    assert (position.tolist(), value.tolist()) == ([], [])
+
+
+def test_frames_that_cross_are_cut() -> None:
+    """The first began with the recording, so it had ended when the second, which outlives it, began 10 µs later."""
+    threads = host_threads(trace().call("$a.py:1 f", 0, 2000).call("$b.py:2 g", 10, 5000).decode())
+
+    assert times(threads) == [(0, 10), (10, 5000)]
+
+
+def test_an_event_that_is_only_counted_is_of_no_class_even_where_no_other_is() -> None:
+    builder = trace().call("load_batch", 0, 30)
+    builder.files()
+    _count(builder, 4)
+
+    threads = host_threads(builder.decode())
+
+    assert threads.everywhere(HostClass.OTHER).tolist() == [0]
+    assert threads.everywhere(HostClass.INPUT).tolist() == []
+
+
+def test_a_kernel_that_is_called_like_a_frame_is_on_no_thread() -> None:
+    threads = host_threads(trace().busy("GPU:0", (0, 1), name="$a.py:1 f").decode())
+
+    assert (threads.threads, len(threads)) == ((), 0)

@@ -98,6 +98,23 @@ def test_a_dispatch_that_compiles_for_a_fifth_of_its_time_is_compilation(
     assert shares(builder.busy("GPU:0", (60, 100)).timeline()) == {"compute": 40, **expected}
 
 
+def test_a_dispatch_compiles_for_a_part_of_its_own_time_whenever_it_is() -> None:
+    """12 of 60 µs, 20 µs after the trace began."""
+    builder = trace().step(0, 100).call("PjitFunction(step)", 20, 80).call("backend_compile", 30, 42)
+
+    assert shares(builder.busy("GPU:0", (80, 100)).timeline()) == {"host": 20, "compile": 60, "compute": 20}
+
+
+def test_a_call_before_each_dispatch_loads_whatever_it_is_called() -> None:
+    """Four steps on the second thread: rides() takes 30 of 100 µs before the dispatch of 5, the kernel behind it 10."""
+    builder = behind_another().call("$train.py:3 train", 10, 420)
+    for at in (20, 120, 220, 320):
+        builder.step(at, at + 100).call("$a.py:7 rides", at + 10, at + 40).call("PjitFunction(step)", at + 50, at + 55)
+        builder.busy("GPU:0", (at + 60, at + 70))
+
+    assert shares(builder.timeline()) == {"input": 120, "launch": 20, "compute": 40, "host": 220}
+
+
 def test_a_dispatch_inside_what_compiles_or_loads_belongs_to_it() -> None:
     builder = trace().step(0, 100).call("load_batch", 0, 30).call("PjitFunction(a)", 10, 30)
     builder.call("backend_compile", 30, 60).call("PjitFunction(b)", 30, 60).call("PjitFunction(c)", 60, 70)
@@ -336,10 +353,10 @@ def test_ops_that_the_pipeline_dispatches_are_none_of_the_step() -> None:
 
 
 def test_runs_of_kernels_on_other_threads_are_no_waits_of_the_driver() -> None:
-    """The last event of the thread before, and one of the thread behind; the driver's own last event loads a batch."""
+    """The last event of the thread before, and the first of the thread behind; the driver's own last event loads a batch."""
     builder = trace().thread("before").call("KernelAndDeviceFunc::Run", 0, 90).thread("python")
     builder.step(0, 100).call("load_batch", 10, 40).busy("GPU:0", (80, 100))
-    builder.thread("behind").call("tick", 0, 1).call("tick", 2, 3).call("KernelAndDeviceFunc::Run", 5, 90)
+    builder.thread("behind").call("KernelAndDeviceFunc::Run", 5, 90)
 
     assert shares(builder.timeline()) == {"input": 30, "host": 50, "compute": 20}
 
@@ -351,6 +368,13 @@ def test_a_kernel_that_ends_with_its_op_is_the_ops(end: float, expected: dict[st
     found = shares(builder.busy("GPU:0", (80, 100)).timeline())
 
     assert found == {"host": 80 - sum(expected.values()), "compute": 20, **expected}
+
+
+def test_a_kernel_that_runs_before_any_op_is_a_wait() -> None:
+    """From 10 to 20; the only op comes at 30."""
+    builder = trace().step(0, 100).call("KernelAndDeviceFunc::Run", 10, 20).call("EagerLocalExecute: MatMul", 30, 40)
+
+    assert shares(builder.busy("GPU:0", (80, 100)).timeline()) == {"idle": 10, "launch": 10, "host": 60, "compute": 20}
 
 
 def test_a_long_pause_between_two_ops_is_no_eager_dispatch() -> None:
@@ -372,3 +396,35 @@ def test_a_traced_function_may_be_the_first_event_of_its_thread() -> None:
     builder = trace().call("f", 0, 40, tf_function_call="traced-xla").step(10, 110).busy("GPU:0", (80, 110))
 
     assert shares(builder.timeline()) == {"compile": 30, "host": 40, "compute": 30}
+
+
+def test_a_wait_for_another_thread_inside_a_loading_call_is_loading() -> None:
+    """Loading from 10 to 40, in which Python waits from 20 to 30; and a wait from 50 to 60 that nothing explains."""
+    builder = behind_another().step(0, 100).call("load_batch", 10, 40).call("$threading.py:9 wait", 20, 30)
+    builder.call("$threading.py:9 wait", 50, 60).busy("GPU:0", (80, 100))
+
+    assert shares(builder.timeline()) == {"input": 30, "host": 50, "compute": 20}
+
+
+@pytest.mark.parametrize("builder", [trace(), behind_another()], ids=["first", "second"])
+def test_a_wait_inside_a_dispatch_is_not_explained_by_that_dispatch(builder: TraceBuilder) -> None:
+    """The driving thread is the first, or the second, of the trace."""
+    builder.step(0, 100).call("PjitFunction(f)", 10, 40).call("BlockUntilReady", 20, 30).busy("GPU:0", (80, 100))
+
+    assert shares(builder.timeline()) == {"launch": 20, "idle": 10, "host": 50, "compute": 20}
+
+
+def test_a_frame_that_was_cut_may_be_shorter_than_the_call_that_begins_with_it() -> None:
+    """Loading begins with the recording and crosses a frame that begins at 10, so it ended there; compiling goes on."""
+    builder = trace().step(0, 10_000).call("$a.py:1 load_batch", 0, 2000).call("backend_compile", 0, 1500)
+    builder.call("$b.py:2 run", 10, 5000).busy("GPU:0", (9000, 10_000))
+
+    assert shares(builder.timeline()) == {"input": 10, "compile": 1490, "host": 7500, "compute": 1000}
+
+
+def test_waits_of_which_only_one_end_is_marked_are_none() -> None:
+    """Two buffers are awaited, and neither is said to be there."""
+    builder = trace().step(0, 100).busy("GPU:0", (80, 100))
+    builder.call("CommonPjRtBuffer::Await", 10, 11, _p=5).call("CommonPjRtBuffer::Await", 30, 31, _p=6)
+
+    assert shares(builder.timeline()) == {"host": 78, "idle": 2, "compute": 20}

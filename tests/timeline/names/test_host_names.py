@@ -8,18 +8,24 @@ from support.trace_builder import trace
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import (
+    called_function,
+    calls_function,
     function_name,
     host_class,
+    is_accelerator_thread,
     is_eager_function,
     is_end_mark,
+    is_jitted_call,
     is_kernel_launch,
     is_kernel_of_one_op,
     is_profiler_call,
+    is_python_op,
     is_single_op,
     keeps_state,
     makes_dataset,
     makes_iterator,
     op_type,
+    reads_variable,
     runs_python,
     scales_loss,
     writes_file,
@@ -291,6 +297,34 @@ def test_what_the_executor_schedules_says_nothing_of_use_about_who_waits(name: s
 
 
 @pytest.mark.parametrize(
+    ("name", "kept"),
+    [("ExecutorState::Process", 1), ("InstantiatedCapturedFunction::RunAsync", 1), ("CommonPjRtBuffer::Await", 0)],
+)
+def test_runs_of_functions_bear_their_id(name: str, kept: int) -> None:
+    assert len(trace().call(name, 0, 1, id=9).decode().stat(stats.EXECUTOR_STEP).event) == kept
+
+
+@pytest.mark.parametrize("op", ["PyFunc", "PyFuncStateless", "EagerPyFunc"])
+def test_ops_that_call_python(op: str) -> None:
+    assert is_python_op(f"map:{op}")
+    assert not is_python_op("pure_callback.1")
+
+
+def test_functions_that_the_eager_runtime_runs() -> None:
+    for kind in ("inference", "forward"):
+        name = f"EagerLocalExecute: __{kind}_train_step_1332"
+        assert calls_function(name)
+        assert called_function(name) == "train_step"
+    assert not calls_function("EagerLocalExecute: MatMul")
+    assert called_function("EagerLocalExecute: MatMul") == "EagerLocalExecute: MatMul"
+    assert reads_variable("EagerLocalExecute: ReadVariableOp")
+    assert not reads_variable("dense:ReadVariableOp")
+    assert is_jitted_call("PjitFunction(step)")
+    assert is_accelerator_thread("tf_GPU_Event_Manager/3")
+    assert not is_accelerator_thread("tf_Compute/3")
+
+
+@pytest.mark.parametrize(
     "name",
     """
     cuLaunchKernel cudaLaunchKernel_v7000 hipLaunchKernel hipModuleLaunchKernel hipExtModuleLaunchKernel
@@ -337,7 +371,11 @@ def test_functions_by_name() -> None:
 
 @pytest.mark.parametrize(
     ("op", "keeps"),
-    [("RestoreV2", True), ("ReadVariableOp", True), ("SaveV2", True), ("ShardedFilename", True), ("MatMul", False)],
+    [
+        *((op, True) for op in ("ReadVariableOp", "AssignVariableOp", "VarHandleOp", "VarIsInitializedOp", "SaveV2")),
+        *((op, True) for op in ("RestoreV2", "Restore", "ShardedFilename", "StringJoin", "Identity")),
+        ("MatMul", False),
+    ],
 )
 def test_ops_that_checkpoints_are_made_of(op: str, keeps: bool) -> None:
     assert keeps_state(f"EagerLocalExecute: {op}") is keeps

@@ -210,6 +210,18 @@ def test_a_training_loop_takes_a_batch_in_four_of_five_iterations(batches: int, 
     assert (executor_loop(batches).about == LOOP) is accepted
 
 
+def test_batches_that_are_taken_as_the_loop_begins_and_ends_are_its_own() -> None:
+    """Ten iterations from 0 to 990 take eight batches: at 0, at 101 … 601 and at 990. One more, at 991, is not the loop's."""
+    for last, about in ((990, LOOP), (991, "")):
+        builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+        for index in range(10):
+            builder.call("ExecutorState::Process", index * 100, index * 100 + 90, id=5, iter_num=index + 1)
+        for at in (0, 101, 201, 301, 401, 501, 601, last):
+            builder.call("IteratorGetNextOp::DoCompute", at, at + 4)
+
+        assert (builder.timeline().steps.about == LOOP) is bool(about)
+
+
 @pytest.mark.parametrize(("iterations", "accepted"), [(3, True), (2, False)])
 def test_three_iterations_are_steps(iterations: int, accepted: bool) -> None:
     assert (executor_loop(iterations, iterations).about == LOOP) is accepted
@@ -402,6 +414,18 @@ def test_a_last_call_whose_work_the_trace_ends_before_leaves_the_devices_rhythm(
     assert steps.about.endswith("and the trace ends before the device begins 1 more")
 
 
+def test_a_last_call_without_work_is_no_period_of_the_device() -> None:
+    """The device begins with four of five calls, every 50 µs; a period to the fifth would be without end."""
+    builder = trace()
+    for index, at in enumerate([0, 95, 97, 99, 400]):
+        builder.call("PjitFunction(step)", at, at + 1)
+        if index < 4:
+            begin = 110 + index * 50
+            builder.kernel("GPU:0", "f", begin, begin + 20, launched=(at, at + 1), hlo_module="jit_step")
+
+    assert builder.timeline().steps.confidence == 0.9
+
+
 @pytest.mark.parametrize(("runs", "counted"), [(4, 4), (3, 3), (2, 0)])
 def test_runs_that_were_all_called_before_the_trace_are_steps(runs: int, counted: int) -> None:
     """Runs of 40 µs one behind the other, and no call of their program."""
@@ -409,6 +433,7 @@ def test_runs_that_were_all_called_before_the_trace_are_steps(runs: int, counted
 
     assert (steps.starts / PS).tolist() == [40 * index for index in range(runs)] if counted else [0]
     assert ("runs of jit_step, called before the trace" in steps.about) == bool(counted)
+    assert steps.confidence == (0.8 if counted else 0.2)
 
 
 def test_a_program_that_the_trace_shows_a_call_of_was_not_called_before() -> None:
@@ -417,10 +442,25 @@ def test_a_program_that_the_trace_shows_a_call_of_was_not_called_before() -> Non
     assert "before the trace" not in builder.timeline().steps.about
 
 
+def test_kernels_of_no_run_or_of_another_program_are_no_run_of_the_step() -> None:
+    """Behind four runs a kernel of the step that names no run, one of a run that names no program, and three of another."""
+    builder = runs_of_step(trace().call("BlockUntilReady", 0, 100), 4)
+    line = "/device:GPU:0", "Stream #2(Compute)", "f"
+    builder.on_line(*line, 170, 175, hlo_module="jit_step", kernel_details="regs:1")
+    builder.on_line(*line, 180, 185, run_id=7, kernel_details="regs:1")
+    for run, at in ((8, 10), (9, 30), (10, 45)):
+        builder.on_line(*line, at, at + 5, hlo_module="jit_log", run_id=run, kernel_details="regs:1")
+
+    steps = builder.timeline().steps
+
+    assert (steps.starts / PS).tolist() == [0, 40, 80, 120]
+    assert "runs of jit_step, called before the trace" in steps.about
+
+
 def runs_of_step(builder: TraceBuilder, runs: int) -> TraceBuilder:
-    """Two kernels of 20 µs in each run."""
+    """Two kernels of 20 µs in each run. Runs are numbered from 0."""
     for half in range(2 * runs):
-        at, stats = 20 * half, {"hlo_module": "jit_step", "run_id": 900 + half // 2, "kernel_details": "regs:1"}
+        at, stats = 20 * half, {"hlo_module": "jit_step", "run_id": half // 2, "kernel_details": "regs:1"}
         builder.on_line("/device:GPU:0", "Stream #1(Compute)", "f", at, at + 20, **stats)
     return builder
 
@@ -463,6 +503,39 @@ def test_time_on_all_devices_says_which_function_is_the_step() -> None:
         builder.kernel("GPU:1", "k", at + 10, at + 50, launched=(at + 5, at + 6), hlo_module="jit_b")
 
     assert builder.timeline().steps.about == "calls of PjitFunction(b)"
+
+
+def test_work_of_no_program_says_nothing_about_which_function_is_the_step() -> None:
+    """60 of each 100 µs belong to no program, 20 to the step and 1 to another, which is the last name of the trace."""
+    builder = trace()
+    for at in (0, 100, 200, 300):
+        builder.call("PjitFunction(step)", at, at + 1)
+        builder.kernel("GPU:0", "k", at + 10, at + 30, launched=(at, at + 1), hlo_module="jit_step")
+        builder.busy("GPU:0", (at + 30, at + 90))
+    builder.on_line("/device:GPU:0", "Stream #1(Compute)", "k", 395, 396, hlo_module="jit_z")
+
+    steps = builder.timeline().steps
+
+    assert (steps.about, steps.confidence) == ("calls of PjitFunction(step)", 0.9)
+
+
+def test_calls_that_keep_a_rhythm_need_none_of_the_device() -> None:
+    """The host calls every 10 µs, far ahead of a device that begins at no regular time."""
+    steps = jitted([0, 10, 20, 30, 40, 50], [100, 130, 300, 330, 700, 750])
+
+    assert steps.confidence == 0.9
+
+
+def test_executions_on_a_device_are_driven_by_the_thread_that_dispatches() -> None:
+    """It is the second of the host's."""
+    builder = trace().thread("another").call("tick", 0, 1).thread("python").call("PjitFunction(train)", 0, 30)
+    builder.on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8]", 0, 1)
+    for at in (0, 100, 200, 300):
+        builder.on_line("/device:TPU:0", "XLA Modules", "jit_train(7)", at, at + 90)
+
+    steps = builder.timeline().steps
+
+    assert (steps.about, steps.thread) == ("executions of jit_train", 1)
 
 
 def test_the_first_call_names_a_function_that_is_called_by_two_names() -> None:

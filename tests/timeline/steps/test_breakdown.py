@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.intervals import EMPTY
 from tfadvisor.timeline.model import StepKind, Steps, StepSource
-from tfadvisor.timeline.steps.breakdown import unknown_time
+from tfadvisor.timeline.steps.breakdown import break_down, unknown_time
 from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000
@@ -335,6 +336,25 @@ def test_compilation_and_input_come_before_what_is_launched_and_not_started() ->
     builder.call("backend_compile", 10, 30).call("load_batch", 30, 50)
 
     assert shares(builder.timeline()) == {"compute": 20, "launch": 40, "compile": 20, "input": 20}
+
+
+def test_pieces_of_dispatch_shorter_than_100_us_are_short() -> None:
+    """Dispatches of 99.9, 100 and 75 µs, of which the last reaches 25 µs into the second step."""
+    builder = trace().step(0, 1000).step(1000, 2000).busy("GPU:0", (1900, 2000))
+    for at, length in ((0, 99.9), (200, 100), (950, 75)):
+        builder.call("PjitFunction(f)", at, at + length)
+    timeline = builder.timeline()
+
+    assert shares(timeline)["launch"] == pytest.approx(274.9)
+    assert timeline.short_launch_ps.tolist() == [[149_900_000, 25_000_000]]
+
+
+def test_the_instants_are_those_of_the_first_device() -> None:
+    """GPU 0 computes 80 of 100 µs, GPU 1 20."""
+    made = trace().step(0, 100).busy("GPU:0", (0, 80)).busy("GPU:1", (0, 20)).timeline()
+    found = break_down(made.devices, dict.fromkeys(TimeClass, EMPTY), made.steps)
+
+    assert found.first[TimeClass.COMPUTE].length() == 80 * PS
 
 
 def test_where_the_devices_work_was_not_recorded_all_time_is_idle() -> None:

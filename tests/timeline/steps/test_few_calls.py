@@ -29,7 +29,7 @@ def test_one_batch_ends_with_the_last_device_work_that_its_function_launched() -
 
     assert steps.source is StepSource.MODULE
     assert lengths_us(steps) == [800]
-    assert 0.5 <= steps.confidence < 0.9
+    assert steps.confidence == 0.7
 
 
 def test_what_the_callback_does_afterwards_is_the_captures_own_work() -> None:
@@ -254,6 +254,31 @@ def test_where_nobody_drives_the_steps_no_work_is_the_captures() -> None:
     builder.on_line("/device:TPU:0", "Steps", "1", 0, 100).on_line("/device:TPU:0", "XLA Ops", "fusion.1", 0, 100)
 
     assert builder.timeline().capture.work_ps == (0, 0)
+
+
+def test_three_uneven_calls_that_launch_nearly_all_work_are_steps() -> None:
+    """80 of each 100 µs."""
+    steps = two_functions(20, calls=3).timeline().steps
+
+    assert (steps.source, len(steps), steps.confidence) == (StepSource.MODULE, 3, 0.45)
+
+
+def test_of_calls_at_the_same_time_those_that_launch_more_are_the_steps() -> None:
+    """Calls on two threads: the first kernel is launched during both, the second during the longer one."""
+    builder = trace().call("PjitFunction(a)", 0, 10).kernel("GPU:0", "k", 50, 110, launched=(5, 6))
+    builder.thread("other").call("PjitFunction(b)", 0, 40).kernel("GPU:0", "l", 110, 150, launched=(30, 31))
+
+    assert "calls of PjitFunction(b), which launch 100" in builder.timeline().steps.about
+
+
+def test_threads_may_call_functions_of_their_own() -> None:
+    """`a` is called on the first thread only, `b` on the second only, and launches more."""
+    builder = trace().call("PjitFunction(a)", 0, 10).kernel("GPU:0", "a", 100, 140, launched=(1, 2))
+    builder.thread("other").call("PjitFunction(b)", 20, 30).kernel("GPU:0", "b", 140, 200, launched=(21, 22))
+
+    steps = builder.timeline().steps
+
+    assert (steps.about.partition(",")[0], steps.thread, lengths_us(steps)) == ("calls of PjitFunction(b)", 1, [180])
 
 
 def test_a_function_of_the_input_pipeline_is_no_step_though_it_launches_most() -> None:

@@ -131,6 +131,27 @@ def test_steps_without_length_on_a_device_line_are_none() -> None:
     assert starts(builder.timeline().steps) == [0, 200]
 
 
+def test_a_devices_own_line_is_told_from_one_that_a_viewer_drew() -> None:
+    """The device's own comes before calls that repeat, the drawn one after them."""
+    own = trace().busy("TPU:0", (0, 1)).on_line("/device:TPU:0", "Steps", "0", 0, 50)
+    own.on_line("/device:TPU:0", "Steps", "1", 50, 100).on_line("/device:TPU:0", "XLA Ops", "fusion.1", 0, 100)
+    drawn = trace().busy("GPU:0", (0, 100)).drawn_line("/device:GPU:0", "Steps", ("0", 0, 50), ("1", 50, 100))
+    for at in (0, 20, 40, 60):
+        own.call("train", at, at + 15, tf_function_call="notTraced-nonXla")
+
+    assert own.timeline().steps.about == "marker 'Steps line of the device'"
+    assert drawn.timeline().steps.about == 'marker "Steps line saved by the profiler\'s viewer"'
+    for at in (0, 20, 40, 60):
+        drawn.call("train", at, at + 15, tf_function_call="notTraced-nonXla")
+    assert drawn.timeline().steps.about == "calls of train"
+
+
+def test_a_line_that_was_drawn_around_nothing_marks_no_steps() -> None:
+    builder = trace().busy("GPU:0", (0, 100)).drawn_line("/device:GPU:0", "Steps", ("0", 50, 50))
+
+    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
 def test_only_lines_of_devices_called_steps_mark_steps() -> None:
     builder = trace().on_line("/host:CPU", "Steps", "1", 0, 100).on_line("/device:TPU:0", "Other", "2", 0, 100)
 

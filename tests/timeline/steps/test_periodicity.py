@@ -124,6 +124,25 @@ def test_85_percent_of_the_items_must_repeat(odd: int, found: bool) -> None:
     assert (paused("".join(text), "a") is not None) is found
 
 
+def test_a_cycle_that_explains_just_85_percent_is_one() -> None:
+    """Of 44 letters three in the middle are others: 6 of 40 pairs four apart differ, 6 of 36 and 6 of 32 further apart."""
+    text = list("abcd" * 11)
+    text[13], text[22], text[31] = "xyz"
+
+    period = paused("".join(text), "a")
+
+    assert period is not None
+    assert (period.length, period.match) == (4, 0.85)
+
+
+def test_a_cycle_that_explains_97_percent_of_the_best_is_as_good() -> None:
+    """`abcd` all along, but an `x` every 64 letters, in 11 such cycles: of 700 pairs four letters apart 21 differ."""
+    period = paused(("abcd" * 15 + "abcx") * 11, "a")
+
+    assert period is not None
+    assert (period.length, period.match) == (4, 1.0)
+
+
 @pytest.mark.parametrize(("apart", "length"), [(80, 2), (56, 56)])
 def test_of_lengths_that_explain_nearly_as_much_the_shortest_wins(apart: int, length: int) -> None:
     """`ab` all along, but a `c` every 80 and 56 letters, in four such cycles, which explain all.

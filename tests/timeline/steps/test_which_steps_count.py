@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
@@ -37,7 +38,8 @@ def test_the_middle_gap_decides() -> None:
 
 
 def test_a_last_marker_without_length_is_cut_off() -> None:
-    steps = trace().steps(3, period=100).step(300, 300).busy("GPU:0", (0, 250)).timeline().steps
+    with np.errstate(all="raise"):  # it compiles for no share of no time
+        steps = trace().steps(3, period=100).step(300, 300).busy("GPU:0", (0, 250)).timeline().steps
 
     assert steps.kinds[-1] is StepKind.CUT_OFF
 
@@ -145,6 +147,25 @@ def test_steps_move_to_the_device_where_most_of_them_run_a_step_late(begins: lis
 
 def test_work_that_begins_with_the_next_step_is_a_step_late() -> None:
     assert run_ahead([0, 10, 20], [10, 20, 30]).about.endswith("more than a step ahead")
+
+
+def test_a_last_step_that_the_device_finished_counts_where_it_ran_it() -> None:
+    """Steps and kernels of 10 µs one behind the other, the kernels 100 µs late."""
+    builder = trace()
+    for at in range(0, 40, 10):
+        builder.step(at, at + 10).kernel("GPU:0", "k", 100 + at, 110 + at, launched=(at + 1, at + 2))
+
+    steps = builder.timeline().steps
+
+    assert (steps.starts / PS).tolist() == [100, 110, 120, 130]
+    assert steps.steady().all()
+
+
+def test_two_steps_are_enough_to_be_placed_and_one_is_not() -> None:
+    """Both kernels begin after both steps; then the trace ends before the second does."""
+    assert (run_ahead([0, 10], [20, 30]).starts / PS).tolist() == [20, 30]
+    builder = trace().step(0, 9).step(10, 19).kernel("GPU:0", "k", 20, 25, launched=(1, 2))
+    assert (builder.timeline().steps.starts / PS).tolist() == [0, 10]
 
 
 @pytest.mark.parametrize("idle", [0, 2])

@@ -128,6 +128,6 @@ def _outcome(one: GatedMetric, config: Config, level: float) -> tuple[Outcome, s
     if reach > one.allowed > 0 and one.tests[0].distance + reach > one.allowed:
         runs = config.fewest_runs if one.tests[0].few else config.keep
         more = max(runs - one.runs, 0)
-        later = one.reach_after(level, more) if more else reach
+        later = one.reach_after(level, more)
         return Outcome.CANNOT_TELL, tell.cannot_tell(reach, one.reach_outside(level), more=more, later=later)
     return Outcome.PASS, tell.passed(significant=any(one.significant(test, level) for test in one.tests))

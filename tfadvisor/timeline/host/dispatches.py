@@ -67,7 +67,7 @@ def calls_that_execute(threads: Threads) -> Int64Array:
     """
     found = [np.empty(0, np.int64)]
     helpers = threads.named(runs_program)
-    jitted = threads.named(is_jitted) if len(helpers) else helpers
+    jitted = threads.named(is_jitted)
     for thread in distinct(threads.thread_of(helpers)).tolist():
         mine = np.sort(np.concatenate([one[threads.thread_of(one) == thread] for one in (helpers, jitted)]))
         around = parents(threads.start[mine], threads.end[mine])
@@ -98,10 +98,9 @@ def without_evaluations(threads: Threads) -> Threads:
     if not len(traces):
         return threads
     kind = threads.kind.copy()
-    for index in distinct(threads.thread_of(traces)).tolist():
-        thread = threads.threads[index]
-        mine = traces[(traces >= thread.lo) & (traces < thread.hi)]
-        kind[_evaluations(threads, thread, mine)] = HostClass.FRAME
+    thread = threads.thread_of(traces)
+    for index in distinct(thread).tolist():
+        kind[_evaluations(threads, threads.threads[index], traces[thread == index])] = HostClass.FRAME
     return msgspec.structs.replace(threads, kind=kind, dispatched={})
 
 
@@ -114,7 +113,7 @@ def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64A
     others = threads.of(thread, HostClass.COMPILE)
     others = others[~is_in(others, traces[count > 0])]
     compiling = union(threads.start[others], threads.end[others]).within(starts, ends)
-    evaluates = (count > 0) & (compiling < _COMPILES * (ends - starts))
+    evaluates = compiling < _COMPILES * (ends - starts)  # one in which nothing runs compiles throughout
     many = evaluates & (count >= _INTERPRETED)
     return traces[evaluates & union(starts[many], ends[many]).contains(starts)]
 

@@ -58,8 +58,6 @@ def eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Interv
     All of them, and those between two ops that TensorFlow dispatches by themselves.
     """
     calls = dispatches(threads, thread)
-    if len(calls) < _EAGER_DISPATCHES:
-        return EMPTY, EMPTY
     starts, ends = threads.start[calls], threads.end[calls]
     step = np.searchsorted(steps.starts, starts, side="right") - 1
     count = np.bincount(step[step >= 0], minlength=len(steps))
@@ -95,7 +93,7 @@ def _strays(row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, ins
     order = np.lexsort((pause, place))
     bounds = np.searchsorted(place[order], np.arange(int(place.max()) + 2))
     count = np.diff(bounds)
-    usual = pause[order[np.minimum(bounds[:-1] + count // 2, len(order) - 1)]]
+    usual = pause[order[bounds[:-1] + count // 2]]
     usual = np.where(count >= _FEW_PAUSES, usual, _STRAY_PAUSE_PS)
     return inside & (usual[np.maximum(place, 0)] <= _EAGER_PAUSE_PS) & (pause <= _STRAY_PAUSE_PS)
 
@@ -106,7 +104,7 @@ def named_eager_kernels(threads: Threads) -> Int64Array:
     for thread in threads.threads:
         calls = threads.of(thread, HostClass.EAGER_OP)
         calls = calls[threads.bear(calls, is_single_op)]
-        ops = threads.of(thread, HostClass.OP) if len(calls) else calls
+        ops = threads.of(thread, HostClass.OP)
         found.append(ops[union(threads.start[calls], threads.end[calls]).contains(threads.start[ops])])
     return _joined(found)
 
@@ -136,4 +134,4 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
 
 
 def _joined(parts: list[Int64Array]) -> Int64Array:
-    return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+    return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))

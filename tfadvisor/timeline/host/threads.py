@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import used
+from tfadvisor.arrays import true_at, used
 from tfadvisor.timeline.crossing_frames import without_crossings
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import HostClass
@@ -54,14 +54,14 @@ class Threads(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     first_event: int
     position_of: npt.NDArray[np.int32] | None
+    borne: BoolArray
+    """Which names any event bears, by row."""
+    classes: int
+    """A bit for each HostClass that an event may have: most of them are no event's in most traces."""
     dispatched: dict[int, Int64Array] = msgspec.field(default_factory=dict)
     """What `dispatches` found on each thread by its index: several questions rest on it."""
     answers: dict[Callable[[str], bool], BoolArray] = msgspec.field(default_factory=dict)
     """Which names each question wants, by row: hosts with the same names share what is known."""
-    borne: BoolArray | None = None
-    """Which names any event bears, by row; None where nobody looked."""
-    classes: int = -1
-    """A bit for each HostClass that an event may have: most of them are no event's in most traces."""
 
     def __len__(self) -> int:
         """Number of events."""
@@ -88,7 +88,7 @@ class Threads(msgspec.Struct, frozen=True):
         """The same, each in four bytes where they suffice; not to be written to."""
         count = len(self) if self.position_of is None else len(self.position_of)
         event, value = column.integers_between(self.first_event, self.first_event + count)
-        if not count or not len(event):
+        if not len(event):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.position_of is None:
             return event - event.dtype.type(self.first_event) if self.first_event else event, value
@@ -131,14 +131,12 @@ class Threads(msgspec.Struct, frozen=True):
         found = kind == there[0]
         for one in there[1:]:
             found |= kind == one
-        place: Int64Array = found.nonzero()[0]
-        return place
+        return true_at(found)
 
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
         """Positions of all events whose name is wanted; each distinct name is looked at once."""
         rows = self.wanted_rows(wanted)
-        there = rows if self.borne is None else rows & self.borne
-        return rows[self.row].nonzero()[0] if there.any() else np.empty(0, np.int64)
+        return true_at(rows[self.row]) if (rows & self.borne).any() else np.empty(0, np.int64)
 
     def bear(self, positions: Int64Array | slice, wanted: Callable[[str], bool]) -> BoolArray:
         """Which of the positions bear a wanted name. Of many names only those are looked at that the positions bear."""
@@ -158,7 +156,7 @@ class Threads(msgspec.Struct, frozen=True):
     def on_pipeline_threads(self, positions: Int64Array) -> BoolArray:
         """Whether each position is on a thread that works for tf.data only."""
         pipeline = np.array([thread.is_pipeline for thread in self.threads], np.bool_)
-        return pipeline[self.thread_of(positions)] if len(pipeline) else np.zeros(len(positions), np.bool_)
+        return pipeline[self.thread_of(positions)]
 
 
 @lru_cache(maxsize=8)  # the hosts of a run mostly have the same names
@@ -236,9 +234,9 @@ def host_threads(trace: HostTrace) -> Threads:
         trace.names.name,
         first_event,
         position_of,
+        borne,
+        _classes_of(row_kind[borne]),
         answers=answers,
-        borne=borne,
-        classes=_classes_of(row_kind[borne]),
     )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER

@@ -13,7 +13,6 @@ from tfadvisor.timeline.host.eager_ops import eager_dispatch, eager_elsewhere, e
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
-    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -89,9 +88,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
 
 def _where(chosen: BoolArray, lo: Int64Array, hi: Int64Array) -> Intervals:
     """The instants of the chosen stretches."""
-    if not chosen.any():
-        return EMPTY
-    return union(lo, hi) if chosen.all() else union(lo[chosen], hi[chosen])
+    return union(lo[chosen], hi[chosen])
 
 
 def _states(
@@ -129,9 +126,8 @@ def _states(
     state, starts, ends = state[keep], starts[keep], ends[keep]
 
     wait_starts, wait_ends = _awaited(trace, threads, thread)
-    later = starts[1:] > starts[:-1]
-    if not len(wait_starts) and (later | ((starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1]))).all():
-        return state, starts, ends  # as a thread's events mostly are
+    if not len(wait_starts) and ((starts[1:] > starts[:-1]) | (ends[1:] <= ends[:-1])).all():
+        return state, starts, ends  # as a thread's events mostly are: only a frame that was cut may be out of order
     state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
     starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
     order = np.lexsort((-ends, starts))
@@ -152,8 +148,6 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
     """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
     produced_at, produced = _waits_with_id(trace, threads, thread, stats.PRODUCER_ID)
     consumed_at, consumed = _waits_with_id(trace, threads, thread, stats.CONSUMER_ID)
-    if not len(produced) or not len(consumed):
-        return produced_at[:0], produced_at[:0]
     _, first, second = np.intersect1d(produced, consumed, return_indices=True)
     begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
     keep = finish > begin
@@ -169,11 +163,13 @@ def _waits_with_id(trace: HostTrace, threads: Threads, thread: Thread, stat: str
 
 def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
     """What the threads other than the driving one do."""
-    lo, hi = (threads.threads[driver].lo, threads.threads[driver].hi) if driver >= 0 else (0, 0)
+    beside = ~pipeline
+    if driver >= 0:
+        beside[threads.threads[driver].lo : threads.threads[driver].hi] = False
 
     def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
         position = threads.everywhere(*kinds)
-        position = position[((position < lo) | (position >= hi)) & ~pipeline[position]]
+        position = position[beside[position]]
         return union(threads.start[position], threads.end[position])
 
     compiling = elsewhere([HostClass.COMPILE])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, true_at, used
+from tfadvisor.arrays import distinct, true_at
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
@@ -39,7 +39,7 @@ class Names(msgspec.Struct, frozen=True):
 def names_of(threads: Threads) -> Names:
     """Of every name that the host's threads use."""
     users, silent, telling = (np.zeros(len(threads.names), np.bool_) for _ in range(3))
-    for row in used(threads.row, len(threads.names)) if threads.borne is None else true_at(threads.borne).tolist():
+    for row in true_at(threads.borne).tolist():
         name = threads.names[row]
         users[row], silent[row], telling[row] = is_users_frame(name), annotates(name), not inside_runtime(name)
     return Names(users, silent, telling)

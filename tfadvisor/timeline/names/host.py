@@ -99,7 +99,6 @@ _COMPILE_STARTS = (
     "lower_jaxpr",
     "trace_to_jaxpr",
     "HLO passes",
-    "JitCompiler::",
     "TaskDispatcher::dispatch",
     "ThunkEmitter::",
     "MlirToHlo",

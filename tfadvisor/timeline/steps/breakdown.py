@@ -31,14 +31,15 @@ class StepTime(msgspec.Struct, frozen=True):
 
 def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> StepTime:
     """host: of host_classes_of_time. Without any device the host's own classes are all there is."""
-    rows, short, first = [], [], None
+    rows, short = [], []
+    first: Mapping[TimeClass, Intervals] = {}
     every: Sequence[Device | None] = devices or [None]
     for device in every:
         classes = classes_of_time(device, host)
         rows.append(_lengths(classes, steps))
         short.append(_short(classes[TimeClass.LAUNCH]).within(steps.starts, steps.ends))
-        first = classes if first is None else first
-    return StepTime(np.stack(rows), np.stack(short), first or {})
+        first = first or classes
+    return StepTime(np.stack(rows), np.stack(short), first)
 
 
 def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
@@ -88,7 +89,7 @@ def _lengths(classes: Mapping[TimeClass, Intervals], steps: Steps) -> npt.NDArra
 
 def _short(launch: Intervals) -> Intervals:
     short = launch.ends - launch.starts < _SHORT_PS
-    return launch if short.all() else Intervals(launch.starts[short], launch.ends[short])
+    return Intervals(launch.starts[short], launch.ends[short])
 
 
 def _launched_not_started(device: Device) -> Intervals:

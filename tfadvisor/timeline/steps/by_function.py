@@ -28,7 +28,7 @@ def calls_of_tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
     if not len(position):
         position = threads.everywhere(HostClass.EAGER_OP)
         position = position[threads.bear(position, is_eager_function)]
-    position = position[~threads.on_pipeline_threads(position)] if len(position) else position
+    position = position[~threads.on_pipeline_threads(position)]
     if not len(position):
         return None
     names, code = grouped(threads.row[position], threads.names, function_name)

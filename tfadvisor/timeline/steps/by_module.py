@@ -46,7 +46,7 @@ def executions_on_device(trace: HostTrace) -> Inferred | None:
 def calls_of_jitted_function(threads: Threads, devices: Sequence[Device], driver: int) -> Inferred | None:
     """Calls of the jitted function whose module takes at least half of the device time."""
     top = _main_module(devices)
-    if top is None or driver < 0:
+    if top is None:
         return None
     calls = calls_of_module(threads, top)
     calls = calls[threads.thread_of(calls) == driver]
@@ -67,7 +67,7 @@ def runs_called_before(threads: Threads, devices: Sequence[Device], driver: int)
         return None
     ops = max(devices, key=lambda device: device.compute.length()).ops
     mine = true_at(ops.meeting >= 0)
-    modules = [one for one in distinct(ops.module[ops.module >= 0]).tolist() if ops.names[one] == top]
+    modules = [row for row, name in enumerate(ops.names) if name == top]
     mine = mine[is_in(ops.module[mine], modules)]
     begins, ends = group_spans(ranks(ops.meeting[mine]), ops.start[mine], ops.end[mine])
     if len(begins) < LEAST_CYCLES:

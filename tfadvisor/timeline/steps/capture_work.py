@@ -19,7 +19,7 @@ def capture_work_ps(threads: Threads, steps: Steps) -> tuple[int, int]:
 
     Files that are also written in or between the steps are the program's own.
     """
-    if steps.thread < 0 or not len(steps):
+    if steps.thread < 0:
         return 0, 0
     thread = threads.threads[steps.thread]
     mine = np.arange(thread.lo, thread.hi, dtype=np.int64)
@@ -28,7 +28,7 @@ def capture_work_ps(threads: Threads, steps: Steps) -> tuple[int, int]:
     writes = _named(threads, mine, profiler=False)
     before = own[threads.end[own] <= first]
     after = own[threads.start[own] >= last]
-    if len(writes) and (threads.start[writes] >= last).all():
+    if (threads.start[writes] >= last).all():
         after = np.concatenate([after, writes])
     return (
         first - int(threads.start[before].min()) if len(before) else 0,

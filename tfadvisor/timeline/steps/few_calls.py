@@ -65,8 +65,6 @@ def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence
     It must be at least half of all. Functions are told apart by name; numbers that a runtime appends do not count.
     """
     position = _outer_calls(trace, threads)
-    if not len(position):
-        return None
     label = {row: function_name(threads.names[row]) for row in distinct(threads.row[position]).tolist()}
     thread = threads.thread_of(position)
     best: Calls | None = None
@@ -86,7 +84,7 @@ def _outer_calls(trace: HostTrace, threads: Threads) -> Int64Array:
     position = distinct(np.append(position[position >= 0], threads.named(is_jitted_call)))
     if not len(position):
         position = threads.named(is_eager_function)
-    return position[~threads.on_pipeline_threads(position)] if len(position) else position
+    return position[~threads.on_pipeline_threads(position)]
 
 
 def _launching(threads: Threads, calls: Int64Array, devices: Sequence[Device], thread: int, name: str) -> Calls | None:

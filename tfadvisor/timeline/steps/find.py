@@ -183,7 +183,7 @@ def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
     leading = 0
     while leading < len(candidates) and compiling[candidates[leading]] >= _COMPILING_SHARE:
         leading += 1
-    if 0 < leading <= len(candidates) // 2:
+    if leading <= len(candidates) // 2:
         for index in candidates[:leading]:
             kinds[index] = StepKind.COMPILING
         candidates = candidates[leading:]
