@@ -177,6 +177,17 @@ def test_gradients_of_gradients_count_with_their_call() -> None:
     assert metrics.fact("second_order_layer") == "net_5/dense"
 
 
+def test_what_a_recurrent_layers_own_cell_does_is_no_choice_of_the_programs() -> None:
+    """The cell's slices take 30, the program's 10 of 100 µs."""
+    metrics = steps_of(
+        *TRAINED,
+        ("gradient_tape/gru_1/gru_cell_1/strided_slice_1/StridedSliceGrad:StridedSliceGrad", 30),
+        ("gradient_tape/strided_slice/StridedSliceGrad:StridedSliceGrad", 10),
+    ).measure()
+
+    assert metrics.value("costly_op_fraction") == approx(0.1)
+
+
 def test_one_small_op_with_the_name_of_two_tapes_is_no_proof() -> None:
     """1 of 91 µs of compute."""
     metrics = steps_of(

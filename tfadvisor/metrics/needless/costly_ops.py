@@ -7,6 +7,7 @@ from tfadvisor.metrics.compute.parts import Part, compute_parts
 from tfadvisor.metrics.needless.costly_kinds import costly_kind
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
+from tfadvisor.timeline.names.op_path import is_recurrent_cell
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
@@ -23,7 +24,7 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
     kinds: dict[str, list[Part]] = {}
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
-        if kind is not None:
+        if kind is not None and not is_recurrent_cell(part.layer):  # Keras writes its cells so; nobody can change them
             kinds.setdefault(kind.name, []).append(part)
     if not kinds:
         return "", ()
