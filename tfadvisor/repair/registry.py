@@ -151,6 +151,11 @@ CODEMODS: dict[str, About] = {
         "an index out of range is an error or the last row, not a row of zeros",
     ),
     "fft-convolve": About("kernels.fft_convolve", "convolves in the frequency domain", "sums are rounded otherwise"),
+    "collective-after-loop": About(
+        "kernels.collective_after_loop",
+        "sums over the devices once, behind the loop",
+        "sums may be rounded otherwise",
+    ),
     "debug-print": About(
         "kernels.debug_print", "removes prints from the compiled step", "these lines are no longer printed"
     ),
