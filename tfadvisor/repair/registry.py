@@ -55,6 +55,11 @@ CODEMODS: dict[str, About] = {
         "maps whole batches instead of examples",
         "the function sees batches: compare the first ones",
     ),
+    "drop-before-map": About(
+        "input.drop_before_map",
+        "drops elements before they are mapped",
+        "random ops of a map draw for the elements that are kept alone",
+    ),
     "shuffle-before-map": About("input.shuffle_before_map", "shuffles before the map", ""),
     "cache": About(
         "input.cache",
