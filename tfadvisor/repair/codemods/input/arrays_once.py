@@ -15,7 +15,7 @@ from tfadvisor.repair.reading.arguments import positional
 from tfadvisor.repair.reading.compiled import assigned_in, functions_named, is_compiled, keeps_argument
 from tfadvisor.repair.reading.loops import callee, step_loops, stepping_functions, steps_in
 from tfadvisor.repair.reading.names import unused
-from tfadvisor.repair.reading.program import Change, Program, before, names_in, pairs, text_of
+from tfadvisor.repair.reading.program import Change, Program, before, pairs, text_of, walk
 
 _ON_HOST = re.compile(r"^np\.|\brandom\.|\bnumpy\.|np\.\w+\(")
 _ON_DEVICE = re.compile(r"jnp\.|jax\.|device_put|torch\.|tf\.")
@@ -40,7 +40,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
 
 def _host_array(program: Program, node: Any, body: Any) -> str:
     """The name of an array of the host that is the same in every turn, "" of anything else."""
-    if not isinstance(node, cst.Name) or node.value in assigned_in(body) or _is_changed(program, str(node.value)):
+    if not isinstance(node, cst.Name) or node.value in assigned_in(body) or _is_changed(program, node):
         return ""
     if isinstance(body, cst.FunctionDef):
         made = [program.lines(value)[0] for value in _values(program, node)]
@@ -78,14 +78,17 @@ def _given_in(target: Any) -> list[str]:
     return [text_of(target)]
 
 
-def _is_changed(program: Program, name: str) -> bool:
+def _is_changed(program: Program, name: Any) -> bool:
     """Whether the program writes into the array anywhere."""
+    written: list[Any] = []
     for one in program.all(cst.AssignTarget, cst.AugAssign):
         target = one.target
         inner = target.value if isinstance(target, cst.Subscript) else target if isinstance(one, cst.AugAssign) else None
-        if inner is not None and text_of(inner) == name:
-            return True
-    return any(_CHANGES_IT.search(text_of(one)) and name in names_in(one) for one in program.all(cst.Call))
+        written += [inner]
+    for call in program.all(cst.Call):
+        written += [one for one in walk(call) if _CHANGES_IT.search(text_of(call))]
+    same = [one for one in written if isinstance(one, cst.Name) and one.value == name.value]
+    return any(_values(program, one) == _values(program, name) for one in same)
 
 
 def _hit(program: Program, body: Any, host: str) -> Hit:
