@@ -72,6 +72,13 @@ class Fold(cst.CSTTransformer):
             return cst.FlattenSentinel(updated_node.orelse.body.body)
         return updated_node.orelse if updated_node.orelse is not None else cst.RemoveFromParent()
 
+    def leave_IndentedBlock(self, original_node: Any, updated_node: Any) -> Any:  # noqa: N802
+        """What stands behind a return never runs."""
+        for number, line in enumerate(updated_node.body):
+            if isinstance(line, cst.SimpleStatementLine) and isinstance(line.body[-1], cst.Return):
+                return updated_node.with_changes(body=updated_node.body[: number + 1])
+        return updated_node
+
     def leave_Assign(self, original_node: Any, updated_node: Any) -> Any:  # noqa: N802
         return cst.RemoveFromParent() if truth(updated_node.targets[0].target) is not None else updated_node
 

@@ -14,8 +14,8 @@ from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.arguments import positional
 from tfadvisor.repair.reading.compiled import assigned_in, functions_named, is_compiled, keeps_argument
 from tfadvisor.repair.reading.loops import callee, step_loops, stepping_functions, steps_in
-from tfadvisor.repair.reading.names import unused
-from tfadvisor.repair.reading.program import Change, Program, before, pairs, text_of, walk
+from tfadvisor.repair.reading.names import unused, values_of
+from tfadvisor.repair.reading.program import Change, Program, before, text_of, walk
 
 _ON_HOST = re.compile(r"^np\.|\brandom\.|\bnumpy\.|np\.\w+\(")
 _ON_DEVICE = re.compile(r"jnp\.|jax\.|device_put|torch\.|tf\.")
@@ -43,7 +43,7 @@ def _host_array(program: Program, node: Any, body: Any) -> str:
     if not isinstance(node, cst.Name) or node.value in assigned_in(body) or _is_changed(program, node):
         return ""
     if isinstance(body, cst.FunctionDef):
-        made = [program.lines(value)[0] for value in _values(program, node)]
+        made = [program.lines(value)[0] for value in values_of(program, node)]
         inside = {str(one.name.value) for one in body.params.params}
         if node.value in inside or not made or max(made) > program.lines(body)[0]:
             return ""
@@ -51,7 +51,7 @@ def _host_array(program: Program, node: Any, body: Any) -> str:
 
 
 def _is_of_host(program: Program, name: Any, depth: int) -> bool:
-    values = _values(program, name)
+    values = values_of(program, name)
     if len(values) != 1 or not depth:
         return False
     value = values[0]
@@ -60,22 +60,6 @@ def _is_of_host(program: Program, name: Any, depth: int) -> bool:
     functions = functions_named(program, value.func) if isinstance(value, cst.Call) else []
     text = "\n".join(text_of(one) for one in functions) or text_of(value)
     return bool(_ON_HOST.search(text)) and not _ON_DEVICE.search(text)
-
-
-def _values(program: Program, name: Any) -> list[Any]:
-    """What a name gets where it is read, also as one of several from a call: in the innermost function that gives it a value."""
-    made = [value for target, value in pairs(program) if name.value in _given_in(target) and value is not name]
-    for scope in (*(one for one in program.around(name) if isinstance(one, cst.FunctionDef)), program.module):
-        own = [value for value in made if program.scope(value) is scope]
-        if own:
-            return own
-    return []
-
-
-def _given_in(target: Any) -> list[str]:
-    if isinstance(target, cst.Tuple | cst.List):
-        return [text_of(one.value) for one in target.elements]
-    return [text_of(target)]
 
 
 def _is_changed(program: Program, name: Any) -> bool:
@@ -88,7 +72,7 @@ def _is_changed(program: Program, name: Any) -> bool:
     for call in program.all(cst.Call):
         written += [one for one in walk(call) if _CHANGES_IT.search(text_of(call))]
     same = [one for one in written if isinstance(one, cst.Name) and one.value == name.value]
-    return any(_values(program, one) == _values(program, name) for one in same)
+    return any(values_of(program, one) == values_of(program, name) for one in same)
 
 
 def _hit(program: Program, body: Any, host: str) -> Hit:
