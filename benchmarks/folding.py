@@ -6,6 +6,7 @@ get nothing else; branches that then never run are taken away.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import libcst as cst
@@ -22,7 +23,26 @@ def folded(source: str, faulty: bool) -> str:
     for _ in range(_ROUNDS):
         module = module.visit(_Parameters(module))
         module = module.visit(Fold({}, faulty))
-    return module.code
+    return _without_unread(source, module).code
+
+
+def _without_unread(source: str, module: cst.Module) -> cst.Module:
+    """Functions of the other form go: those that the program read before it was folded, and no longer reads."""
+    whole = _read(cst.parse_module(source))
+    while True:
+        now = _read(module)
+        body = [
+            one
+            for one in module.body
+            if not isinstance(one, cst.FunctionDef) or now[one.name.value] > 1 or whole[one.name.value] <= 1
+        ]
+        if len(body) == len(module.body):
+            return module
+        module = module.with_changes(body=body)
+
+
+def _read(node: cst.CSTNode) -> Counter[str]:
+    return Counter(one.value for one in _walk(node) if isinstance(one, cst.Name))
 
 
 class Fold(cst.CSTTransformer):

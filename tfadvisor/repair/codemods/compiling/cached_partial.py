@@ -14,7 +14,7 @@ from tfadvisor.repair.reading.arguments import positional
 from tfadvisor.repair.reading.compiled import decorator_of, traced_functions
 from tfadvisor.repair.reading.loops import callee
 from tfadvisor.repair.reading.names import unused, values_of
-from tfadvisor.repair.reading.program import Change, Program, before, called, pairs, text_of
+from tfadvisor.repair.reading.program import Change, Program, before, called, text_of
 
 _NAME = "cached_partial"
 _MODULES = ("Optimizer", "ModelAndOptimizer", "MultiMetric", "Rngs")
@@ -29,7 +29,7 @@ def hits(program: Program, place: Place) -> list[Hit]:
     grouped: dict[str, list[tuple[Any, int]]] = {}
     traced = traced_functions(program)
     for call in program.all(cst.Call):
-        if isinstance(call.func, cst.Name) and _by_nnx(program, callee(call)):
+        if isinstance(call.func, cst.Name) and _by_nnx(program, call.func):
             if any(one in traced for one in program.around(call)):
                 continue
             grouped.setdefault(callee(call), []).append((call, _modules(program, call)))
@@ -40,10 +40,14 @@ def hits(program: Program, place: Place) -> list[Hit]:
     return found
 
 
-def _by_nnx(program: Program, name: str) -> bool:
-    decorated = [text_of(one.decorator) for each in program.functions.get(name, []) if (one := decorator_of(each))]
-    made = [text_of(value) for target, value in pairs(program) if text_of(target) == name and isinstance(value, cst.Call)]
-    return len(decorated) + len(made) == 1 and any(one.startswith("nnx.jit") for one in (*decorated, *made))
+def _by_nnx(program: Program, name: Any) -> bool:
+    """Whether the name is a function that nnx.jit compiles: what it is given where it is called, or the one of that name."""
+    values = values_of(program, name)
+    if values:
+        return len(values) == 1 and isinstance(values[0], cst.Call) and text_of(values[0]).startswith("nnx.jit(")
+    functions = program.functions.get(str(name.value), [])
+    decorated = [text_of(one.decorator) for each in functions if (one := decorator_of(each)) is not None]
+    return len(functions) == 1 and len(decorated) == 1 and decorated[0].startswith("nnx.jit")
 
 
 def _modules(program: Program, call: Any) -> int:
@@ -111,9 +115,8 @@ def _outermost(program: Program, call: Any, count: int) -> Any:
         line = max([line, *(program.lines(one)[1] for one in values)])
         scope = program.scope(values[0]) if values else _owner(program, arg.value)
         owner = scope if isinstance(owner, cst.Module) else owner
-    name = str(call.func.value)
-    line = max([line, *(program.lines(value)[1] for target, value in pairs(program) if text_of(target) == name)])
-    line = max([line, *(program.lines(one)[1] for one in program.functions.get(name, []))])
+    compiled = values_of(program, call.func) or program.functions.get(str(call.func.value), [])
+    line = max([line, *(program.lines(one)[1] for one in compiled)])
     found = None
     for one in program.around(call):
         if one is owner:

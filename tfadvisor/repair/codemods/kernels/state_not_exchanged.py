@@ -90,14 +90,17 @@ def _used_elsewhere(program: Program, function: Any, lines: list[Any], state: se
     inside = {id(one) for line in lines for one in walk(line)}
     made = {name for line in lines for target, _ in pairs_of(line.body[0]) for name in names_in(target)} - state
     return any(
-        isinstance(one, cst.Name) and one.value in made and id(one) not in inside and not _is_label(program, one)
+        isinstance(one, cst.Name) and one.value in made and id(one) not in inside and not _is_another(program, one)
         for one in walk(function.body)
     )
 
 
-def _is_label(program: Program, name: Any) -> bool:
-    """An attribute's or a keyword's name."""
+def _is_another(program: Program, name: Any) -> bool:
+    """An attribute's or a keyword's name, or a parameter of an inner function."""
     around = next(program.around(name))
-    return (isinstance(around, cst.Attribute) and around.attr is name) or (
-        isinstance(around, cst.Arg) and around.keyword is name
-    )
+    if isinstance(around, cst.Attribute) and around.attr is name:
+        return True
+    if isinstance(around, cst.Arg) and around.keyword is name:
+        return True
+    inner = [one for one in program.around(name) if isinstance(one, cst.FunctionDef | cst.Lambda)]
+    return any(param.name.value == name.value for one in inner for param in one.params.params)
