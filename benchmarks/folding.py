@@ -122,7 +122,11 @@ class _Parameters(cst.CSTTransformer):
         given: dict[str, list[bool | None]] = {}
         for one in (node for node in _walk(updated_node) if isinstance(node, cst.Assign)):
             target = one.targets[0].target
-            if isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
+            if (
+                isinstance(target, cst.Attribute)
+                and isinstance(target.value, cst.Name)
+                and target.value.value == "self"
+            ):
                 given.setdefault(target.attr.value, []).append(truth(one.value))
         known = {name: values[0] for name, values in given.items() if len(values) == 1 and values[0] is not None}
         return updated_node.visit(_Attributes(known)) if known else updated_node

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from tfadvisor.repair.reading.program import called, names_in, text_of, walk
+from tfadvisor.repair.reading.program import called, names_in, text_of
 
 _ADDS = re.compile(r"^(jnp|jax\.numpy|operator|np|tf)\.add$|^tf\.math\.add$|^lax\.add$|^jax\.lax\.add$")
 _TREE_MAPS = ("map", "tree_map", "tree_multimap", "map_structure")
@@ -31,7 +31,11 @@ def added_to(value: Any, names: set[str]) -> Any:
     if isinstance(value, cst.ListComp):
         over, pair = value.for_in.iter, value.for_in.target
         zipped = isinstance(over, cst.Call) and called(over) == "zip" and len(over.args) == 2
-        if zipped and isinstance(pair, cst.Tuple) and _adds_both(value.elt, [text_of(one.value) for one in pair.elements]):
+        if (
+            zipped
+            and isinstance(pair, cst.Tuple)
+            and _adds_both(value.elt, [text_of(one.value) for one in pair.elements])
+        ):
             return _other(over.args[0].value, over.args[1].value, names)
     return None
 
@@ -81,8 +85,3 @@ def is_zero(node: Any) -> bool:
         made = inner.func if isinstance(inner, cst.Call) else inner
         return text_of(made).split(".")[-1] in ("zeros", "zeros_like")
     return called(node) in ("array", "float32", "asarray") and bool(node.args) and is_zero(node.args[0].value)
-
-
-def reads(node: Any, name: str) -> int:
-    """How often a name stands in it."""
-    return sum(isinstance(one, cst.Name) and one.value == name for one in walk(node))

@@ -67,7 +67,9 @@ def _is_changed(program: Program, name: Any) -> bool:
     written: list[Any] = []
     for one in program.all(cst.AssignTarget, cst.AugAssign):
         target = one.target
-        inner = target.value if isinstance(target, cst.Subscript) else target if isinstance(one, cst.AugAssign) else None
+        inner = (
+            target.value if isinstance(target, cst.Subscript) else target if isinstance(one, cst.AugAssign) else None
+        )
         written += [inner]
     for call in program.all(cst.Call):
         written += [one for one in walk(call) if _CHANGES_IT.search(text_of(call))]

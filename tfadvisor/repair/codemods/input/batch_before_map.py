@@ -50,7 +50,9 @@ def _parsers(program: Program, mapped: Any) -> list[Any]:
     functions = functions_of_stage(program, mapped)
     for function in functions:
         name = function.name.value if isinstance(function, cst.FunctionDef) else ""
-        used = [one for one in program.all(cst.Name) if one.value == name and one is not getattr(function, "name", None)]
+        used = [
+            one for one in program.all(cst.Name) if one.value == name and one is not getattr(function, "name", None)
+        ]
         if name and len(used) != 1:
             return []
         parses = [one for one in walk(function) if isinstance(one, cst.Call) and called(one) == _PARSE_ONE]

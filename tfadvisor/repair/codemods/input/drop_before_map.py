@@ -63,42 +63,41 @@ def _swapped(call: Any, maps: list[Any]) -> dict[cst.CSTNode, Change]:
 def _across_statements(program: Program, call: Any) -> Hit | None:
     """`data = data.map(f)` and, as the next statement of this name, `data = data.shard(n, i)`."""
     line = program.statement(call)
-    if not _only_assigns(line, call) or not isinstance(call.func.value, cst.Name):
+    if not isinstance(call.func.value, cst.Name) or not _gives(line, call, str(call.func.value.value)):
         return None
-    name = str(call.func.value.value)
-    block = next(program.around(line), None)
-    if text_of(line.body[0].targets[0].target) != name or not hasattr(block, "body"):
+    made, between = _made_before(program, line, str(call.func.value.value))
+    maps = [] if made is None else _maps_before(program, call, made)
+    given = {name for arg in call.args for name in names_in(arg)}
+    if not maps or given & {name for one in between for name in _set_in(one)}:
         return None
-    before = [one for one in block.body if program.lines(one)[1] < program.lines(line)[0]]
-    touching = [one for one in before if name in names_in(one)]
-    if not touching or not isinstance(touching[-1], cst.SimpleStatementLine):
-        return None
-    assign = touching[-1].body[0]
-    if not isinstance(assign, cst.Assign) or not _only_assigns(touching[-1], assign.value):
-        return None
-    if text_of(assign.targets[0].target) != name:
-        return None
-    maps = _maps_before(program, call, assign.value)
-    own = {one for other in before for one in _set_in(other) if program.lines(other)[0] > program.lines(touching[-1])[0]}
-    if not maps or names_in(cst.Tuple([cst.Element(one.value) for one in call.args])) & own:
-        return None
-    last = maps[-1]
     changes: dict[cst.CSTNode, Change] = {
-        last: lambda now: now.with_changes(
-            func=now.func.with_changes(
-                value=call.with_changes(func=call.func.with_changes(value=now.func.value))
-            )
+        maps[-1]: lambda now: now.with_changes(
+            func=now.func.with_changes(value=call.with_changes(func=call.func.with_changes(value=now.func.value)))
         ),
         line: lambda _: cst.RemovalSentinel.REMOVE,
     }
     return Hit(*program.lines(call), f"{called(call)} before map", program.changed(changes))
 
 
-def _only_assigns(line: Any, value: Any) -> bool:
+def _made_before(program: Program, line: Any, name: str) -> tuple[Any, list[Any]]:
+    """What the last statement before this one that knows the name gives it, None if it does more; and what stands between."""
+    block: Any = next(program.around(line))
+    before = [one for one in block.body if program.lines(one)[1] < program.lines(line)[0]]
+    places = [number for number, one in enumerate(before) if name in names_in(one)]
+    made = before[places[-1]] if places else None
+    if not isinstance(made, cst.SimpleStatementLine) or not isinstance(made.body[0], cst.Assign):
+        return None, []
+    value = made.body[0].value
+    return (value, before[places[-1] + 1 :]) if _gives(made, value, name) else (None, [])
+
+
+def _gives(line: Any, value: Any, name: str) -> bool:
+    """Whether a statement does nothing but give this value to this name."""
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
         return False
     one = line.body[0]
-    return isinstance(one, cst.Assign) and one.value is value and len(one.targets) == 1
+    alone = isinstance(one, cst.Assign) and one.value is value and len(one.targets) == 1
+    return alone and text_of(one.targets[0].target) == name
 
 
 def _set_in(node: Any) -> set[str]:

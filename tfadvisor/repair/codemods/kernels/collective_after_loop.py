@@ -6,28 +6,19 @@ https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmean.html
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.arguments import positional
+from tfadvisor.repair.reading.collectives import Reduced, collectives, is_collective, uses_of, value_of
 from tfadvisor.repair.reading.compiled import assigned_in, functions_named
 from tfadvisor.repair.reading.program import Change, Program, called, names_in, text_of, walk
 from tfadvisor.repair.reading.sums import added_to, is_zero
 
-_COLLECTIVES = ("pmean", "psum", "all_reduce")
 _CHECKED = ("shard_map", "shmap")
 _UNCHECKED = ("check_vma=False", "check_rep=False")
-
-
-class _Reduced(NamedTuple):
-    """A collective in the loop's body: which part of the running sum it reduces, None for all of it."""
-
-    call: Any
-    value: Any
-    """Its argument that is reduced."""
-    part: int | None
 
 
 def hits(program: Program, _place: Place) -> list[Hit]:
@@ -82,7 +73,7 @@ def _returned(body: Any, scan: bool) -> Any:
     return value.elements[0].value if isinstance(value, cst.Tuple) and len(value.elements) == 2 else None
 
 
-def _reduced_in(program: Program, body: Any, result: Any, carry: str) -> list[_Reduced] | None:
+def _reduced_in(program: Program, body: Any, result: Any, carry: str) -> list[Reduced] | None:
     """Collectives whose values are added to the carry and used for nothing else; None without one."""
     if isinstance(result, cst.Tuple):
         parts: list[tuple[int | None, Any, set[str]]] = [
@@ -93,7 +84,7 @@ def _reduced_in(program: Program, body: Any, result: Any, carry: str) -> list[_R
     found = []
     for number, value, names in parts:
         addend = added_to(value, names)
-        found += [] if addend is None else _collectives(program, body, addend, number)
+        found += [] if addend is None else collectives(program, body, addend, number)
     return found or None
 
 
@@ -105,60 +96,6 @@ def _names_of_part(body: Any, carry: str, number: int) -> set[str]:
             if isinstance(target, cst.Tuple) and number < len(target.elements):
                 return names_in(target.elements[number].value)
     return {f"{carry}[{number}]"}
-
-
-def _collectives(program: Program, body: Any, addend: Any, part: int | None) -> list[_Reduced]:
-    if isinstance(addend, cst.Tuple) and part is None:
-        return [
-            one for number, each in enumerate(addend.elements) for one in _collectives(program, body, each.value, number)
-        ]
-    if isinstance(addend, cst.Call):
-        if _is_collective(addend):
-            return _if_free(addend, body, part)
-        functions = functions_named(program, addend.func)
-        if len(functions) != 1 or functions[0] is body or len(_uses(program.module, called(addend))) != 1:
-            return []
-        returns = [one for one in walk(functions[0].body) if isinstance(one, cst.Return) and one.value is not None]
-        return _collectives(program, functions[0], returns[0].value, part) if len(returns) == 1 else []
-    if not isinstance(addend, cst.Name):
-        return []
-    name = str(addend.value)
-    made = [one for one in walk(body.body) if isinstance(one, cst.Assign) and name in names_in(one.targets[0].target)]
-    if not made or not _is_collective(made[-1].value) or len(made[-1].targets) != 1:
-        return []
-    behind = [one for one in _uses(body.body, name) if program.lines(one)[0] > program.lines(made[-1])[1]]
-    if behind != [addend] or not isinstance(made[-1].targets[0].target, cst.Name):
-        return []
-    return _if_free(made[-1].value, body, part)
-
-
-def _uses(node: Any, name: str) -> list[Any]:
-    return [
-        one
-        for each in walk(node)
-        for one in each.children
-        if isinstance(one, cst.Name) and one.value == name and not isinstance(each, cst.FunctionDef | cst.Param)
-        if not (isinstance(each, cst.Attribute) and each.attr is one)
-        if not (isinstance(each, cst.Arg) and each.keyword is one)
-    ]
-
-
-def _is_collective(node: Any) -> bool:
-    if not isinstance(node, cst.Call) or called(node) not in _COLLECTIVES or len(node.args) < 2:
-        return False
-    return called(node) != "all_reduce" or len(node.args) == 2
-
-
-def _value_of(call: Any) -> Any:
-    return call.args[1 if called(call) == "all_reduce" else 0].value
-
-
-def _if_free(call: Any, body: Any, part: int | None) -> list[_Reduced]:
-    """Unless its other arguments are made in the body."""
-    value = _value_of(call)
-    others = {name for arg in call.args if arg.value is not value for name in names_in(arg)}
-    own = assigned_in(body.body) | {str(one.name.value) for one in body.params.params}
-    return [] if others & own else [_Reduced(call, value, part)]
 
 
 def _starts_at_zero(program: Program, start: Any, part: int | None) -> bool:
@@ -174,7 +111,7 @@ def _starts_at_zero(program: Program, start: Any, part: int | None) -> bool:
     return is_zero(start)
 
 
-def _moved(program: Program, line: Any, body: Any, target: Any, reduced: list[_Reduced]) -> Hit | None:
+def _moved(program: Program, line: Any, body: Any, target: Any, reduced: list[Reduced]) -> Hit | None:
     behind = ""
     for one in reduced:
         into = target
@@ -201,41 +138,43 @@ def _moved(program: Program, line: Any, body: Any, target: Any, reduced: list[_R
 
 
 def _argument_alone(call: Any) -> Any:
-    return _value_of(call)
+    return value_of(call)
 
 
-def _with_value(one: _Reduced, name: str) -> str:
+def _with_value(one: Reduced, name: str) -> str:
     args = ", ".join(name if arg.value is one.value else text_of(arg).rstrip(", ") for arg in one.call.args)
     return f"{text_of(one.call.func)}({args})"
 
 
 def _of_python(program: Program, loop: Any) -> Hit | None:
     """`for ...: grads = all_reduce(grads); total = total + grads`, the sum begun as None or zero before the loop."""
-    reduced: list[_Reduced] = []
-    target = None
-    for line in loop.body.body if isinstance(loop.body, cst.IndentedBlock) else ():
+    lines = loop.body.body if isinstance(loop.body, cst.IndentedBlock) else ()
+    found = []
+    for line in lines:
         assign = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-        if not isinstance(assign, cst.Assign) or not isinstance(assign.targets[0].target, cst.Name):
-            continue
-        name = str(assign.targets[0].target.value)
-        addend = added_to(assign.value, {name})
-        if addend is None or not isinstance(addend, cst.Name) or not _begun_empty(program, loop, name):
-            continue
-        made = [one for one in walk(loop.body) if isinstance(one, cst.Assign) and text_of(one.targets[0].target) == addend.value]
-        own = assigned_in(loop)
-        if not made or not _is_collective(made[-1].value):
-            continue
-        value = _value_of(made[-1].value)
-        others = {one for arg in made[-1].value.args if arg.value is not value for one in names_in(arg)}
-        uses = [one for one in _uses(loop.body, str(addend.value)) if program.lines(one)[0] > program.lines(made[-1])[1]]
-        inside = any(one in uses for one in walk(assign.value)) and all(one in set(walk(assign.value)) for one in uses)
-        sums = [one for one in _uses(loop.body, name) if one not in set(walk(assign))]
-        if inside and not others & own and not sums:
-            reduced.append(_Reduced(made[-1].value, value, None))
-            target = assign.targets[0].target
-    if len(reduced) != 1 or target is None:
+        if isinstance(assign, cst.Assign) and isinstance(assign.targets[0].target, cst.Name):
+            call = _summed(program, loop, assign)
+            found += [] if call is None else [(assign.targets[0].target, Reduced(call, value_of(call), None))]
+    if len(found) != 1:
         return None
-    return _moved(program, loop, loop, target, reduced)
+    return _moved(program, loop, loop, found[0][0], [found[0][1]])
+
+
+def _summed(program: Program, loop: Any, assign: Any) -> Any:
+    """The collective of a loop's body whose value a running sum, and nothing else, takes."""
+    total = str(assign.targets[0].target.value)
+    addend = added_to(assign.value, {total})
+    if not isinstance(addend, cst.Name) or not _begun_empty(program, loop, total):
+        return None
+    name = str(addend.value)
+    made = [one for one in walk(loop.body) if isinstance(one, cst.Assign) and text_of(one.targets[0].target) == name]
+    if not made or not is_collective(made[-1].value):
+        return None
+    call, inside = made[-1].value, set(walk(assign))
+    others = {one for arg in call.args if arg.value is not value_of(call) for one in names_in(arg)}
+    uses = [one for one in uses_of(loop.body, name) if program.lines(one)[0] > program.lines(made[-1])[1]]
+    sums = [one for one in uses_of(loop.body, total) if one not in inside]
+    return call if all(one in inside for one in uses) and not sums and not others & assigned_in(loop) else None
 
 
 def _begun_empty(program: Program, loop: Any, name: str) -> bool:

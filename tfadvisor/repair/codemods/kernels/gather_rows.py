@@ -49,7 +49,9 @@ def _lookup(program: Program, node: Any) -> str | None:
         return None
     rows, table = text_of(hot.args[0].value), text_of(right)
     if dotted(hot.func).startswith(("jax.", "nn.")):
-        return f"({table})[{rows}]" if not dotted(right) and not isinstance(right, cst.Subscript) else f"{table}[{rows}]"
+        return (
+            f"({table})[{rows}]" if not dotted(right) and not isinstance(right, cst.Subscript) else f"{table}[{rows}]"
+        )
     return f"tf.gather({table}, {rows})" if dotted(hot.func).startswith("tf.") else None
 
 
@@ -61,7 +63,10 @@ def _contracts_one(node: Any) -> bool:
 def _picks_rows(spec: str) -> bool:
     """`bn,nd->bd`, `...n,nd->...d`: the last of the left with the first of the right, nothing else changed."""
     match = _EINSUM.fullmatch(spec.strip("\"'").replace(" ", ""))
-    return match is not None and len({*match["rest"], match["n"], match["d"]}) == len(match["rest"].replace("...", ".")) + 2
+    return (
+        match is not None
+        and len({*match["rest"], match["n"], match["d"]}) == len(match["rest"].replace("...", ".")) + 2
+    )
 
 
 def _one_hot(program: Program, node: Any) -> Any:

@@ -62,7 +62,9 @@ def _drawn(node: Any) -> str | None:
 def _largest(call: Any, few: str) -> str | None:
     value = call.args[0].value if call.args else None
     if dotted(call.func) == "jnp.argsort" and len(call.args) == 1 and isinstance(value, cst.UnaryOperation):
-        return f"jax.lax.top_k({text_of(value.expression)}, {few})[1]" if isinstance(value.operator, cst.Minus) else None
+        return (
+            f"jax.lax.top_k({text_of(value.expression)}, {few})[1]" if isinstance(value.operator, cst.Minus) else None
+        )
     direction: Any = keyword(call, "direction")
     down = direction is not None and text_of(direction.value).strip("\"'") == "DESCENDING"
     if called(call) == "argsort" and dotted(call.func) == "tf.argsort" and down and len(call.args) == 2:

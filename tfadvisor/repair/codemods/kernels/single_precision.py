@@ -42,7 +42,12 @@ def hits(program: Program, _place: Place) -> list[Hit]:
             value = line.body[0].value.args[0].value
             source = program.changed({value: instead('"float32"')})
             found.append(Hit(first, last, "float32 for Keras", source))
-        elif len(line.body) == 1 and _SWITCH.search(text) and not _is_explained(line) and not _LONG.search(program.source):
+        elif (
+            len(line.body) == 1
+            and _SWITCH.search(text)
+            and not _is_explained(line)
+            and not _LONG.search(program.source)
+        ):
             found.append(Hit(first, last, f"no {text[:60]}", program.changed({line: removed(program, line)})))
     return found
 

@@ -64,7 +64,11 @@ def _exchange(program: Program, function: Any) -> list[Any]:
             result += [*dict.fromkeys(derived.values()), line]
             derived = {}
     result = list(dict.fromkeys(result))
-    return [] if _used_elsewhere(program, function, result, state) else sorted(result, key=lambda one: program.lines(one)[0])
+    return (
+        []
+        if _used_elsewhere(program, function, result, state)
+        else sorted(result, key=lambda one: program.lines(one)[0])
+    )
 
 
 def _only_averages(value: Any, state: set[str], gathered: bool) -> bool:
