@@ -48,9 +48,14 @@ def _by_name(program: Program, body: Any, addend: Any, part: int | None) -> list
     if not made or not is_collective(made[-1].value) or len(made[-1].targets) != 1:
         return []
     behind = [one for one in uses_of(body.body, name) if program.lines(one)[0] > program.lines(made[-1])[1]]
-    if behind != [addend] or not isinstance(made[-1].targets[0].target, cst.Name):
-        return []
-    return _if_free(made[-1].value, body, part)
+    return _if_free(made[-1].value, body, part) if behind == [addend] else []
+
+
+def reduces_more(program: Program, call: Any, parts: int) -> bool:
+    """Whether a collective gives values to more names than there are parts of the sum that take them."""
+    assign = next(program.around(call))
+    target = assign.targets[0].target if isinstance(assign, cst.Assign) else None
+    return isinstance(target, cst.Tuple) and len(target.elements) != parts
 
 
 def uses_of(node: Any, name: str) -> list[Any]:

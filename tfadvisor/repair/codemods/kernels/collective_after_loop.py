@@ -12,7 +12,7 @@ import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.arguments import positional
-from tfadvisor.repair.reading.collectives import Reduced, collectives, is_collective, uses_of, value_of
+from tfadvisor.repair.reading.collectives import Reduced, collectives, is_collective, reduces_more, uses_of, value_of
 from tfadvisor.repair.reading.compiled import assigned_in, functions_named
 from tfadvisor.repair.reading.program import Change, Program, called, names_in, text_of, walk
 from tfadvisor.repair.reading.sums import added_to, is_zero
@@ -42,7 +42,7 @@ def _traced(program: Program, loop: Any) -> Hit | None:
     line = program.statement(loop)
     if len(given) < (2 if scan else 4) or not isinstance(line, cst.SimpleStatementLine):
         return None
-    functions = functions_named(program, given[0 if scan else 2].value)
+    functions = _bodies(program, loop, given[0 if scan else 2].value)
     assign = line.body[0]
     if len(functions) != 1 or len(line.body) != 1 or not isinstance(assign, cst.Assign) or assign.value is not loop:
         return None
@@ -60,6 +60,13 @@ def _traced(program: Program, loop: Any) -> Hit | None:
     if reduced is None or not all(_starts_at_zero(program, start, one.part) for one in reduced):
         return None
     return _moved(program, line, body, target, reduced)
+
+
+def _bodies(program: Program, loop: Any, named: Any) -> list[Any]:
+    """The functions that the loop may run and that nothing else runs: one of its own scope before those of others."""
+    found = functions_named(program, named)
+    own = [one for one in found if program.scope(one) is program.scope(loop)] or found
+    return [one for one in own if len(uses_of(program.scope(one), str(one.name.value))) == 1]
 
 
 def _returned(body: Any, scan: bool) -> Any:
@@ -85,7 +92,8 @@ def _reduced_in(program: Program, body: Any, result: Any, carry: str) -> list[Re
     for number, value, names in parts:
         addend = added_to(value, names)
         found += [] if addend is None else collectives(program, body, addend, number)
-    return found or None
+    calls = [one.call for one in found]
+    return [one for one in found if not reduces_more(program, one.call, calls.count(one.call))] or None
 
 
 def _names_of_part(body: Any, carry: str, number: int) -> set[str]:
