@@ -18,6 +18,8 @@ from tfadvisor.repair.reading.program import Change, Program, before, called, te
 
 _NAME = "cached_partial"
 _MODULES = ("Optimizer", "ModelAndOptimizer", "MultiMetric", "Rngs")
+_SWITCHES = ("eval", "train", "set_attributes", "set_mode")
+"""What they change in a module, what was kept of it does not see."""
 _USUAL = ("model", "optimizer", "metrics")
 """Parameters of these names are modules."""
 
@@ -25,6 +27,8 @@ _USUAL = ("model", "optimizer", "metrics")
 def hits(program: Program, place: Place) -> list[Hit]:
     """One for each compiled function, with all calls of it that begin with the same modules."""
     if (place.snippets and _NAME not in place.snippets) or _NAME in program.source or "nnx" not in program.source:
+        return []
+    if any(isinstance(one.func, cst.Attribute) for one in program.calls(*_SWITCHES)):
         return []
     grouped: dict[str, list[tuple[Any, int]]] = {}
     traced = traced_functions(program)
