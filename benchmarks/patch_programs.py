@@ -5,7 +5,7 @@
     python benchmarks/patch_programs.py --measure --rounds 3 # and how much of the lost time each patch gives back
     python benchmarks/patch_programs.py --programs benchmarks/diagnosis/batches/7 --recordings data/batches/7   # others
 
-The programs choose their form by an argument `faulty`. It is folded away first, so that codemods see what a user would
+The programs choose their form by an argument `faulty` or `fault`. It is folded away first, so that codemods see what a user would
 have; a line that the trace names is found again by its text. A patch counts where nobody was asked and the patched program
 compiles. Lines for the launch script do not count. Needs the `fix` extra; --measure needs `record` and a calm machine.
 """
@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import libcst as cst
 import yaml
+from folding import folded
 from msgspec.structs import replace
 
 from tfadvisor.api import analyze
@@ -42,7 +42,6 @@ DIAGNOSIS = HERE / "diagnosis"
 PROGRAMS = DIAGNOSIS / "programs"
 PAGE = HERE.parent / "docs" / "diagnosis.md"
 RECORDINGS = HERE / "data" / "diagnosis"
-SWITCH = "faulty"
 ROW = re.compile(
     r"^\| `(?P<name>\w+)` \| .*? → \*\*[\w/-]+\*\* \| [^|]*\| [\w/-]+\??: (?P<rule>[\w-]+), \w+"
     r"(?: \((?P<file>[^:()]*):(?P<line>\d+) in (?P<function>[^)]*)\))?",
@@ -62,65 +61,6 @@ class Outcome(NamedTuple):
 
 
 # ---------------------------------------------------------------- the program as its user would have it
-
-
-class Fold(cst.CSTTransformer):
-    """Puts a constant in place of the switch, and takes away what then never runs."""
-
-    def __init__(self, value: bool) -> None:
-        super().__init__()
-        self.value = value
-
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:  # noqa: N802
-        return cst.Name(str(self.value)) if original_node.value == SWITCH else updated_node
-
-    def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:  # noqa: N802
-        return updated_node.with_changes(name=original_node.name)
-
-    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802
-        return updated_node.with_changes(keyword=original_node.keyword)
-
-    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:  # noqa: N802
-        own = isinstance(original_node.value, cst.Name) and original_node.value.value == "self"
-        if own and original_node.attr.value == SWITCH:
-            return cst.Name(str(self.value))
-        return updated_node.with_changes(attr=original_node.attr)
-
-    def leave_UnaryOperation(self, original_node: Any, updated_node: Any) -> Any:  # noqa: N802
-        known = truth(updated_node.expression) if isinstance(updated_node.operator, cst.Not) else None
-        return updated_node if known is None else cst.Name(str(not known))
-
-    def leave_BooleanOperation(self, original_node: Any, updated_node: Any) -> Any:  # noqa: N802
-        left = truth(updated_node.left)
-        if left is None:
-            return updated_node
-        decided = left != isinstance(updated_node.operator, cst.And)
-        return cst.Name(str(left)) if decided else updated_node.right
-
-    def leave_IfExp(self, original_node: Any, updated_node: Any) -> Any:  # noqa: N802
-        known = truth(updated_node.test)
-        return updated_node if known is None else updated_node.body if known else updated_node.orelse
-
-    def leave_If(self, original_node: Any, updated_node: Any) -> Any:  # noqa: N802
-        known = truth(updated_node.test)
-        if known is None:
-            return updated_node
-        if known:
-            return cst.FlattenSentinel(updated_node.body.body)
-        if isinstance(updated_node.orelse, cst.Else):
-            return cst.FlattenSentinel(updated_node.orelse.body.body)
-        return updated_node.orelse if updated_node.orelse is not None else cst.RemoveFromParent()
-
-    def leave_Assign(self, original_node: Any, updated_node: Any) -> Any:  # noqa: N802
-        return cst.RemoveFromParent() if truth(updated_node.targets[0].target) is not None else updated_node
-
-
-def truth(node: cst.CSTNode) -> bool | None:
-    return {"True": True, "False": False}.get(node.value) if isinstance(node, cst.Name) else None
-
-
-def folded(source: str, faulty: bool) -> str:
-    return cst.parse_module(source).visit(Fold(faulty)).code
 
 
 def same_line(source: str, line: int, into: str) -> int | None:

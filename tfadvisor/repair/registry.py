@@ -55,6 +55,11 @@ CODEMODS: dict[str, About] = {
         "maps whole batches instead of examples",
         "the function sees batches: compare the first ones",
     ),
+    "drop-before-map": About(
+        "input.drop_before_map",
+        "drops elements before they are mapped",
+        "random ops of a map draw for the elements that are kept alone",
+    ),
     "shuffle-before-map": About("input.shuffle_before_map", "shuffles before the map", ""),
     "cache": About(
         "input.cache",
@@ -134,6 +139,11 @@ CODEMODS: dict[str, About] = {
     "run-eagerly": About(
         "compiling.run_eagerly", "lets Keras compile its step", "Python in the step runs while it is traced only"
     ),
+    "cached-partial": About(
+        "compiling.cached_partial",
+        "lets Flax look through the modules once",
+        "the step may change values of the modules, not what they consist of",
+    ),
     "donate": About("compiling.donate", "donates the step's inputs", "the inputs cannot be read after the call"),
     "jit-compile": About("compiling.jit_compile", "lets XLA fuse the step", "sums may be rounded otherwise"),
     "vectorized-map": About("kernels.vectorized_map", "maps all elements at once", "sums may be rounded otherwise"),
@@ -151,6 +161,31 @@ CODEMODS: dict[str, About] = {
         "an index out of range is an error or the last row, not a row of zeros",
     ),
     "fft-convolve": About("kernels.fft_convolve", "convolves in the frequency domain", "sums are rounded otherwise"),
+    "state-not-exchanged": About(
+        "kernels.state_not_exchanged",
+        "leaves the updated state as each device has it",
+        "a state that has drifted apart is no longer made equal",
+    ),
+    "collective-after-loop": About(
+        "kernels.collective_after_loop",
+        "sums over the devices once, behind the loop",
+        "sums may be rounded otherwise",
+    ),
+    "some-second-derivatives": About(
+        "kernels.some_second_derivatives",
+        "takes the second derivatives that are used",
+        "sums may be rounded otherwise",
+    ),
+    "no-whole-sort": About(
+        "kernels.no_whole_sort",
+        "picks a few without sorting all",
+        "a row may be drawn twice, and other rows are drawn",
+    ),
+    "rows-penalty": About(
+        "kernels.rows_penalty",
+        "penalises the rows of the batch instead of the whole table",
+        "rows that no batch looks up are no longer penalised",
+    ),
     "debug-print": About(
         "kernels.debug_print", "removes prints from the compiled step", "these lines are no longer printed"
     ),
@@ -158,6 +193,11 @@ CODEMODS: dict[str, About] = {
         "kernels.callback_at_once",
         "calls Python once for all elements",
         "the function gets arrays of one more dimension",
+    ),
+    "single-precision": About(
+        "kernels.single_precision",
+        "computes in 32 bits instead of 64",
+        "numbers have 7 digits instead of 16: compare losses",
     ),
     "mixed-precision": About(
         "kernels.mixed_precision", "computes in 16 bits", "products are rounded to 16 bits: compare losses"

@@ -1,4 +1,4 @@
-"""Worker processes for a loader of PyTorch or Grain that loads in the training process.
+"""Worker processes for a loader of PyTorch or Grain that loads in the training process, threads for Grain that reads by one.
 
 https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 """
@@ -13,6 +13,8 @@ from tfadvisor.repair.reading.arguments import keyword, with_keyword
 from tfadvisor.repair.reading.program import Program, text_of
 
 _WORKERS = "4"
+_THREADS, _BUFFER = "16", "64"
+_FEW = ("0", "1")
 
 
 def hits(program: Program, _place: Place) -> list[Hit]:
@@ -26,7 +28,26 @@ def hits(program: Program, _place: Place) -> list[Hit]:
         source = program.changed({call: partial(_with_workers, name=name)})
         first, last = program.lines(call)
         found.append(Hit(first, last, f"{name}={_WORKERS}", source))
+    return found or _reading_by_one(program)
+
+
+def _reading_by_one(program: Program) -> list[Hit]:
+    """Grain reads elements by several threads in their order, unless it is told otherwise."""
+    found = []
+    for call in program.calls("ReadOptions") if program.imports("grain") else ():
+        threads = keyword(call, "num_threads")
+        if threads is not None and text_of(threads.value) in _FEW:
+            first, last = program.lines(call)
+            source = program.changed({call: _with_threads})
+            found.append(Hit(first, last, f"num_threads={_THREADS}", source))
     return found
+
+
+def _with_threads(call: Any) -> Any:
+    call = with_keyword(call, "num_threads", _THREADS)
+    buffer = keyword(call, "prefetch_buffer_size")
+    small = buffer is not None and text_of(buffer.value).isdigit() and int(text_of(buffer.value)) < int(_BUFFER)
+    return with_keyword(call, "prefetch_buffer_size", _BUFFER) if small else call
 
 
 def _with_workers(call: Any, name: str) -> Any:
