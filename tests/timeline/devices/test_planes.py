@@ -32,6 +32,20 @@ def test_colliding_correlation_ids_are_told_apart_by_device() -> None:
     assert second.ops.launch_start.tolist() == [30 * PS]
 
 
+@pytest.mark.parametrize("line", [-(1 << 63), -(1 << 31) - 1, -(1 << 31), (1 << 31) - 1, 1 << 31, (1 << 63) - 1])
+def test_a_line_may_have_any_id(line: int) -> None:
+    from tfadvisor.xplane import messages  # noqa: PLC0415
+
+    builder = trace().kernel("GPU:0", "k", 50, 60, launched=(10, 12))
+    space = messages.XSpace.FromString(builder.bytes())
+    (plane,) = (one for one in space.planes if "GPU" in str(one.name))
+    plane.lines[0].id = line
+    builder._spaces["host"] = space
+    (device,) = builder.timeline().devices
+
+    assert device.ops.stream.tolist() == [line]
+
+
 def test_colliding_ids_of_two_hosts_never_meet() -> None:
     builder = trace()
     for host, at in (("a", 10), ("b", 30)):
