@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.logdirs import add_broken_run, add_run
@@ -111,6 +112,24 @@ def test_a_process_that_dies_is_told(
 
     assert failed.error is not None
     assert told in failed.error["cause"]
+
+
+def test_a_process_that_died_before_it_got_its_task_is_told(
+    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = processes.start(*arguments, **options)
+        process.wait()
+        return process
+
+    add_run(tmp_path / "logdir", "run")
+    monkeypatch.setattr(processes, "_START", "paths = {paths!r}; raise ValueError('of some kind')")
+    monkeypatch.setattr("tfadvisor.tensorboard_tab.analyses.start", started)
+
+    failed = ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert failed.error is not None
+    assert "of some kind" in failed.error["cause"]
 
 
 def test_the_working_directory_brings_no_modules(

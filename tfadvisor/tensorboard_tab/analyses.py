@@ -7,6 +7,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from queue import LifoQueue
 from typing import IO, Any
@@ -214,8 +215,9 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
                 task = {**analysis.task, "folder": folder, "memory": limits.memory}
                 process.stdin.write(json.dumps(task).encode() + b"\n")
                 process.stdin.flush()
-            except BrokenPipeError:
-                pass  # its end says why
+            except BrokenPipeError:  # its end says why
+                with suppress(BrokenPipeError):
+                    process.stdin.close()  # which writes what is left, here and not at the end of the block
             last = _follow(process.stdout, analysis)
             code = process.wait()
             in_time = late.is_alive()
