@@ -188,6 +188,13 @@ def test_what_a_recurrent_layers_own_cell_does_is_no_choice_of_the_programs() ->
     assert metrics.value("costly_op_fraction") == approx(0.1)
 
 
+def test_checks_for_nan_in_a_recurrent_layers_cell_are_a_choice() -> None:
+    metrics = steps_of(*TRAINED, ("gru_1/gru_cell_1/MatMul/DebugNumericSummaryV2:DebugNumericSummaryV2", 30)).measure()
+
+    assert metrics.value("costly_op_fraction") == approx(0.3)
+    assert metrics.fact("costly_op_kind") == "checks for NaN and Inf"
+
+
 def test_one_small_op_with_the_name_of_two_tapes_is_no_proof() -> None:
     """1 of 91 µs of compute."""
     metrics = steps_of(

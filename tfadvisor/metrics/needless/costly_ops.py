@@ -11,6 +11,9 @@ from tfadvisor.timeline.names.op_path import is_recurrent_cell
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
+_WAY_OF_CELLS = "gradients of slices"
+"""Keras' own recurrent cells take their products apart so, which nobody can change; any other kind in a cell is a choice."""
+
 
 @once
 def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
@@ -24,7 +27,7 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
     kinds: dict[str, list[Part]] = {}
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
-        if kind is not None and not is_recurrent_cell(part.layer):  # Keras writes its cells so; nobody can change them
+        if kind is not None and not (kind.name == _WAY_OF_CELLS and is_recurrent_cell(part.layer)):
             kinds.setdefault(kind.name, []).append(part)
     if not kinds:
         return "", ()
