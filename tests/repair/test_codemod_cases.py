@@ -22,10 +22,12 @@ def cases_of(name: str) -> list[dict[str, Any]]:
     return cases
 
 
-def hits_in(name: str, text: str) -> list[Hit]:
+def hits_in(name: str, text: str, case: dict[str, Any]) -> list[Hit]:
+    """snippets of the case: what the finding prescribes."""
     from tfadvisor.repair.reading.program import Program  # noqa: PLC0415  (needs the extra, as the codemods)
 
-    return [one for one in load(name)(Program(text), Place()) if one.source != text]
+    place = Place(snippets=case.get("snippets", ""))
+    return [one for one in load(name)(Program(text), place) if one.source != text]
 
 
 def each_case() -> list[Any]:
@@ -34,7 +36,7 @@ def each_case() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "case"), each_case())
 def test_a_codemod_does_what_its_case_says(name: str, case: dict[str, Any]) -> None:
-    found = hits_in(name, case["before"])
+    found = hits_in(name, case["before"], case)
 
     if "asks" in case:
         assert [one.first for one in found] == case["asks"]
@@ -47,7 +49,7 @@ def test_a_codemod_leaves_alone_what_it_has_changed(name: str) -> None:
     """What a patch makes is no fault any more: it is not patched a second time."""
     for case in cases_of(name):
         if "after" in case:
-            assert hits_in(name, case["after"]) == []
+            assert hits_in(name, case["after"], case) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,7 +66,7 @@ def test_line_ends_and_tabs_stay(name: str) -> None:
     for case in cases_of(name):
         if "after" not in case or "'''" in case["after"]:
             continue
-        for found in hits_in(name, case["before"].replace("    ", "\t").replace("\n", "\r\n")):
+        for found in hits_in(name, case["before"].replace("    ", "\t").replace("\n", "\r\n"), case):
             assert found.source.replace("\r\n", "") == found.source.replace("\r\n", "").replace("\n", "")
             assert found.source.count("\r\n") == case["after"].count("\n")
 

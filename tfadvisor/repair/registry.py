@@ -130,6 +130,11 @@ CODEMODS: dict[str, About] = {
     ),
     "tensor-arguments": About("compiling.tensor_arguments", "passes numbers as tensors", ""),
     "reduce-retracing": About("compiling.reduce_retracing", "lets the function generalise over shapes", ""),
+    "pad-to-powers": About(
+        "compiling.pad_to_powers",
+        "rounds lengths up to a multiple times a power of two",
+        "batches hold more padding, which the loss must mask",
+    ),
     "no-jit-compile": About(
         "compiling.no_jit_compile", "lets TensorFlow's graph take all shapes", "sums may be rounded otherwise"
     ),

@@ -35,3 +35,14 @@ def test_an_argument_that_comes_back_changed_is_copied_unless_it_is_donated() ->
     assert copied.fact("copied_arguments") == "memory.before"
     assert donated.value("argument_copy_fraction") == 0
     assert donated.fact("copied_arguments") is None
+
+
+def test_the_function_and_the_arguments_to_donate_are_named() -> None:
+    """The program is called jit_step; of `memory.before` the argument is memory."""
+    copied = gpu_steps(*COPIES, program=updated()).measure()
+    donated = gpu_steps(*COPIES, program=updated(hlo.alias([0], 0))).measure()
+
+    assert copied.fact("copying_function") == "step"
+    assert copied.fact("donated_names") == '"memory"'
+    assert donated.fact("copying_function") is None
+    assert donated.fact("donated_names") is None

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from tfadvisor.metrics.kernels.first_device import known_ops, known_where
 from tfadvisor.metrics.kernels.kinds import of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.timeline.names.programs import function_of_module
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
+
+_ARGUMENT = re.compile(r"^[A-Za-z_]\w*")
+"""The name of an argument in front of what it holds: `memory` of `memory['obs']`."""
 
 
 def _copying(question: Question) -> list[HotOp]:
@@ -31,3 +37,23 @@ def copied_arguments(question: Question) -> str:
     if not names:
         raise MetricAbsent("the trace holds no names of arguments that are copied")
     return ", ".join(list(dict.fromkeys(names))[:3])
+
+
+@fact
+def copying_function(question: Question) -> str:
+    """The jitted function whose program copies the most of its arguments because they are not donated: `train_step`."""
+    found = next((name for one in _copying(question) if (name := function_of_module(one.module))), None)
+    if found is None:
+        raise MetricAbsent("the trace does not name the function whose arguments are copied")
+    return found
+
+
+@fact
+def donated_names(question: Question) -> str:
+    """The arguments of that function to donate, as its source names them: `"params", "memory"`."""
+    function = copying_function(question)
+    copied = [one for one in _copying(question) if one.known is not None and function_of_module(one.module) == function]
+    roots = [match.group() for one in copied if (match := _ARGUMENT.match((one.known and one.known.copied) or ""))]
+    if not roots or {"args", "kwargs"}.intersection(roots):
+        raise MetricAbsent("the trace holds no names of arguments that are copied")
+    return ", ".join(f'"{name}"' for name in dict.fromkeys(roots))

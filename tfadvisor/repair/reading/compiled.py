@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from tfadvisor.repair.reading.compiling_calls import compiler_in, compiling_calls
 from tfadvisor.repair.reading.program import (
     Program,
     called,
@@ -19,10 +20,6 @@ from tfadvisor.repair.reading.program import (
     walk,
 )
 
-COMPILERS = frozenset(
-    ("jax.jit", "jit", "jax.pmap", "pmap", "tf.function", "tensorflow.function", "eqx.filter_jit", "nnx.jit", "nn.jit")
-)
-_PARTIAL = ("partial", "functools.partial")
 _TRACING = (
     "grad",
     "value_and_grad",
@@ -42,16 +39,6 @@ _DONATES = re.compile(r"donate_argnums\s*=\s*(\([\d,\s]*\)|\[[\d,\s]*\]|\d+)")
 _GRADIENT = re.compile(r"\b(GradientTape|value_and_grad|grad|apply_gradients|strategy\.run)\b")
 
 
-def compiler_in(node: cst.CSTNode) -> str:
-    """`jax.jit` of `jax.jit`, `partial(jax.jit, ...)` or `jax.jit(...)`; "" of what compiles nothing."""
-    if isinstance(node, cst.Call):
-        if dotted(node.func) in _PARTIAL and node.args:
-            return compiler_in(node.args[0].value)
-        return compiler_in(node.func)
-    name = dotted(node)
-    return name if name in COMPILERS else ""
-
-
 def decorator_of(function: Any) -> Any:
     """The decorator that compiles a function, None without one."""
     return next((one for one in function.decorators if compiler_in(one.decorator)), None)
@@ -69,7 +56,7 @@ def compiled_names(program: Program) -> frozenset[str]:
     """Last names of functions that are compiled when they are called: decorated ones, and what a compiler's result is called."""
     found = {str(one.name.value) for one in program.all(cst.FunctionDef) if decorator_of(one) is not None}
     for target, value in pairs(program):
-        if (isinstance(value, cst.Call) and compiler_in(value.func)) or _lists_compiled(value):
+        if compiling_calls(program, value) or _lists_compiled(value):
             found.add(text_of(target).split(".")[-1])
     return frozenset(found)
 

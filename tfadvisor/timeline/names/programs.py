@@ -26,6 +26,8 @@ _CONVERSIONS = ("tf.constant", "convert_to_tensor")
 """TensorFlow making a tensor out of Python's values or NumPy's."""
 _FINGERPRINT = re.compile(r"\(\d+\)$")
 """The number that XLA appends to a program's name on a TPU's line."""
+_JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_)(\w+)$")
+"""An XLA module, named after the function that was compiled."""
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -55,6 +57,12 @@ def program_of_call(name: str) -> str:
 def program_name(name: str) -> str:
     """A program's execution without its fingerprint: `jit_step(123)` -> `jit_step`."""
     return _FINGERPRINT.sub("", name)
+
+
+def function_of_module(module: str) -> str | None:
+    """`jit_train_step(123)` -> `train_step`, None for a lambda and for other modules."""
+    match = _JITTED_MODULE.match(program_name(module))
+    return match.group(1) if match else None
 
 
 def is_jitted(name: str) -> bool:

@@ -5,29 +5,37 @@ https://docs.jax.dev/en/latest/buffer_donation.html
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.reading.arguments import keyword, positional, with_keyword
-from tfadvisor.repair.reading.compiled import compiler_in, decorator_of
+from tfadvisor.repair.reading.arguments import positional, with_keyword
+from tfadvisor.repair.reading.compiled import decorator_of
+from tfadvisor.repair.reading.compiling_calls import compiled_function, compiler_in, compiling_calls
 from tfadvisor.repair.reading.loops import callee, step_loops, steps_in
 from tfadvisor.repair.reading.program import Change, Program, expression, names_in, pairs, pairs_of, text_of
 
-_DONATED = ("donate_argnums", "donate_argnames")
+_DONATES = "donate_arg"
+"""Begins the names of jax.jit's arguments that donate."""
 _IMPORT = "import functools"
+_NAMED = re.compile(r"jax\.jit\((\w+), donate_argnames=")
+"""The function in what the finding prescribes, where the trace names it."""
 
 
-def hits(program: Program, _place: Place) -> list[Hit]:
-    """One for each jitted function whose arguments a loop overwrites with its results."""
+def hits(program: Program, place: Place) -> list[Hit]:
+    """One for each jitted function whose arguments a loop overwrites with its results. Where the finding names the
+    function, only that one.
+    """
+    named = _NAMED.search(place.snippets)
     found: dict[Any, Hit] = {}
     for loop in step_loops(program):
         for step in steps_in(program, loop):
             numbers = _overwritten(program, step)
             jit = _where_jitted(program, callee(step)) if numbers else None
-            if jit is None or jit in found:
+            if jit is None or jit in found or (named and named[1] not in _functions(jit, callee(step))):
                 continue
             given = f"({', '.join(map(str, numbers))},)" if len(numbers) == 1 else f"({', '.join(map(str, numbers))})"
             plain = not isinstance(jit, cst.Call)
@@ -36,6 +44,11 @@ def hits(program: Program, _place: Place) -> list[Hit]:
             source = program.changed(changes, imports=_IMPORT if plain else "")
             found[jit] = Hit(first, last, f"donate_argnums={given}", source, (callee(step),))
     return list(found.values())
+
+
+def _functions(jit: Any, name: str) -> tuple[str, str]:
+    """What the trace may call the function: the name that the program calls, or that of what it compiles."""
+    return name, compiled_function(jit) if isinstance(jit, cst.Call) else name
 
 
 def _overwritten(program: Program, step: Any) -> list[int]:
@@ -54,23 +67,26 @@ def _overwritten(program: Program, step: Any) -> list[int]:
 def _where_jitted(program: Program, name: str) -> Any:
     """The call of jax.jit, or the bare decorator, that makes a function; None where it donates already."""
     made = [
-        value
+        call
         for target, value in pairs(program)
-        if text_of(target).split(".")[-1] == name and isinstance(value, cst.Call)
+        if text_of(target).split(".")[-1] == name
+        for call in compiling_calls(program, value)
+        if compiler_in(call.func) == "jax.jit"
     ]
-    made = [value for value in made if compiler_in(value.func) == "jax.jit"]
     made += [
         decorator.decorator
         for function in program.functions.get(name, [])
         if (decorator := decorator_of(function)) is not None and compiler_in(decorator.decorator) == "jax.jit"
     ]
-    if len(made) != 1:
-        return None
-    donates = isinstance(made[0], cst.Call) and any(keyword(made[0], one) is not None for one in _DONATED)
-    return None if donates else made[0]
+    left = [one for one in dict.fromkeys(made) if not (isinstance(one, cst.Call) and _DONATES in text_of(one))]
+    return left[0] if len(left) == 1 else None
 
 
 def _donating(node: Any, numbers: str) -> Any:
     if isinstance(node, cst.Call):
-        return with_keyword(node, "donate_argnums", numbers)
+        starred = next((arg for arg in node.args if arg.star == "**"), None)
+        if starred is None:
+            return with_keyword(node, "donate_argnums", numbers)
+        merged = expression(f'{{"donate_argnums": {numbers}, **{text_of(starred.value)}}}')
+        return node.with_changes(args=[arg.with_changes(value=merged) if arg is starred else arg for arg in node.args])
     return expression(f"functools.partial({text_of(node)}, donate_argnums={numbers})")

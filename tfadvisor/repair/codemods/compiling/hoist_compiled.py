@@ -10,7 +10,8 @@ from typing import Any
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.reading.compiled import assigned_in, compiler_in, decorator_of, functions_named
+from tfadvisor.repair.reading.compiled import assigned_in, decorator_of, functions_named
+from tfadvisor.repair.reading.compiling_calls import compiler_in
 from tfadvisor.repair.reading.loops import directly_in
 from tfadvisor.repair.reading.names import unused
 from tfadvisor.repair.reading.program import Change, Program, before, dotted, names_in, text_of, walk

@@ -11,7 +11,8 @@ import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.arguments import keyword, without_keywords
-from tfadvisor.repair.reading.compiled import assigned_in, compiler_in, is_compiled
+from tfadvisor.repair.reading.compiled import assigned_in, is_compiled
+from tfadvisor.repair.reading.compiling_calls import compiler_in
 from tfadvisor.repair.reading.loops import directly_in, step_loops
 from tfadvisor.repair.reading.program import Program, called, names_in, pairs_of, text_of
 
