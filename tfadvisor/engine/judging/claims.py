@@ -6,6 +6,7 @@ most what is left; so their savings add up to no more than the step holds of eac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -40,7 +41,7 @@ def explained_by(rule: Rule, others: Sequence[Finding], metrics: Metrics) -> Fin
     It is of severity `low` or more, claims one of the classes, and saves a good part of it or names no saving at all.
     """
     classes = set(classes_of(rule))
-    share = sum(metrics.value(one.metric) or 0.0 for one in TimeClass if one.label in classes)
+    share = math.fsum(metrics.value(one.metric) or 0.0 for one in TimeClass if one.label in classes)
     for one in others:
         saves = one.saving.high >= _EXPLAINS * share or not one.saving.high
         if one.severity.rank >= Severity.LOW.rank and classes.intersection(one.claims) and saves:
@@ -64,7 +65,7 @@ def shared_out(
     for rule, finding in found:
         wanted = finding.saving.high
         parts = _taken(wanted, finding.claims, left)
-        taken = sum(parts.values())
+        taken = math.fsum(parts.values())
         if parts:
             finding = replace(finding, claims=tuple(parts))  # noqa: PLW2901
         if taken >= wanted - _TOLERANCE:
@@ -80,7 +81,7 @@ def _taken(wanted: float, claims: Sequence[str], left: dict[str, float]) -> dict
     """What a finding gets of the classes that it claims, in their order; `left` loses it. Classes that give nothing are out."""
     parts: dict[str, float] = {}
     for name in claims:
-        part = min(wanted - sum(parts.values()), left[name])
+        part = min(wanted - math.fsum(parts.values()), left[name])
         if part > 0:
             left[name] -= part
             parts[name] = part

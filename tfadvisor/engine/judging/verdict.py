@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tfadvisor.engine.judging.few_steps import is_few, is_guessed
@@ -47,7 +48,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
     losses |= _imbalance(losses["collective"], metrics) | _memory(losses, metrics)
     compute, idle = breakdown["compute"], breakdown["idle"]
-    works = sum(breakdown[name] for name in ("compute", "collective", "transfer"))
+    works = math.fsum(breakdown[name] for name in ("compute", "collective", "transfer"))
     queued = _explained_by_queues(losses["launch"], works, metrics)
     losses["launch"] -= queued
     top = max(losses, key=lambda name: losses[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tfadvisor.metrics.registry import Metrics
@@ -42,12 +43,12 @@ def unrecorded(parts: Parts, tracer: float) -> Parts:
 
     tracer: share of the step. It goes from what the driving thread does, of each part alike and never all of it.
     """
-    driven = sum(parts[name] for name in _DRIVEN)
+    driven = math.fsum(parts[name] for name in _DRIVEN)
     if tracer < TRACER or not driven:
         return parts
     kept = 1 - min(tracer / driven, _MOST)
     rest = {name: share * kept if name in _DRIVEN else share for name, share in parts.items()}
-    whole = sum(rest.values())
+    whole = math.fsum(rest.values())
     return {name: share / whole for name, share in rest.items()}
 
 
@@ -57,8 +58,8 @@ def taken(parts: Parts, share: float, classes: Sequence[str]) -> dict[str, float
     found: dict[str, float] = {}
     for name in classes:
         held = {one: parts[one] for one in (_OF_COMPUTE if name == TimeClass.COMPUTE.label else (name,))}
-        whole = sum(held.values())
-        part = min(share - sum(found.values()), whole)
+        whole = math.fsum(held.values())
+        part = min(share - math.fsum(found.values()), whole)
         if part > 0:
             found |= {one: part * value / whole for one, value in held.items()}
     return found

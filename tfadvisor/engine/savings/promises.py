@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -48,7 +49,7 @@ def promises(recorded: Parts, tracer: float, claims: Sequence[Claim], known: Cal
     found: list[Promise] = []
     remains = step
     for claim in claims:
-        most = max(1 - sum(before.high for before in found), 0.0)
+        most = max(1 - math.fsum(before.high for before in found), 0.0)
         fault = known.fault_of(claim.rule, claim.category) if claim.is_fault else None
         if fault is None:
             high = min(claim.range[1], most)
@@ -58,7 +59,7 @@ def promises(recorded: Parts, tracer: float, claims: Sequence[Claim], known: Cal
         own = {name: min(share * step[name] / recorded[name], remains[name]) for name, share in seen.items() if share}
         then = without(remains, own, fault, claim.reach)
         most = min(most, that_could_go(remains, own, fault))
-        found.append(_promise(sum(remains.values()), sum(then.values()), fault, most))
+        found.append(_promise(math.fsum(remains.values()), math.fsum(then.values()), fault, most))
         remains = then
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import msgspec
@@ -28,13 +29,13 @@ class FaultTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def weight(parts: Parts, own: Mapping[str, float]) -> float:
     """How much of what goes with a fault of its class goes with this one: all where it is as large as measured ones were,
     less in proportion where it is smaller."""
-    whole = sum(parts.values())
-    return min(sum(own.values()) / (LARGE * whole), 1.0) if whole else 0.0
+    whole = math.fsum(parts.values())
+    return min(math.fsum(own.values()) / (LARGE * whole), 1.0) if whole else 0.0
 
 
 def that_could_go(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> float:
     """The time of a fault, and of all parts that it takes any time from."""
-    return sum(share if fault.keeps.get(name, 1.0) < 1 else own.get(name, 0.0) for name, share in parts.items())
+    return math.fsum(share if fault.keeps.get(name, 1.0) < 1 else own.get(name, 0.0) for name, share in parts.items())
 
 
 def without(parts: Parts, own: Mapping[str, float], fault: FaultTime, reach: float = 1.0) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tfadvisor.metrics.needs import a_device, a_gpu, an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
@@ -189,7 +191,7 @@ def _only_copying(question: Question) -> dict[str, float]:
     """The share of step time in which devices only copy, by direction: in proportion to their copies' time."""
     only_copying = share(question, TimeClass.TRANSFER)
     time = _by_direction(question)
-    every = sum(time.values())
+    every = math.fsum(time.values())
     if not every:
         return dict.fromkeys(time, 0.0)
     return {way: only_copying * one / every for way, one in time.items()}
@@ -205,7 +207,7 @@ def hideable_copy_fraction(question: Question) -> float:
     """Share of step time in which a device only copies although it need not: copies to the device as far as computation
     could hide them, and all other copies, which could be left out.
     """
-    return sum(_hideable(question).values())
+    return math.fsum(_hideable(question).values())
 
 
 @fact

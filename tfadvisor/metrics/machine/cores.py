@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tfadvisor.machine.file import Counted
 from tfadvisor.metrics.machine.counted import a_second, known_counters, largest, of_hosts, per_step, share, smallest
 from tfadvisor.metrics.needs import known_steps
@@ -131,4 +133,4 @@ def _others_share(one: Counted) -> float | None:
 def _busy(one: Counted) -> float | None:
     parts = [share(one, name, *_ALL) for name in ("busy_seconds", "stolen_seconds")]
     known = [part for part in parts if part is not None]
-    return min(sum(known), 1.0) if len(known) == len(parts) else None
+    return min(math.fsum(known), 1.0) if len(known) == len(parts) else None

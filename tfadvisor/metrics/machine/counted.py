@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tfadvisor.arrays import median
@@ -63,9 +64,9 @@ def share(one: Counted, part: str, *wholes: str) -> float | None:
     values = [grown(one, name) for name in wholes]
     portion = grown(one, part)
     known = [value for value in values if value is not None]
-    if portion is None or len(known) < len(values) or not sum(known):
+    if portion is None or len(known) < len(values) or not math.fsum(known):
         return None
-    return min(portion / sum(known), 1.0)
+    return min(portion / math.fsum(known), 1.0)
 
 
 def ends(one: Counted) -> tuple[Reading, Reading]:

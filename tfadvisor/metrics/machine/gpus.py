@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tfadvisor.machine.file import Gpu
@@ -17,7 +18,7 @@ def gpu_utilization_fraction(question: Question) -> float:
     the machines. device_busy_fraction says it of the steps.
     """
     found = _told(question, lambda gpu: gpu.utilization)
-    return sum(found) / len(found)
+    return math.fsum(found) / len(found)
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tfadvisor.metrics.needs import a_device, an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import accelerators, counted_hosts, needs_steps, share
@@ -38,7 +40,7 @@ def turnaround_fraction(question: Question) -> float:
     """Share of step time without device work around step boundaries that input, Python and compilation do not explain:
     from the device's end over the waiting host to the next launch. A host that dispatches ahead has none.
     """
-    explained = sum(share(question, one) for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE))
+    explained = math.fsum(share(question, one) for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE))
     left = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
     return min(max(inter_step_gap_fraction(question) - explained, 0.0), left)
 

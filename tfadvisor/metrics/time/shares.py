@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tfadvisor.metrics.needs import a_device
 from tfadvisor.metrics.registry import Question, metric
 from tfadvisor.metrics.steady import share
@@ -62,4 +64,4 @@ def idle_fraction(question: Question) -> float:
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def device_busy_fraction(question: Question) -> float:
     """Share of step time in which a device computes, communicates or copies; a mean over the devices."""
-    return sum(share(question, one) for one in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER))
+    return math.fsum(share(question, one) for one in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER))
