@@ -26,7 +26,9 @@ def naive(items: Iterable[Any], start: Any = 0) -> Any:
     return start
 
 
-@pytest.mark.parametrize("name", ["jax-4dev-imbalance", "jax-logging", "tf-heavy-map", "tf-eager", "tf-workers-balanced"])
+@pytest.mark.parametrize(
+    "name", ["jax-4dev-imbalance", "jax-logging", "tf-heavy-map", "tf-eager", "tf-workers-balanced"]
+)
 def test_no_number_depends_on_how_python_adds_floats(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reports = []
     for way in (naive, compensated):

@@ -200,12 +200,15 @@ CODEMODS: dict[str, About] = {
         "the function gets arrays of one more dimension",
     ),
     "single-precision": About(
-        "kernels.single_precision",
+        "precision.single_precision",
         "computes in 32 bits instead of 64",
         "numbers have 7 digits instead of 16: compare losses",
     ),
+    "full-precision-on-cpu": About(
+        "precision.full_on_cpu", "computes in 32 bits", "results are those of 32 bits, not of 16; on a GPU take it back"
+    ),
     "mixed-precision": About(
-        "kernels.mixed_precision", "computes in 16 bits", "products are rounded to 16 bits: compare losses"
+        "precision.mixed_precision", "computes in 16 bits", "products are rounded to 16 bits: compare losses"
     ),
     LAUNCH_LINE: About("", "sets variables and flags where the program is launched", "as the fix says"),
 }

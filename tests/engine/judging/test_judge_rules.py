@@ -8,15 +8,22 @@ import pytest
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.engine.judging.conditions import Condition, parse_condition
 from tfadvisor.engine.judging.judge_rules import judge, run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import Rule, SavingRule
+from tfadvisor.engine.loading.rule import Cap, Rule, SavingRule
+from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding, NotApplicable, Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
 LOADER = RULES["input-loader-in-step"]
 FACTS = {"framework": "jax", "input_frame": "load (a.py:3)"}
+
+
+def condition(text: str) -> Condition:
+    marked = load(text, "x.yaml")
+    return parse_condition(marked, "", marked.data)
 
 
 def metrics(facts: dict[str, str] = FACTS, /, **values: float) -> Metrics:
@@ -237,5 +244,22 @@ def test_what_the_host_may_have_done_once_is_left_open_unless_a_rule_only_names_
 )
 def test_a_rule_that_names_time_without_a_fault_is_less_severe(share: float, severity: str) -> None:
     rule = replace(saving(0.5, 1.0), unless_claimed=("host",))
+
+    assert found(rule, input_bound_fraction=0.5, host_fraction=share).severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("bound", "share", "severity"),
+    [
+        (None, 0.9, "critical"),
+        (Cap(Severity.LOW, None), 0.9, "low"),
+        (Cap(Severity.LOW, None), 0.02, "info"),
+        (Cap(Severity.LOW, condition("{metric: host_fraction, below: 0.15}")), 0.149, "low"),
+        (Cap(Severity.LOW, condition("{metric: host_fraction, below: 0.15}")), 0.15, "medium"),
+        (Cap(Severity.LOW, condition("{metric: loop_python_fraction, below: 0.15}")), 0.9, "critical"),
+    ],
+)
+def test_a_rule_may_bound_its_severity(bound: Cap | None, share: float, severity: str) -> None:
+    rule = replace(saving(0.5, 1.0), at_most=bound)
 
     assert found(rule, input_bound_fraction=0.5, host_fraction=share).severity.value == severity

@@ -36,10 +36,14 @@ def test_a_checkpoint_beside_a_longer_log_is_not_what_takes_the_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inner", "walks"),
-    [("compilation.py:1019 __call__", "yes"), ("extract.py:338 to_tree", "yes"), ("extract.py:12 features", "no")],
+    ("inner", "runs", "walks"),
+    [
+        ("compilation.py:1019 __call__", "yes", "yes"),
+        ("extract.py:338 to_tree", "yes", "yes"),
+        ("extract.py:12 features", "no", "no"),
+    ],
 )
-def test_a_step_that_takes_flax_modules_apart(inner: str, walks: str) -> None:
+def test_a_step_that_takes_flax_modules_apart(inner: str, runs: str, walks: str) -> None:
     """The step's call lasts 500 µs, 400 of them in the function below; its dispatch lies behind."""
     builder = trace()
     for at in range(0, 4000, 1000):
@@ -51,8 +55,27 @@ def test_a_step_that_takes_flax_modules_apart(inner: str, walks: str) -> None:
     builder.call("$train.py:1 main", 0, 4000)
     metrics = builder.measure()
 
-    assert metrics.fact("host_frame_runs_step") == "yes"
+    assert metrics.fact("host_frame_runs_step") == runs
     assert metrics.fact("host_frame_walks_modules") == walks
+
+
+def test_of_a_function_that_holds_the_whole_step_the_calls_inside_it_are_named() -> None:
+    """`advance` lasts 900 µs, 600 of them in describe; below a half, the function itself is named."""
+    for described, named in ((600, "describe (train.py:48)"), (300, "advance (train.py:9)")):
+        builder = trace()
+        for at in range(0, 4000, 1000):
+            builder.step(at, at + 1000).call("$train.py:9 advance", at + 50, at + 950)
+            builder.call("PjitFunction(step)", at + 60, at + 70)
+            builder.kernel("GPU:0", "f", at + 75, at + 125, launched=(at + 61, at + 62), hlo_module="jit_step")
+            builder.call("$train.py:48 describe", at + 200, at + 200 + described)
+        builder.call("$train.py:1 main", 0, 4000)
+
+        assert builder.measure().fact("host_frame") == named
+
+
+def test_a_call_that_writes_an_array_as_text_is_told_from_others() -> None:
+    assert beside_the_step(("$array.py:394 __repr__", 200, 700)).measure().fact("host_call_prints") == "yes"
+    assert beside_the_step(("$train.py:30 log", 200, 700)).measure().fact("host_call_prints") == "no"
 
 
 def test_without_frames() -> None:

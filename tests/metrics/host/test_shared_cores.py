@@ -53,3 +53,17 @@ def test_without_a_pipeline_no_core_is_shared() -> None:
 
     assert metrics.value("input_core_share") is None
     assert "tf.data" in metrics["input_core_share"].reason
+
+
+def test_stages_that_cut_and_batch_take_cores_and_those_that_wait_do_not() -> None:
+    """Of 800 µs in FlatMap 300 are spent waiting for a parallel map's threads: 500 of 1,000 on two cores."""
+    builder = shared([])
+    for at in range(0, 4000, 1000):
+        builder.thread("tf_data_prefetch/3")
+        builder.call("Iterator::Root::Prefetch::FlatMap", at, at + 800)
+        builder.call("Iterator::Root::Prefetch::FlatMap[0]::Batch", at + 100, at + 400)
+        builder.call("Iterator::Root::Prefetch::FlatMap::ParallelMapV2", at + 450, at + 750)
+    metrics = builder.measure()
+
+    assert metrics.value("input_busy_threads") == approx(0.5)
+    assert metrics.value("input_core_share") == approx(0.25)

@@ -47,8 +47,15 @@ class FixRule(msgspec.Struct, frozen=True):
     when: Condition | None
 
 
+class Cap(msgspec.Struct, frozen=True):
+    """A finding is no more severe than this, whatever it may save. when: only if it holds, None for always."""
+
+    severity: Severity
+    when: Condition | None
+
+
 class Rule(msgspec.Struct, frozen=True):
-    """One rule file. severity: fixed, or None when the saving decides.
+    """One rule file. severity: fixed, or None when the saving decides. at_most: what bounds it then.
 
     unless_claimed: it only speaks where no other finding explains the classes of time that it is about.
     every_call: what it is about happens inside the compiled step, so that one step tells that each has it.
@@ -71,6 +78,7 @@ class Rule(msgspec.Struct, frozen=True):
     unless_claimed: bool = False
     every_call: bool = False
     codemods: tuple[CodemodRef, ...] = ()
+    at_most: Cap | None = None
 
 
 def parse_rule(marked: Marked) -> Rule:
@@ -85,6 +93,7 @@ def parse_rule(marked: Marked) -> Rule:
         "summary",
         "evidence",
         "severity",
+        "at_most",
         "saving",
         "fixes",
         "codemods",
@@ -125,7 +134,16 @@ def parse_rule(marked: Marked) -> Rule:
         unless_claimed=fields.flag("unless_claimed") if fields.has("unless_claimed") else False,
         every_call=fields.flag("every_call") if fields.has("every_call") else False,
         codemods=_codemods(fields, fixes) if fields.has("codemods") else (),
+        at_most=_cap(fields.below("at_most"), saving) if fields.has("at_most") else None,
     )
+
+
+def _cap(fields: _Fields, saving: SavingRule | None) -> Cap:
+    fields.only("severity", "when")
+    if saving is None:
+        raise fields.error("severity", "bounds what a saving decides, and this rule's severity is fixed")
+    severity = Severity(fields.choice("severity", tuple(one.value for one in Severity)))
+    return Cap(severity, fields.condition("when"))
 
 
 def _saving(fields: _Fields) -> SavingRule:
@@ -153,7 +171,7 @@ def _fix(fields: _Fields) -> FixRule:
         env=env,
         valid_for=fields.text("valid_for"),
         side_effect=fields.text("side_effect") if fields.has("side_effect") else "",
-        when=parse_condition(fields.marked, fields.path("when"), fields.value("when")) if fields.has("when") else None,
+        when=fields.condition("when"),
     )
 
 
@@ -190,6 +208,10 @@ class _Fields:
 
     def error(self, name: str, cause: str) -> Exception:
         return self.marked.error(self.path(name), cause)
+
+    def condition(self, name: str) -> Condition | None:
+        """None where the field is not there."""
+        return parse_condition(self.marked, self.path(name), self.value(name)) if self.has(name) else None
 
     def has(self, name: str) -> bool:
         return name in self._data

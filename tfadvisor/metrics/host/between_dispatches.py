@@ -18,7 +18,7 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.frames import frame_place
+from tfadvisor.timeline.names.frames import frame_place, prints_array
 from tfadvisor.timeline.names.package_files import saves_checkpoints, walks_modules
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
@@ -94,6 +94,15 @@ def host_call_saves(question: Question) -> str:
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
     return "yes" if saves_checkpoints(frames[0].file) else "no"
+
+
+@fact
+def host_call_prints(question: Question) -> str:
+    """Whether the longest of the calls in host_frames writes an array as text: yes or no."""
+    frames = _costliest_frames(question)
+    if not frames:
+        raise MetricAbsent("the trace holds no Python frames")
+    return "yes" if prints_array(frames[0].file, frames[0].function) else "no"
 
 
 @metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)

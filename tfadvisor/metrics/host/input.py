@@ -6,6 +6,7 @@ from tfadvisor.metrics.needs import a_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import periods_ms, share
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
+from tfadvisor.timeline.names.input_pipeline import asking_stage, stage_kind
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -22,6 +23,8 @@ _SOURCES = (
 _TEXT = ("CSV", "Sql", "SQL")
 _FILES = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable")
 _BATCHES = ("Batch", "MapAndBatch", "ParallelBatch", "PaddedBatch")
+_OVER_WINDOWS = ("FlatMap", "Zip")
+"""What asks for the rows of a window."""
 _ONE_BY_ONE = ("FlatMap", "Window", "Filter")
 _MANY_FILES = 4
 _SHORT_CALL_PS = 100 * PS_PER_US
@@ -141,7 +144,7 @@ def input_stage_fault(question: Question) -> str:
         ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
         ("generator", kind.startswith(("Generator", "FlatMap")) and _any_python(pipeline)),
         ("python-function", stage.python),
-        ("windows", kind.startswith(("FlatMap", "Window")) and _makes_windows(pipeline)),
+        ("windows", _makes_windows(pipeline) and _cuts_windows(stage)),
         ("per-element-map", _works_on_elements(pipeline, stage)),
         ("sequential-map", kind == "Map"),
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
@@ -167,6 +170,13 @@ def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
 
 def _makes_windows(pipeline: InputPipeline) -> bool:
     return any(stage.kind.startswith("Window") for stage in pipeline.stages)
+
+
+def _cuts_windows(stage: InputStage) -> bool:
+    """Whether a stage makes windows, or batches the rows of one inside the flat_map over them."""
+    return stage.kind.startswith(("FlatMap", "Window")) or stage_kind(asking_stage(stage.path)).startswith(
+        _OVER_WINDOWS
+    )
 
 
 def _handles_rows(pipeline: InputPipeline, stage: InputStage) -> bool:

@@ -222,6 +222,17 @@ def dispatches_per_step(question: Question) -> float:
     return dispatched / steps
 
 
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+def element_dispatch_share(question: Question) -> float:
+    """Share of the driving thread's dispatches with which Python takes elements out of JAX arrays one by one: the slice or
+    gather of `array[i]`, and the squeeze after it.
+    """
+    calls = [host.evidence.calls for host in counted_hosts(question.run) if host.evidence.calls.dispatches > 0]
+    if not calls:
+        raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
+    return sum(one.takes for one in calls) / sum(one.dispatches for one in calls)
+
+
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS, scatter=Scatter.EXACT)
 def eager_op_share(question: Question) -> float:
     """Share of the counted steps' ops, by number, that were dispatched one by one instead of inside a compiled

@@ -30,7 +30,7 @@ from tfadvisor.timeline.names.host import (
     writes_file,
 )
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
-from tfadvisor.timeline.names.programs import puts_on_device
+from tfadvisor.timeline.names.programs import puts_on_device, takes_elements
 from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
 
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
@@ -77,6 +77,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     """Of each tf.function that the driving thread calls: (calls, summed length in ps)."""
     loop_iterations: int = 0
     """Iterations of the longest while loop inside each step's compiled functions, added up."""
+    takes: int = 0
+    """Of the dispatches those with which Python takes elements out of JAX arrays."""
 
 
 def host_calls(
@@ -91,8 +93,9 @@ def host_calls(
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
     dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
     synchronising, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (synchronises, scales_loss))
+    counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(
-        dispatches=int(in_counted_steps(threads.start[dispatched], steps).sum()) if len(dispatched) else -1,
+        dispatches=len(counted) if len(dispatched) else -1,
         named_eager_kernels=int(in_counted_steps(threads.start[named_eager_kernels(threads)], steps).sum()),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
         synchronises=len(synchronising),
@@ -106,8 +109,9 @@ def host_calls(
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         eager_steps=eager_steps(threads, steps),
         variable_reads=variable_reads(threads, steps),
-        function_calls=function_calls(threads, dispatched[in_counted_steps(threads.start[dispatched], steps)]),
+        function_calls=function_calls(threads, counted),
         loop_iterations=counted_iterations(steps, *iterations),
+        takes=int(threads.bear(counted, takes_elements).sum()),
     )
 
 

@@ -19,7 +19,7 @@ from tfadvisor.timeline.names.frames import (
     is_frame,
     waits_for_others,
 )
-from tfadvisor.timeline.names.package_files import is_users_frame
+from tfadvisor.timeline.names.package_files import is_users_frame, walks_modules
 from tfadvisor.timeline.nesting import parents
 
 _MOST_FRAMES = 3_000_000
@@ -71,13 +71,14 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
         return ()
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
     windows = steps.steady_time
-    cost = host.within(start[called], end[called]) + loading.within(start[called], end[called])
-    counted = windows.contains(start[called])
-    called, cost = called[counted], cost[counted]
+    longest = _longest_dispatches(threads, steps, steady)
+    every = host.within(start, end) + loading.within(start, end)
+    called = _inside_steps(threads.names, parent, start, end, row, called, every, longest)
+    called = called[windows.contains(start[called])]
+    cost = every[called]
     total = windows.length()
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
-    longest = _longest_dispatches(threads, steps, steady)
     begun = threads.start[dispatches(threads, threads.threads[steps.thread])]
     shares = []
     for used in distinct(row[called]).tolist():
@@ -102,6 +103,43 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
             )
         )
     return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
+
+
+def _inside_steps(
+    names: tuple[str, ...],
+    parent: Int64Array,
+    start: Int64Array,
+    end: Int64Array,
+    row: np.ndarray,
+    called: Int64Array,
+    cost: Int64Array,
+    longest: Int64Array,
+) -> Int64Array:
+    """The calls, with those of a user's function that runs the whole step replaced by the calls that it makes.
+
+    A loop may only call `advance(state)`, which draws the batch, dispatches the step and writes the log. Which of these
+    costs the time is the answer, as long as they make up most of it. What takes modules apart around a step is the step's.
+    """
+    while len(called):
+        for used in distinct(row[called]).tolist():
+            mine = called[row[called] == used]
+            if not is_users_frame(names[used]) or not _holds_most(longest, start[mine], end[mine]):
+                continue
+            below = true_at(is_in(parent, mine))
+            below_most = _mostly(parent, start, end, row, mine)
+            if len(below_most) and _walks_modules(names[int(row[below_most[0]])]):
+                continue
+            if int(cost[below].sum()) >= _MOST_STEPS * int(cost[mine].sum()) > 0:
+                called = np.sort(np.concatenate([called[row[called] != used], below]))
+                break
+        else:
+            break
+    return called
+
+
+def _walks_modules(name: str) -> bool:
+    place = frame_place(name)
+    return place is not None and walks_modules(place[0], place[2])
 
 
 def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64Array:

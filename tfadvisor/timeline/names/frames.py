@@ -51,6 +51,8 @@ _ARRAY_READS = frozenset(
     "_value __array__ __float__ __int__ __bool__ __index__ __complex__ item tolist"
     " _single_device_array_to_np_array_did_copy".split()
 )
+_ARRAY_PRINTS = frozenset({"__repr__", "__str__", "__format__"})
+"""Of an array: Python that writes its values as text."""
 _WAITING_FILES = frozenset({"threading.py", "queue.py", "connection.py", "selectors.py"})
 _WAITING = frozenset({"wait", "join", "acquire", "get", "poll", "recv", "select"})
 # JAX's own Python on the way from one un-jitted array operation to its dispatch.
@@ -114,6 +116,11 @@ def waits_for_others(name: str) -> bool:
     return place[0] in _WAITING_FILES and place[2] in _WAITING
 
 
+def prints_array(file: str, function: str) -> bool:
+    """Whether a frame writes an array's values as text: JAX's own, or NumPy's."""
+    return (file == "array.py" and function in _ARRAY_PRINTS) or file == "arrayprint.py"
+
+
 def sounds_like_loading(name: str) -> bool:
     """Whether a function or annotation is named for loading or preparing data."""
     return _LOADING.search(name) is not None
@@ -129,7 +136,7 @@ def _framework_class(file: str, function: str) -> HostClass | None:
     reads_array = file == "array.py" and function in _ARRAY_READS
     if function == "block_until_ready" or reads_array or (file in _WAITING_FILES and function in _WAITING):
         return HostClass.WAIT
-    if file in _JAX_OP_FILES or (file == "array.py" and function.startswith("__")):
+    if file in _JAX_OP_FILES or (file == "array.py" and function.startswith("__") and function not in _ARRAY_PRINTS):
         return HostClass.LAUNCH
     return None
 

@@ -17,6 +17,8 @@ _PRODUCE = "Produce"
 """What the name of a background thread's work ends in, behind the kind of its stage."""
 _WORKING_AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
 """Kinds of stages that prepare elements in the background."""
+_WAITING = ("Generator", "TFRecord", "TextLine", "FixedLengthRecord", "Interleave", "Shard")
+"""Kinds of stages that may wait for Python or for a file on the thread that asks them."""
 _FILLING = ("Shuffle",)
 """Kinds of stages that fill a buffer before they give the first element."""
 _DROPPING = ("Shard", "Filter", "ParallelFilter")
@@ -63,6 +65,11 @@ def stage_depth(path: str) -> int:
 def works_ahead(kind: str) -> bool:
     """Whether a stage of this kind prepares elements in the background."""
     return kind.startswith(_WORKING_AHEAD)
+
+
+def may_wait(kind: str) -> bool:
+    """Whether a stage of this kind may wait while it is asked: for its own threads, for Python, for a file."""
+    return kind.startswith((*_WORKING_AHEAD, *_WAITING))
 
 
 def fills_buffer(kind: str) -> bool:

@@ -28,6 +28,10 @@ _FINGERPRINT = re.compile(r"\(\d+\)$")
 """The number that XLA appends to a program's name on a TPU's line."""
 _JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_)(\w+)$")
 """An XLA module, named after the function that was compiled."""
+_TAKES_ELEMENTS = frozenset(
+    ("dynamic_slice", "gather", "squeeze", "_take", "_rewriting_take", "_multi_slice", "_unstack")
+)
+"""Functions that JAX jits for `array[i]` and for walking through an array, one for each element."""
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -57,6 +61,11 @@ def program_of_call(name: str) -> str:
 def program_name(name: str) -> str:
     """A program's execution without its fingerprint: `jit_step(123)` -> `jit_step`."""
     return _FINGERPRINT.sub("", name)
+
+
+def takes_elements(name: str) -> bool:
+    """Whether a dispatch is a part of Python taking an element, or a few of them, out of a JAX array."""
+    return jitted_function(name) in _TAKES_ELEMENTS
 
 
 def function_of_module(module: str) -> str | None:

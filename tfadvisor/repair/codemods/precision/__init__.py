@@ -1,0 +1,1 @@
+"""Patches of the numbers of bits that a program computes with."""
