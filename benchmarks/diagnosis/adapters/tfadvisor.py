@@ -136,6 +136,7 @@ CAUSES = {
     "metrics-in-step": "compute/slow-kernel",
     "dear-filter-gradient": "compute/slow-kernel",
     "gradients-of-each-and-of-all": "compute/slow-kernel",
+    "fixed-square-matrix": "compute/slow-kernel",
     "half-precision-on-cpu": "compute/precision",
     "dropout-masks": "compute/slow-kernel",
     "quota-of-cores-used-up": "host",

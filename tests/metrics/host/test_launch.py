@@ -198,3 +198,20 @@ def test_a_gap_before_queued_kernels_does_not_make_a_step_launch_bound() -> None
     assert found.breakdown["launch"] == pytest.approx(0.3)
     assert found.metrics["queued_kernel_fraction"].value == pytest.approx(0.9)
     assert (found.verdict.bottleneck, found.verdict.fraction) == ("compute", pytest.approx(0.7))
+
+
+def test_dispatches_that_take_elements_out_of_arrays() -> None:
+    """Each step runs its program and reads three elements, a slice and a squeeze each: 6 of 7."""
+    builder = trace()
+    for at in range(0, 4000, 1000):
+        builder.step(at, at + 1000).call("PjitFunction(step)", at + 10, at + 20)
+        for number in range(3):
+            builder.call("PjitFunction(dynamic_slice)", at + 100 * number + 100, at + 100 * number + 110)
+            builder.call("PjitFunction(squeeze)", at + 100 * number + 120, at + 100 * number + 130)
+    builder.busy("GPU:0", (0, 900))
+
+    assert builder.measure().value("element_dispatch_share") == pytest.approx(6 / 7)
+
+
+def test_a_run_that_dispatches_nothing_by_name() -> None:
+    assert trace().steps(4, period=100).busy("GPU:0", (0, 50)).measure().value("element_dispatch_share") is None

@@ -7,10 +7,10 @@ from tfadvisor.metrics.kernels import (
     filters,
     kinds,
     loops,
-    one_hot,
     patterns,
     precision,
     product_sides,
+    products_with_zeros,
     programs,
     programs_of_step,
 )
@@ -22,10 +22,10 @@ __all__ = [
     "filters",
     "kinds",
     "loops",
-    "one_hot",
     "patterns",
     "precision",
     "product_sides",
+    "products_with_zeros",
     "programs",
     "programs_of_step",
 ]

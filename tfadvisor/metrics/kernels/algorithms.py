@@ -26,6 +26,8 @@ _SORTS = ("sort", "top-k")
 _PARTIAL_SORT = "top_k"
 _SHUFFLES = frozenset(("RandomShuffle", "RandomIndexShuffle"))
 """TensorFlow's ops that bring a whole array into a random order, which XLA does by a sort."""
+_RANK = re.compile(r"quantile|percentile|median")
+"""In the scope of a sort that finds a value of some rank."""
 _SORTING_SCOPE = re.compile(r"(?:^|/)(?:arg)?sort(?:_\d+)*(?:/|$)")
 """Of tf.sort and tf.argsort, which take the largest k of k: `sort/TopKV2`."""
 
@@ -90,11 +92,16 @@ def sort_op(question: Question) -> str:
 
 @fact
 def sort_use(question: Question) -> str:
-    """What the sort that takes most time is for: `shuffle` for TensorFlow's random orders, else `order`."""
+    """What the sort that takes most time is for: `shuffle` for TensorFlow's random orders, `rank` for a quantile or a median
+    by its scope's name, else `order`.
+    """
     found = _sorts(question)
     if not found:
         raise MetricAbsent("the step sorts nothing")
-    return "shuffle" if op_type(found[0].name()) in _SHUFFLES else "order"
+    first = found[0]
+    if op_type(first.name()) in _SHUFFLES:
+        return "shuffle"
+    return "rank" if _RANK.search(first.known.op_name if first.known is not None else first.name()) else "order"
 
 
 @fact

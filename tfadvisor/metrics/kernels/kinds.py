@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
+from msgspec.structs import replace
+
+from tfadvisor.metrics.compute.parts import compute_parts
 from tfadvisor.metrics.kernels.first_device import count_per_step
 from tfadvisor.metrics.kernels.precision import narrow_matrix_share_without_tensor_cores
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
@@ -161,11 +164,16 @@ def _register(kind: OpKind, word: str, about: str) -> None:
 
 
 def _of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
-    """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are told."""
+    """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are told: all of
+    them, as a network in another layout has a hundred.
+    """
     on_cpu = _tensorflow_ops_on_cpu(question) if kind is OpKind.LAYOUT else None
     if on_cpu is None:
         return _by_kind(question)[kind], hottest_ops(question)
-    return [one for one in on_cpu.ops if op_type(one.name()) in _TRANSPOSES], on_cpu
+    found = compute_parts(question.run)
+    transposes = [one for one in found.parts if one.op_type in _TRANSPOSES]
+    ops = [HotOp(one.name, one.op_type, one.module, one.total_ps, one.count, None) for one in transposes]
+    return ops, replace(on_cpu, compute_ps=found.compute_ps)
 
 
 def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:

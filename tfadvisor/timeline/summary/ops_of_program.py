@@ -8,6 +8,7 @@ from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.needless.branches import both_branches
 from tfadvisor.hlo.needless.fft_lengths import odd_length
+from tfadvisor.hlo.needless.fixed_matrices import FixedMatrices
 from tfadvisor.hlo.needless.invariant import invariant_work
 from tfadvisor.hlo.needless.masked_loops import masked_loops
 from tfadvisor.hlo.needless.pairs import differences_of_pairs
@@ -38,7 +39,7 @@ class OpsOfProgram:
         self._branches: frozenset[str] = frozenset()
         self._masked: frozenset[str] = frozenset()
         self._invariant: frozenset[str] = frozenset()
-        self._copied = CopiedArguments(program)
+        self._copied, self._fixed = CopiedArguments(program), FixedMatrices(program)
         self._found: dict[str, tuple[str, InProgram | None]] = {}
 
     @staticmethod
@@ -73,7 +74,7 @@ class OpsOfProgram:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
             self._branches, self._masked = both_branches(self._program), masked_loops(self._program)
             self._invariant = invariant_work(self._program)
-        parts, copied = inside(one), self._copied.copied_by(one)
+        parts, copied, fixed = inside(one), self._copied.copied_by(one), self._fixed.multiplied_by(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
             OpTrait.SCATTERS: any(scatters(part) for part in parts),
@@ -96,6 +97,7 @@ class OpsOfProgram:
             unrolled=unrolled(parts),
             odd_fft=odd_length(parts),
             copied=copied.name if copied else None,
+            fixed_rows=fixed.dims[0] if fixed else 0,
             traits=frozenset(trait for trait, true in holds.items() if true),
         )
 

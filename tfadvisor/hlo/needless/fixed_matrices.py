@@ -1,0 +1,62 @@
+"""Products with a large square matrix that the program only reads: an adjacency or a Laplacian, most often nearly all zeros."""
+
+from __future__ import annotations
+
+from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.shape import Shape
+from tfadvisor.hlo.questions.flow import PASSING, inside
+from tfadvisor.hlo.questions.parameters import arguments
+
+_LEAST = 1024
+"""Rows from which on the matrix is told. Bases of transforms and small mixing matrices are smaller."""
+_SAME_VALUES = PASSING | {"convert", "transpose", "broadcast"}
+_MOST_STEPS = 16
+
+
+class FixedMatrices:
+    """Of one program. Its arguments are read when a product of such a matrix is first asked about."""
+
+    def __init__(self, program: Module) -> None:
+        """Reads nothing yet."""
+        self._program = program
+        self._returned: dict[int, bool] | None = None
+
+    def multiplied_by(self, one: Instruction) -> Shape | None:
+        """The square matrix that an instruction multiplies, or that a product inside it does: a constant of the program or an
+        argument that does not come back changed. None for other instructions. Raises TraceError for damaged bytes.
+        """
+        for part in inside(one):
+            if part.opcode != "dot":
+                continue
+            for operand in part.operands[:2]:
+                if _is_square(operand.shape) and self._is_fixed(self._source(one, operand)):
+                    return operand.shape
+        return None
+
+    def _source(self, one: Instruction, operand: Instruction) -> Instruction | None:
+        """Where an operand's values come from, out of the fusion around it too."""
+        for _ in range(_MOST_STEPS):
+            if operand.opcode == "parameter" and operand.computation.id != one.computation.id:
+                place = operand.computation.parameters().index(operand)
+                if place >= len(one.operand_ids):
+                    return None
+                operand = one.computation.by_id(one.operand_ids[place])
+            elif operand.opcode in _SAME_VALUES and operand.operand_ids:
+                operand = operand.operands[0]
+            else:
+                return operand
+        return None
+
+    def _is_fixed(self, source: Instruction | None) -> bool:
+        if source is None or source.opcode == "constant":
+            return source is not None
+        if source.opcode != "parameter" or source.computation.id != self._program.entry.id:
+            return False
+        if self._returned is None:
+            self._returned = {each.number: each.returned for each in arguments(self._program) if not each.index}
+        return not self._returned.get(source.parameter_number, True)
+
+
+def _is_square(shape: Shape) -> bool:
+    return len(shape.dims) == 2 and shape.dims[0] == shape.dims[1] >= _LEAST
