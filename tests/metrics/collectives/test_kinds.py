@@ -43,6 +43,7 @@ def test_each_kind_has_its_part_of_what_is_exposed() -> None:
     assert metrics.value("exposed_weight_gather_fraction") == 0
     assert metrics.value("exposed_permute_fraction") == approx(0.1)
     assert metrics.value("exposed_rest_fraction") == approx(0.3)
+    assert "does not say how much" in metrics["costliest_message_bytes"].reason
 
 
 def layers() -> bytes:
@@ -70,6 +71,7 @@ def test_an_all_gather_that_runs_twice_a_step_gathers_layers_weights() -> None:
     assert metrics.value("exposed_weight_gather_fraction") == approx(0.2)
     assert metrics.value("exposed_rest_fraction") == approx(0.05)
     assert metrics.value("collective_repeats_per_step") == 2
+    assert metrics.value("costliest_message_bytes") == 32768
     assert metrics.fact("combine_all_gather_bytes") == "32768"
     assert metrics.fact("combine_reduce_scatter_bytes") == "16384"
     assert metrics.fact("collective_dtype") == "f32"

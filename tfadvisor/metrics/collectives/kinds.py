@@ -105,6 +105,15 @@ def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
     return mine / total * exposed_transfer_fraction(question) if total else 0.0
 
 
+@metric(unit=Unit.BYTES, better=Better.NEITHER)
+def costliest_message_bytes(question: Question) -> float:
+    """Mean size of the messages of the collective whose calls are exposed for longest, of whatever kind."""
+    first = max(_labels(question), key=lambda one: one.exposed_ps)
+    if first.unsized or not first.exposed_ps:
+        raise MetricAbsent("the trace does not say how much the costliest collective sends")
+    return first.bytes / first.calls
+
+
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_all_reduce_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the exposed time of each kind of
