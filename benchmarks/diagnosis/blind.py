@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from curve import section, svg
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -128,9 +129,14 @@ def _told(finding: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _judged(batch: str) -> dict[str, Any]:
+    judged: dict[str, Any] = yaml.safe_load((BATCHES / batch / "judged.yaml").read_text(encoding="utf-8"))
+    return judged
+
+
 def counts(batch: str) -> dict[str, Any]:
     """Counts of a batch's frozen answers, from `judged.yaml`; a program whose fault costs nothing counts as healthy only."""
-    judged = yaml.safe_load((BATCHES / batch / "judged.yaml").read_text(encoding="utf-8"))
+    judged = _judged(batch)
     worth = Counter(one["first"] for one in judged["faulty"].values())
     if unknown := set(worth) - set(WORTH):
         raise SystemExit(f"batch {batch}: judged.yaml says {', '.join(sorted(unknown))}")
@@ -186,8 +192,9 @@ def page() -> str:
         "called the run healthy. Step times are without the profiler, in ms, healthy → faulty. Two faults in one program",
         "count as one; either may come first.\n",
     ]
+    parts.append(section({batch: _judged(batch)["faulty"] for batch in judged_batches()}))
     for batch in judged_batches():
-        judged = yaml.safe_load((BATCHES / batch / "judged.yaml").read_text(encoding="utf-8"))
+        judged = _judged(batch)
         frozen = json.loads((BATCHES / batch / "first_answers.json").read_text(encoding="utf-8"))
         parts += [f"## Batch {batch}\n", judged["about"].strip() + "\n"]
         parts += ["| program | planted | step | said first | worth | since |", "|---|---|---|---|---|---|"]
@@ -235,6 +242,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.what == "page":
         (ROOT / "docs" / "first-sight.md").write_text(page(), encoding="utf-8")
+        curve = svg({batch: counts(batch) for batch in judged_batches()})
+        (ROOT / "docs" / "pictures" / "first-sight.svg").write_text(curve, encoding="utf-8")
         whole = DIAGNOSIS.read_text(encoding="utf-8")
         before, _, rest = whole.partition("## First sight\n")
         DIAGNOSIS.write_text(before + lead() + "\n## Summary" + rest.partition("\n## Summary")[2], encoding="utf-8")
