@@ -222,6 +222,8 @@ def cause_of(finding: Finding, report: Report) -> str:
         return COPIES[max(copies, key=lambda name: copies[name])]
     if finding.rule_id == "pipeline-built-in-step" and any(one.value == "iterator" for one in finding.evidence):
         return "input/loader-in-loop"
+    if finding.rule_id == "costly-ops" and any(one.value == "gradients of slices" for one in finding.evidence):
+        return "launch/tiny-ops"  # a loop over parts of a tensor, which one op would take at once
     if cause := known_cause(finding.rule_id, finding.category):
         return cause
     raise UnmappedError(

@@ -273,3 +273,12 @@ def test_a_whole_jacobian() -> None:
     ).measure()
 
     assert metrics.value("jacobian_fraction") == approx(0.35)
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside"), [("sequential_1/time_distributed_2_1", "yes"), ("sequential_1/dense_2_1", "no")]
+)
+def test_slices_of_time_distributed_are_told_from_others(scope: str, inside: str) -> None:
+    name = f"gradient_tape/{scope}/strided_slice_12/StridedSliceGrad:StridedSliceGrad"
+
+    assert steps_of((name, 60), ("dense/MatMul:MatMul", 30)).measure().fact("costly_op_in_time_distributed") == inside

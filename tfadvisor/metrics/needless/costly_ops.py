@@ -14,6 +14,9 @@ from tfadvisor.vocabulary import Better
 _WAY_OF_CELLS = "gradients of slices"
 """Keras' own recurrent cells take their products apart so, which nobody can change; any other kind in a cell is a choice."""
 
+_TIME_DISTRIBUTED = "/time_distributed"
+"""In the scope that Keras gives such a layer."""
+
 
 @once
 def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
@@ -50,6 +53,12 @@ def costly_op_kind(question: Question) -> str:
     if not name:
         raise MetricAbsent("no op is of a kind that steps seldom need")
     return name
+
+
+@fact
+def costly_op_in_time_distributed(question: Question) -> str:
+    """Whether that op belongs to Keras' TimeDistributed, which calls its layer once for each moment: yes or no."""
+    return "yes" if _TIME_DISTRIBUTED in costly_op(question) else "no"
 
 
 @fact
