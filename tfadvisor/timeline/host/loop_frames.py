@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 
@@ -72,10 +74,13 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
     windows = steps.steady_time
     longest = _longest_dispatches(threads, steps, steady)
-    every = host.within(start, end) + loading.within(start, end)
-    called = _inside_steps(threads.names, parent, start, end, row, called, every, longest)
+
+    def cost_of(calls: Int64Array) -> Int64Array:
+        return host.within(start[calls], end[calls]) + loading.within(start[calls], end[calls])
+
+    called = _inside_steps(threads.names, parent, start, end, row, called, cost_of, longest)
     called = called[windows.contains(start[called])]
-    cost = every[called]
+    cost = cost_of(called)
     total = windows.length()
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
@@ -112,7 +117,7 @@ def _inside_steps(
     end: Int64Array,
     row: np.ndarray,
     called: Int64Array,
-    cost: Int64Array,
+    cost_of: Callable[[Int64Array], Int64Array],
     longest: Int64Array,
 ) -> Int64Array:
     """The calls, with those of a user's function that runs the whole step replaced by the calls that it makes.
@@ -129,7 +134,7 @@ def _inside_steps(
             below_most = _mostly(parent, start, end, row, mine)
             if len(below_most) and _walks_modules(names[int(row[below_most[0]])]):
                 continue
-            if int(cost[below].sum()) >= _MOST_STEPS * int(cost[mine].sum()) > 0:
+            if int(cost_of(below).sum()) >= _MOST_STEPS * int(cost_of(mine).sum()) > 0:
                 called = np.sort(np.concatenate([called[row[called] != used], below]))
                 break
         else:
