@@ -143,6 +143,7 @@ CAUSES = {
     "threads-beyond-cores": "launch/thread-contention",
     "memory-swapped": "memory/pressure",
     "input-reads-storage": "input/slow-source",
+    "unexplained-time-in-parts": "host",
     "unexplained-compile-time": "compile",
     "unexplained-host-time": "host",
     "host-time-of-few-steps": "host",

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.engine.judging.conditions import Compare, FactIs, Joined, Known
-from tfadvisor.engine.loading.rule import FixRule, Rule, SavingRule, parse_rule
+from tfadvisor.engine.loading.rule import Cap, FixRule, Rule, SavingRule, parse_rule
 from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.repair.registry import CodemodRef
 from tfadvisor.report.model import SourceRef
@@ -21,7 +21,7 @@ from tfadvisor.vocabulary import Severity
 COVERAGE = "coverage.yaml"
 _MODULE = "catalogue"
 _RECORDS: dict[str, type] = {
-    one.__name__: one for one in (Rule, SavingRule, FixRule, SourceRef, CodemodRef, Compare, FactIs, Known, Joined)
+    one.__name__: one for one in (Rule, SavingRule, FixRule, Cap, SourceRef, CodemodRef, Compare, FactIs, Known, Joined)
 }
 # What a tuple that stands for something else begins with.
 _MARK = ...

@@ -20,7 +20,8 @@ def _lost(question: Question, kind: TimeClass) -> LostTime:
     return max(found, key=lambda one: one.ps)
 
 
-def _activity(question: Question, kind: TimeClass) -> str:
+def activity_of(question: Question, kind: TimeClass) -> str:
+    """What fills most of a class, on which thread, and how much of it. Raises MetricAbsent below a tenth of step time."""
     lost = _lost(question, kind)
     one = lost.activity
     thread = f" on {one.thread}" if one.thread else ""
@@ -41,7 +42,8 @@ def _what(one: Activity) -> str:
     return f"{inner}, called by {one.place}"
 
 
-def _place(question: Question, kind: TimeClass) -> str:
+def place_in(question: Question, kind: TimeClass) -> str:
+    """The user's function around it. Raises MetricAbsent where none is known."""
     place = _lost(question, kind).activity.place
     if not place:
         raise MetricAbsent("no function of the user's program is known around it")
@@ -50,10 +52,10 @@ def _place(question: Question, kind: TimeClass) -> str:
 
 def _register(kind: TimeClass) -> None:
     def activity(question: Question) -> str:
-        return _activity(question, kind)
+        return activity_of(question, kind)
 
     def place(question: Question) -> str:
-        return _place(question, kind)
+        return place_in(question, kind)
 
     activity.__name__ = f"{kind.label}_activity"
     activity.__doc__ = (
