@@ -15,6 +15,7 @@ from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.format.window import window_of
+from tfadvisor.hlo.needless.fixed_matrices import FixedMatrices
 from tfadvisor.hlo.questions.argument_copies import CopiedArguments
 from tfadvisor.hlo.questions.around_collectives import (
     collectives_between_products,
@@ -66,6 +67,7 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     filter_length,
     multiplies_one_hot,
     lambda one: CopiedArguments(one.computation.module).copied_by(one),
+    lambda one: FixedMatrices(one.computation.module).multiplied_by(one),
     lambda one: unrolled([one] * 128),
     replica_groups,
     window_of,

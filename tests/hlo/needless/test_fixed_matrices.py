@@ -12,9 +12,16 @@ DOT = hlo.dot_numbers([1], [0])
 
 
 def fixed_rows(
-    matrix: str = "f32[1024,1024]", *, made_by: str = "parameter", result: str = "f32[1024,8]", through: str = "copy"
+    matrix: str = "f32[1024,1024]",
+    *,
+    made_by: str = "parameter",
+    result: str = "f32[16]",
+    through: str = "copy",
 ) -> int:
-    """Rows of the matrix that a product takes for a fixed one, 0 for none. through: what hands the matrix on."""
+    """Rows of the matrix that a product takes for a fixed one, 0 for none. through: what hands the matrix on.
+
+    Beside it stand what it is multiplied by and two weights; the weights come back, the second as `result`.
+    """
     origin = hlo.op(1, made_by, matrix)
     module = Module(
         hlo.module(
@@ -25,7 +32,9 @@ def fixed_rows(
                 hlo.op(2, "parameter", "f32[1024,8]", number=1),
                 hlo.op(3, through, matrix, 1),
                 hlo.op(4, "dot", "f32[1024,8]", 3, 2, name="product", extra=DOT),
-                hlo.op(5, "tuple", f"({result})", 4),
+                hlo.op(5, "parameter", "f32[16,4]", number=3),
+                hlo.op(6, "parameter", "f32[16]", number=4),
+                hlo.op(7, "tuple", f"(f32[1024,8], f32[16,4], {result})", 4, 5, 6),
             )
         )
     )
@@ -53,6 +62,11 @@ def test_a_small_one_a_rectangle_and_a_batch_of_matrices(matrix: str) -> None:
 
 def test_a_matrix_that_the_step_computes() -> None:
     assert fixed_rows(made_by="negate") == 0
+
+
+def test_a_program_that_brings_few_of_its_arrays_back_is_inference() -> None:
+    """The result of the product and one of two weights come back: as many arrays as do not."""
+    assert fixed_rows(result="s32[]") == 0
 
 
 def test_a_product_inside_a_fusion() -> None:

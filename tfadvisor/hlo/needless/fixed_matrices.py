@@ -6,7 +6,7 @@ from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.questions.flow import PASSING, inside
-from tfadvisor.hlo.questions.parameters import arguments
+from tfadvisor.hlo.questions.parameters import arguments, parameter_summary
 
 _LEAST = 1024
 """Rows from which on the matrix is told. Bases of transforms and small mixing matrices are smaller."""
@@ -24,7 +24,8 @@ class FixedMatrices:
 
     def multiplied_by(self, one: Instruction) -> Shape | None:
         """The square matrix that an instruction multiplies, or that a product inside it does: a constant of the program or an
-        argument that does not come back changed. None for other instructions. Raises TraceError for damaged bytes.
+        argument that does not come back changed. None for other instructions, and where most of the program's arrays are only
+        read: they are a model's weights in inference, or frozen ones. Raises TraceError for damaged bytes.
         """
         for part in inside(one):
             if part.opcode != "dot":
@@ -49,13 +50,20 @@ class FixedMatrices:
         return None
 
     def _is_fixed(self, source: Instruction | None) -> bool:
-        if source is None or source.opcode == "constant":
-            return source is not None
+        if source is None or not self._trains():
+            return False
+        if source.opcode == "constant":
+            return True
         if source.opcode != "parameter" or source.computation.id != self._program.entry.id:
             return False
         if self._returned is None:
             self._returned = {each.number: each.returned for each in arguments(self._program) if not each.index}
         return not self._returned.get(source.parameter_number, True)
+
+    def _trains(self) -> bool:
+        """Whether most of the arrays that it is given come back, as parameters and an optimizer's state do."""
+        summary = parameter_summary(self._program)
+        return 2 * summary.carried.arguments > summary.floating.arguments
 
 
 def _is_square(shape: Shape) -> bool:
