@@ -1,4 +1,4 @@
-"""Predicts clicks on ads; features come from a store on the network, asked for in the loop or one batch ahead."""
+"""Predicts clicks on ads; features come from a store on the network, asked for in the loop or some batches ahead."""
 
 import sys
 import time
@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 BATCH = 1024
-ANSWER_S = 0.014
+ANSWER_S = 0.04
+AHEAD = 4
 STEPS = 20
 
 
@@ -52,16 +53,16 @@ def main(logdir, faulty):
         "out": jnp.zeros(256),
     }
     store = FeatureStore()
-    threads = ThreadPoolExecutor(2)
+    threads = ThreadPoolExecutor(AHEAD)
 
     def train(params, steps):
-        asked = [threads.submit(store.fetch, number) for number in range(2)]
+        asked = [threads.submit(store.fetch, number) for number in range(AHEAD)]
         for number in range(steps):
             if faulty:
                 batch = store.fetch(number)
             else:
                 batch = asked.pop(0).result()
-                asked.append(threads.submit(store.fetch, number + 2))
+                asked.append(threads.submit(store.fetch, number + AHEAD))
             params = train_step(params, *batch)
         return jax.block_until_ready(params)
 

@@ -217,6 +217,23 @@ def test_products_outside_of_layers_are_no_norms_where_there_is_none() -> None:
     assert metrics.value("dense_sum_fraction") == approx(0.25)
 
 
+def test_a_tables_gradient_in_each_turn_of_a_loop() -> None:
+    """Eight turns, each 5 for making it dense and 4 for the sum with those before; 8 in products, one for each turn."""
+    inside = "gradient_tape/map/while/map/while_grad/body/_63/gradient_tape/map/while/gradients"
+    turn = (
+        (f"{inside}/AddN/inputs_1:UnsortedSegmentSum", 5),
+        (f"{inside}/AddN:AddN", 4),
+        ("map/while/MatMul:MatMul", 1),
+    )
+    looped = on_cpu(("GatherV2:GatherV2", 20), *turn * 8).measure()
+    seven = on_cpu(("GatherV2:GatherV2", 30), *turn * 7).measure()
+
+    assert looped.value("looped_table_gradient_fraction") == approx(0.72)
+    assert looped.value("dense_sum_fraction") == 0
+    assert seven.value("looped_table_gradient_fraction") == 0
+    assert seven.value("dense_sum_fraction") == approx(0.63)
+
+
 def test_the_softmax_over_the_classes() -> None:
     """20 and 10 of 100; attention's softmax is none."""
     metrics = on_cpu(

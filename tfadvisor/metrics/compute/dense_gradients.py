@@ -8,6 +8,7 @@ from tfadvisor.metrics.compute.largest import compute_fraction_of
 from tfadvisor.metrics.compute.parts import Part, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
+from tfadvisor.metrics.steady import device_steps
 from tfadvisor.timeline.names.op_path import is_optimizer
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -21,6 +22,8 @@ _MAKES_NORM = frozenset(("Square", "Abs"))
 _NORMS = frozenset(("Square", "Abs", "Sum"))
 """Keras' regularizers compute the norm of a variable by these, outside of any layer."""
 _GRADIENTS_OF_NORMS = frozenset(("Mul", "Sign", "Tile"))
+_TURNS = 8
+"""An op that runs so often in a step is a loop's: a model has fewer tables that share a name."""
 
 
 @once
@@ -70,12 +73,28 @@ def dense_sum_fraction(question: Question) -> float:
     """Share of step time in sums of a table's gradients where one of them is as large as the table, and in the updates and
     norms of whole variables; 0 where the gradients of looked-up rows are added to no dense one.
     """
-    dense = [one for one in _made_dense(question) if _of_sum(one)]
+    dense = [one for one in _made_dense(question) if _of_sum(one) and not _in_each_turn(question, one)]
     if not dense:
         return 0.0
     parts = [one for one in compute_parts(question.run).parts if one not in dense]
     whole = [one for one in parts if one.op_type.startswith(_WHOLE_VARIABLE)]
     return compute_fraction_of(question, [*dense, *whole, *_of_norms(parts)])
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def looped_table_gradient_fraction(question: Question) -> float:
+    """Share of step time in gradients as large as a table that each turn of a loop makes of the rows that it looked up, and
+    adds to those of the turns before; 0 where no loop does.
+    """
+    dense = [one for one in _made_dense(question) if _in_each_turn(question, one)]
+    if not dense:
+        return 0.0
+    sums = [one for one in compute_parts(question.run).parts if one.op_type == _SUM_OF_GRADIENTS]
+    return compute_fraction_of(question, [*dense, *(one for one in sums if _in_each_turn(question, one))])
+
+
+def _in_each_turn(question: Question, one: Part) -> bool:
+    return one.count >= _TURNS * max(device_steps(question.run), 1)
 
 
 def _of_norms(parts: Sequence[Part]) -> list[Part]:

@@ -7,12 +7,15 @@ from tfadvisor.metrics.compute.parts import Part, compute_parts
 from tfadvisor.metrics.needless.costly_kinds import costly_kind
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
+from tfadvisor.metrics.steady import device_steps
 from tfadvisor.timeline.names.op_path import is_recurrent_cell
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
-_WAY_OF_CELLS = "gradients of slices"
+_OF_SLICES = "gradients of slices"
 """Keras' own recurrent cells take their products apart so, which nobody can change; any other kind in a cell is a choice."""
+_FEWEST_SLICES = 8
+"""A step that takes fewer parts of its tensors joins windows or shifts a row; one op for all of them is no cheaper."""
 
 _TIME_DISTRIBUTED = "/time_distributed"
 """In the scope that Keras gives such a layer."""
@@ -30,8 +33,10 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
     kinds: dict[str, list[Part]] = {}
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
-        if kind is not None and not (kind.name == _WAY_OF_CELLS and is_recurrent_cell(part.layer)):
+        if kind is not None and not (kind.name == _OF_SLICES and is_recurrent_cell(part.layer)):
             kinds.setdefault(kind.name, []).append(part)
+    if sum(part.count for part in kinds.get(_OF_SLICES, ())) < _FEWEST_SLICES * device_steps(question.run):
+        kinds.pop(_OF_SLICES, None)
     if not kinds:
         return "", ()
     name = max(kinds, key=lambda one: sum(part.total_ps for part in kinds[one]))

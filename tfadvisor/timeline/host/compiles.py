@@ -13,7 +13,7 @@ from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.programs import jitted_function, module_of_call, names_jitted_function
+from tfadvisor.timeline.names.programs import calls_module, jitted_function, names_jitted_function
 from tfadvisor.xplane.columns import HostTrace
 
 _MOST_PROGRAMS = 6
@@ -57,14 +57,14 @@ def compiled_in_steps(
         mine = threads.row[calls] == row
         function = jitted_function(threads.names[row])
         function = threads.names[row] if function is None else function
-        same = _same_arguments(module_of_call(threads.names[row]) or "", programs)
+        same = _same_arguments(threads.names[row], programs)
         found.append(Compiled(function, int(mine.sum()), int(spent[mine].sum()), same))
     return tuple(sorted(found, key=lambda one: -one.compile_ps))
 
 
-def _same_arguments(name: str, programs: Modules) -> bool | None:
-    """Whether the first programs of a name take the same arguments, None where fewer than two can be read."""
-    keys = [key for key in programs.keys if key.name == name][:_MOST_PROGRAMS]
+def _same_arguments(call: str, programs: Modules) -> bool | None:
+    """Whether the first programs of a jitted function take the same arguments, None where fewer than two can be read."""
+    keys = [key for key in programs.keys if calls_module(call, key.name)][:_MOST_PROGRAMS]
     if len(keys) < 2:
         return None
     try:

@@ -11,10 +11,10 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import traces_jax
 from tfadvisor.timeline.names.programs import (
+    calls_module,
     executes,
     is_jitted,
     jitted_function,
-    module_of_call,
     names_what_it_dispatches,
     runs_program,
 )
@@ -32,7 +32,7 @@ class _CallsModule(msgspec.Struct, frozen=True):
     module: str
 
     def __call__(self, name: str) -> bool:
-        return module_of_call(name) == self.module
+        return calls_module(name, self.module)
 
 
 def calls_of_module(threads: Threads, module: str) -> Int64Array:

@@ -26,7 +26,7 @@ _CONVERSIONS = ("tf.constant", "convert_to_tensor")
 """TensorFlow making a tensor out of Python's values or NumPy's."""
 _FINGERPRINT = re.compile(r"\(\d+\)$")
 """The number that XLA appends to a program's name on a TPU's line."""
-_JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_)(\w+)$")
+_JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 """An XLA module, named after the function that was compiled."""
 _TAKES_ELEMENTS = frozenset(
     ("dynamic_slice", "gather", "squeeze", "_take", "_rewriting_take", "_multi_slice", "_unstack")
@@ -51,6 +51,15 @@ def module_of_call(name: str) -> str | None:
     """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after it; None for other names."""
     function = jitted_function(name)
     return None if function is None else f"jit_{_NO_IDENTIFIER.sub('_', function)}"
+
+
+def calls_module(name: str, module: str) -> bool:
+    """Whether this is the name of a call of the jitted function that XLA compiled to this module.
+
+    From 0.7 on JAX writes `jit(__call__)` and drops what remains of the brackets, with underscores before them: `jit___call`.
+    """
+    called = module_of_call(name)
+    return called is not None and called.rstrip("_") == module.rstrip("_")
 
 
 def program_of_call(name: str) -> str:
