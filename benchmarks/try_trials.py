@@ -54,11 +54,14 @@ def main() -> None:
     asked.add_argument("--for", dest="seconds", type=float, default=100.0)
     asked.add_argument("--trials", type=int, default=200)
     asked.add_argument("--budget", default="5m")
+    asked.add_argument(
+        "--samples", type=Path, default=SAMPLES, help="for simulate; try_samples_busy.json: a busy machine"
+    )
     given = asked.parse_args()
     if given.what == "record":
         record(given.names, given.python, given.seconds)
     elif given.what == "simulate":
-        for line in simulated(json.loads(SAMPLES.read_text()), given.trials):
+        for line in simulated(json.loads(given.samples.read_text()), given.trials):
             print(line, flush=True)
     else:
         for name in given.names:

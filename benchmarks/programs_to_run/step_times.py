@@ -33,7 +33,7 @@ class _Jax:
 
 
 def _profiler():
-    if "jax" in sys.modules:
+    if getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None):  # Keras imports JAX where it is installed
         return _Jax()
     import tensorflow as tf
 

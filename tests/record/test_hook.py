@@ -11,6 +11,7 @@ import pytest
 from support.places import ROOT
 
 from tfadvisor.record.environment import HOOK, with_hook
+from tfadvisor.record.injected.tfadvisor_hook import recorder
 from tfadvisor.record.injected.tfadvisor_hook.letters import read_letter, write_letter
 from tfadvisor.record.injected.tfadvisor_hook.watch import ForFrameworks
 
@@ -61,3 +62,24 @@ def test_a_letter_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     file.write_text('{"number"')
     assert read_letter(str(file)) is None
     assert [one.name for one in tmp_path.iterdir()] == ["order.json"]
+
+
+def test_of_two_frameworks_jax_is_recorded_only_once_it_has_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keras imports JAX wherever it is installed, and its profiler would see nothing of TensorFlow's ops."""
+    asked = []
+
+    def ask(framework: str, _file: str) -> None:
+        asked.append(framework)
+        raise OSError("that is enough")
+
+    monkeypatch.setattr(recorder, "tracer_for", ask)
+    one = recorder.Recorder(str(tmp_path), forked=False)
+    one.state["frameworks"] = {"jax": {}, "tensorflow": {}}
+
+    one.record({"number": 1, "seconds": 0})
+    one.compilations.counts["jax"] = 1
+    one.record({"number": 2, "seconds": 0})
+
+    assert asked == ["tensorflow", "jax"]

@@ -110,7 +110,8 @@ class Recorder:
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
         framework = next((name for name in FRAMEWORKS if self.compilations.of(name)), None)
-        framework = framework or next(name for name in FRAMEWORKS if name in self.state["frameworks"])
+        # JAX without a device computes nothing: Keras imports it wherever it is installed
+        framework = framework or next(name for name in reversed(FRAMEWORKS) if name in self.state["frameworks"])
         file = os.path.join(self.folder, f"window-{order['number']}-{self.name}.xplane.pb")
         try:
             tracer = tracer_for(framework, file)
