@@ -64,9 +64,14 @@ def needs_device(run: RunTimeline) -> None:
         raise MetricAbsent("the trace shows no steps of the hosts whose devices work")
 
 
+def shows_steps(run: RunTimeline) -> bool:
+    """Whether the steps of any host can be told apart."""
+    return any(host.steps.source is not StepSource.WHOLE_TRACE for host in run.hosts)
+
+
 def needs_steps(run: RunTimeline) -> None:
     """Raises MetricAbsent when the trace shows no steps."""
-    if all(host.steps.source is StepSource.WHOLE_TRACE for host in run.hosts):
+    if not shows_steps(run):
         raise MetricAbsent("the trace has no step markers and no rhythm that shows steps")
 
 

@@ -234,6 +234,20 @@ def test_a_tables_gradient_in_each_turn_of_a_loop() -> None:
     assert seven.value("dense_sum_fraction") == approx(0.63)
 
 
+def test_without_steps_what_runs_often_is_no_loops() -> None:
+    """Ten sums of 8 µs in a trace of 1,618 µs without steps: of as many steps, for all that it tells."""
+    builder = trace().thread("tf_Compute/1")
+    at = 0.0
+    for number in range(10):
+        builder.call("GatherV2:GatherV2", at, at + 2)
+        builder.call("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", at + 2, at + 10)
+        at += 20 + 7.0 * number * number
+    metrics = builder.measure()
+
+    assert metrics.value("looped_table_gradient_fraction") is None
+    assert metrics.value("dense_sum_fraction") == approx(80 / 1618)
+
+
 def test_the_softmax_over_the_classes() -> None:
     """20 and 10 of 100; attention's softmax is none."""
     metrics = on_cpu(

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from tfadvisor.metrics.compute.largest import compute_fraction_of
 from tfadvisor.metrics.compute.parts import Part, compute_parts
+from tfadvisor.metrics.needs import known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
-from tfadvisor.metrics.steady import device_steps
+from tfadvisor.metrics.steady import device_steps, shows_steps
 from tfadvisor.timeline.names.op_path import is_optimizer
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -81,7 +82,7 @@ def dense_sum_fraction(question: Question) -> float:
     return compute_fraction_of(question, [*dense, *whole, *_of_norms(parts)])
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def looped_table_gradient_fraction(question: Question) -> float:
     """Share of step time in gradients as large as a table that each turn of a loop makes of the rows that it looked up, and
     adds to those of the turns before; 0 where no loop does.
@@ -94,7 +95,8 @@ def looped_table_gradient_fraction(question: Question) -> float:
 
 
 def _in_each_turn(question: Question, one: Part) -> bool:
-    return one.count >= _TURNS * max(device_steps(question.run), 1)
+    """No where the trace shows no steps: what each of them runs once then runs as often as there are steps."""
+    return shows_steps(question.run) and one.count >= _TURNS * max(device_steps(question.run), 1)
 
 
 def _of_norms(parts: Sequence[Part]) -> list[Part]:
