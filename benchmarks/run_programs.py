@@ -1,10 +1,11 @@
 """`tfadvisor run` on programs of many kinds, beside recordings made by hand, as a Markdown table.
 
-    python benchmarks/run_programs.py --jax PYTHON --tensorflow PYTHON [NAME ...]
+    python benchmarks/run_programs.py --jax PYTHON --tensorflow PYTHON [--runs N] [NAME ...]
 
 PYTHON: an interpreter that has the framework; for all JAX programs also optax, flax, equinox, grain, IPython and tfadvisor.
 The times of steps are the programs' own, by `time.time()` after each step: the median of up to 200 periods before the first
-window, in the window that the report is about, and after the last one. Use a calm machine.
+window, in the window that the report is about, and after the last one. What recording costs is its step over the middle of
+the other two: one run says little about it, so the median of several counts. Use a calm machine.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -71,11 +73,19 @@ class Seen:
     told: float | None
     """The cost that the note beside the trace tells."""
 
+    @property
+    def cost(self) -> float | None:
+        """What recording adds to a step, as a share of it."""
+        before, during, after = self.median_ms
+        others = [one for one in (before, after) if one]
+        return during / statistics.mean(others) - 1 if during and others else None
+
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--jax", default=sys.executable)
     asked.add_argument("--tensorflow", default=sys.executable)
+    asked.add_argument("--runs", type=int, default=1, metavar="N", help="of each program; medians are printed")
     asked.add_argument("names", nargs="*")
     given = asked.parse_args()
     pythons = {"jax": given.jax, "tensorflow": given.tensorflow}
@@ -83,22 +93,39 @@ def main() -> None:
         "| program | exit code | first finding by `run` | by hand | ms a step before | recording | after | told cost |"
     )
     print("|---|---|---|---|---|---|---|---|", flush=True)
+    costs = []
     for program in PROGRAMS:
         if not given.names or program.name in given.names:
-            print(row_of(program, pythons[program.framework]), flush=True)
+            cost, row = row_of(program, pythons[program.framework], given.runs)
+            print(row, flush=True)
+            costs += [cost] if cost is not None else []
+    if costs:
+        least, middle, most = min(costs), statistics.median(costs), max(costs)
+        print(
+            f"\nRecording adds {middle:+.0%} to a step in the median of {len(costs)} programs ({least:+.0%} to {most:+.0%})"
+        )
 
 
-def row_of(program: Program, python: str) -> str:
+def row_of(program: Program, python: str, runs: int) -> tuple[float | None, str]:
+    """(what recording adds to a step, as a share of it; the row). The answers are those of the first run."""
     with tempfile.TemporaryDirectory() as folder:
-        seen = seen_by_run(program, python, Path(folder))
+        first, *more = [seen_by_run(program, python, Path(folder) / str(number)) for number in range(runs)]
         by_hand = first_by_hand(program, python, Path(folder))
-    before, during, after = (f"{one:.2f}" if one else "–" for one in seen.median_ms)
-    if seen.median_ms[0] and seen.median_ms[1]:
-        during += f" ({seen.median_ms[1] / seen.median_ms[0] - 1:+.0%})"
-    code = str(seen.exit_code) if seen.exit_code == program.expected else f"**{seen.exit_code}**"
-    first = seen.first or seen.said
-    told = f"{seen.told:.0%}" if seen.told is not None else "–"
-    return f"| {program.name} | {code} | {first} | {by_hand or '–'} | {before} | {during} | {after} | {told} |"
+    seen = [first, *more]
+    before, during, after = (middle_of([one.median_ms[at] for one in seen]) for at in range(3))
+    cost = middle_of([one.cost for one in seen])
+    cells = [f"{one:.2f}" if one else "–" for one in (before, during, after)]
+    if cost is not None:
+        cells[1] += f" ({cost:+.0%})"
+    code = str(first.exit_code) if first.exit_code == program.expected else f"**{first.exit_code}**"
+    told = middle_of([one.told for one in seen])
+    answers = f"| {program.name} | {code} | {first.first or first.said} | {by_hand or '–'} "
+    return cost, f"{answers}| {' | '.join(cells)} | {'–' if told is None else f'{told:.0%}'} |"
+
+
+def middle_of(values: Iterable[float | None]) -> float | None:
+    known = [one for one in values if one is not None]
+    return statistics.median(known) if known else None
 
 
 def command_of(program: Program, python: str, out: Path) -> list[str]:
@@ -115,7 +142,7 @@ def command_of(program: Program, python: str, out: Path) -> list[str]:
 def seen_by_run(program: Program, python: str, folder: Path) -> Seen:
     """Runs it once under `tfadvisor run`; a notebook records itself."""
     out, times = folder / "out", folder / "times"
-    times.mkdir()
+    times.mkdir(parents=True)
     call = command_of(program, python, out)
     if program.name != "notebook":
         advisor = [sys.executable, "-m", "tfadvisor", "run", "--out", str(out), "-o", str(folder / "report.json")]

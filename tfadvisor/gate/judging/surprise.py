@@ -12,6 +12,10 @@ from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.gate.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
 from tfadvisor.gate.statistics.prediction import Prediction, predict
 
+FORETOLD = 0.5
+"""Part of the rate of false alarms that is for a scatter like that of the runs before. The rest is for runs that fall out of
+line, as one in some hundred does on any machine; the scatter of a few runs foretells none of them."""
+
 
 class Sample(msgspec.Struct, frozen=True):
     """A metric's values on its scale, turned so that more is worse (for `both`: as they are).
@@ -36,6 +40,7 @@ class Surprise:
         many = len(sample.new) > 1 and not nature.exact and not sample.both
         self.by_ranks = many and smallest_p(len(self._present), len(sample.new)) <= level
         self.few = self._prediction.few and not self.by_ranks
+        self._part = (1.0 if nature.exact else FORETOLD) / (2 if sample.both else 1)
 
     @property
     def distance(self) -> float:
@@ -59,26 +64,25 @@ class Surprise:
         """How probable this or more is for an unchanged program."""
         if self.by_ranks:
             return p_above(self._present, self._sample.new)
-        tail = self._prediction.surprise(self.distance, self._sample.error)
-        return min(2 * tail, 1.0) if self._sample.both else tail
+        return min(self._prediction.surprise(self.distance, self._sample.error) / self._part, 1.0)
 
     def p_better(self) -> float:
         """How probable it is for an unchanged program to move so far for the better."""
         if self.by_ranks:
             return p_above(self._sample.new, self._present)
-        return self._prediction.surprise(-self.distance, self._sample.error)
+        return min(self._prediction.surprise(-self.distance, self._sample.error) / self._part, 1.0)
 
     def reach(self, level: float) -> float:
         """The distance that it takes to be significant at a level."""
         if self.by_ranks:
             sure = surely_above(self._present, self._sample.new, level)
             return inf if sure is None else max(self.distance - sure, 0.0)
-        return self._prediction.reach(level / 2 if self._sample.both else level, self._sample.error)
+        return self._prediction.reach(level * self._part, self._sample.error)
 
     def reach_after(self, level: float, runs: int) -> float:
         """The distance that it would take for a single run after so many more runs like these."""
         later = self._prediction.with_more(runs)
-        return later.reach(level / 2 if self._sample.both else level, self._sample.error)
+        return later.reach(level * self._part, self._sample.error)
 
 
 def turned(values: Sequence[float], worse: str) -> tuple[float, ...]:
