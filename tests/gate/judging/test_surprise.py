@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.gate.judging.surprise import Sample, Surprise, limit_on_scale, on_scale, turned
+from tfadvisor.gate.statistics.prediction import predict
 
 PLAIN = Nature(worse="up", exact=False, by_factor=False, floor=0.0, absolute_floor=0.1, assumed=10.0)
 FACTOR = replace(PLAIN, by_factor=True)
@@ -73,6 +74,20 @@ def test_either_way_counts_double() -> None:
     assert both.p() == pytest.approx(2 * up.p()) == pytest.approx(down.p())
     assert both.reach(0.02) == pytest.approx(up.reach(0.01))
     assert evidence(TEN, 4.5, both=True).p() == 1.0
+
+
+def test_half_of_the_rate_is_for_times_that_fall_out_of_line() -> None:
+    """A time that is as rare as one in a hundred by its scatter counts as one in fifty; a count as what it is."""
+    exact = replace(PLAIN, exact=True)
+    by_scatter, by_count = predict((TEN,), PLAIN, 5), predict((TEN,), exact, 5)
+    rare, counted = by_scatter.reach(0.01, 0.0), by_count.reach(0.01, 0.0)
+
+    assert evidence(TEN, 4.5 + rare).p() == pytest.approx(0.02)
+    assert evidence(TEN, 4.5 - rare).p_better() == pytest.approx(0.02)
+    assert evidence(TEN, 4.5 + counted, nature=exact).p() == pytest.approx(0.01)
+    assert evidence(TEN, 20.0).reach(0.02) == pytest.approx(rare)
+    assert evidence(TEN, 20.0, nature=exact).reach(0.01) == pytest.approx(counted)
+    assert evidence(TEN, -20.0).p() == evidence(TEN, 30.0).p_better() == 1.0
 
 
 def test_runs_are_few_until_the_configuration_has_enough() -> None:
