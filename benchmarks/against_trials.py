@@ -5,21 +5,17 @@ python benchmarks/against_trials.py --python PYTHON --budget 10m --same 200 --sl
 PYTHON has JAX. A trial is one call of the command in a repository that is made for it: two commits whose step is as long
 (`--same`), or where the second takes `--percent` longer (`--slower`). One line of JSON is written after each; lines that
 are there already count, so that an interrupted study goes on. At the end it says which share of the calls was red.
-`--at-once` runs several trials side by side, each on cores of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import dedent
 
@@ -51,30 +47,15 @@ PROGRAM = """
 def main() -> int:
     arguments = _arguments()
     done = _done(arguments.output)
-    wanted = [
-        (number, kind)
-        for number in range(max(arguments.same, arguments.slower))
-        for kind in KINDS
-        if sum(one["kind"] == kind for one in done) <= number < getattr(arguments, kind)
-    ]
     with tempfile.TemporaryDirectory(prefix="against-trials-") as folder:
-        writing = threading.Lock()
-        free = _shares_of_cores(arguments.at_once)
-
-        def trial(of: tuple[int, str]) -> None:
-            number, kind = of
-            with writing:
-                repository = _repository(Path(folder) / f"{kind}-{number}", kind, arguments)
-                cores = free.pop()
-            found = _trial(repository, kind, arguments, cores)
-            with writing:
-                free.append(cores)
-                done.append(found)
-                with arguments.output.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(found) + "\n")
-
-        with ThreadPoolExecutor(arguments.at_once) as threads:
-            list(threads.map(trial, wanted))
+        repositories = {kind: _repository(Path(folder) / kind, kind, arguments) for kind in KINDS}
+        for number in range(max(arguments.same, arguments.slower)):
+            for kind in KINDS:
+                wanted = number < getattr(arguments, kind)
+                if wanted and sum(one["kind"] == kind for one in done) <= number:
+                    done.append(_trial(repositories[kind], kind, arguments))
+                    with arguments.output.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(done[-1]) + "\n")
     for kind in KINDS:
         print(_summary(kind, [one for one in done if one["kind"] == kind]))
     return 0
@@ -89,17 +70,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--percent", type=float, default=10.0)
     parser.add_argument("--step-ms", type=float, default=20.0, help="about how long a step takes")
     parser.add_argument("--products", type=int, default=8, help="matrix products a step: half of it, by trial")
-    parser.add_argument("--at-once", type=int, default=1, metavar="N")
     parser.add_argument("-o", "--output", type=Path, default=Path("trials.jsonl"))
     return parser.parse_args()
-
-
-def _shares_of_cores(number: int) -> list[set[int]]:
-    """The cores of this process in so many parts, as equal as they come."""
-    cores = sorted(os.sched_getaffinity(0))
-    if number > len(cores):
-        raise SystemExit(f"--at-once {number}: there are {len(cores)} cores.")
-    return [set(cores[at::number]) for at in range(number)]
 
 
 def _done(file: Path) -> list[dict[str, object]]:
@@ -125,12 +97,11 @@ def _git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True)
 
 
-def _trial(repository: Path, kind: str, arguments: argparse.Namespace, cores: set[int]) -> dict[str, object]:
-    call = ["taskset", "-c", ",".join(map(str, sorted(cores)))]
-    call += [str(COMMAND), "gate", "--against", "HEAD~1", "--budget", arguments.budget, "-f", "json"]
+def _trial(repository: Path, kind: str, arguments: argparse.Namespace) -> dict[str, object]:
+    call = [COMMAND, "gate", "--against", "HEAD~1", "--budget", arguments.budget, "-f", "json"]
     began = time.monotonic()
     ended = subprocess.run(
-        [*call, "--", arguments.python, "train.py"], cwd=repository, stdout=subprocess.PIPE, check=False
+        [*map(str, call), "--", arguments.python, "train.py"], cwd=repository, stdout=subprocess.PIPE, check=False
     )
     seconds = time.monotonic() - began
     if not ended.stdout:
