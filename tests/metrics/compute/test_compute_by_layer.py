@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import hlo_builder as hlo
+from support.cpu_step import cpu_steps
 from support.gpu_step import gpu_steps
 from support.shared_traces import FOLDER, needs_shared_traces
 from support.trace_builder import TraceBuilder, trace
@@ -14,17 +15,6 @@ from tfadvisor.xplane import messages
 
 approx = pytest.approx
 GPU, STREAM = "/device:GPU:0", "Stream #1(Compute)"
-
-
-def on_cpu(*ops: tuple[str, float]) -> TraceBuilder:
-    """Four steps of 100 µs of TensorFlow's ops one after the other."""
-    builder = trace().steps(4, period=100).thread("tf_Compute/1")
-    for at in range(0, 400, 100):
-        start = float(at)
-        for name, length in ops:
-            builder.call(name, start, start + length)
-            start += length
-    return builder
 
 
 def on_gpu(*kernels: tuple[str, float, str], stat: str) -> TraceBuilder:
@@ -75,7 +65,7 @@ def test_kernels_without_a_path_are_the_rest() -> None:
 
 def test_twenty_layers_and_the_rest() -> None:
     """25 layers of 4 µs: the five that are not named take a fifth."""
-    report = on_cpu(*((f"model/dense_{i}/MatMul:MatMul", 4) for i in range(25))).report()
+    report = cpu_steps(*((f"model/dense_{i}/MatMul:MatMul", 4) for i in range(25))).report()
 
     assert len(report.time_by.layer) == 21
     assert report.time_by.layer[-1].name is None
@@ -84,7 +74,7 @@ def test_twenty_layers_and_the_rest() -> None:
 
 
 def test_gradients_count_in_the_layer_of_the_op_they_are_of() -> None:
-    report = on_cpu(
+    report = cpu_steps(
         ("model/conv/convolution:Conv2D", 20),
         ("gradient_tape/model/conv/convolution/Conv2DBackpropFilter:Conv2DBackpropFilter", 60),
     ).report()
@@ -124,7 +114,7 @@ def test_lines_and_speed_by_hlo() -> None:
 
 def test_the_largest_is_told_as_information() -> None:
     """90 of 100 µs, two thirds of it in one op."""
-    report = on_cpu(("model/a/MatMul:MatMul", 60), ("model/b/Softmax:Softmax", 30)).report()
+    report = cpu_steps(("model/a/MatMul:MatMul", 60), ("model/b/Softmax:Softmax", 30)).report()
 
     (finding,) = [one for one in report.findings if one.rule_id == "largest-compute"]
     assert finding.severity.value == "info"
@@ -133,13 +123,13 @@ def test_the_largest_is_told_as_information() -> None:
 
 
 def test_many_small_ops_have_no_largest() -> None:
-    report = on_cpu(*((f"m/l{i}/{kind}:{kind}", 9) for i, kind in enumerate("ABCDEFGHIJ"))).report()
+    report = cpu_steps(*((f"m/l{i}/{kind}:{kind}", 9) for i, kind in enumerate("ABCDEFGHIJ"))).report()
 
     assert "largest-compute" not in [one.rule_id for one in report.findings]
 
 
 def test_text_and_its_layer() -> None:
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("vectorize/StringSplit/StringSplitV2:StringSplitV2", 20),
         ("vectorize/Equal:Equal", 10),
         ("model/dense/MatMul:MatMul", 50),
@@ -151,7 +141,7 @@ def test_text_and_its_layer() -> None:
 
 
 def test_text_in_the_models_own_scope_leaves_its_products_alone() -> None:
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("model/AsString:AsString", 20), ("model/MatMul:MatMul", 50), ("model/p:StringFormat", 10)
     ).measure()
 
@@ -164,7 +154,7 @@ EMBEDDING = (("model/table/GatherV2:GatherV2", 5.0), ("adam/UnsortedSegmentSum:U
 
 def test_whole_table_updates() -> None:
     """15 for the sum, 60 for the optimizer's other ops."""
-    metrics = on_cpu(*EMBEDDING, ("adam/Mul_1:Mul", 40), ("adam/Sub_2:Sub", 20)).measure()
+    metrics = cpu_steps(*EMBEDDING, ("adam/Mul_1:Mul", 40), ("adam/Sub_2:Sub", 20)).measure()
 
     assert metrics.value("dense_gradient_fraction") == approx(0.15)
     assert metrics.value("dense_update_fraction") == approx(0.75)
@@ -173,7 +163,7 @@ def test_whole_table_updates() -> None:
 
 def test_a_tables_gradient_made_dense_for_a_sum_with_another() -> None:
     """15 for making it dense, 10 for the sum, 20 for the update, 5 for the norm; 50 in a product."""
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("GatherV2:GatherV2", 5),
         ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
         ("AddN_1:AddN", 10),
@@ -189,7 +179,7 @@ def test_a_tables_gradient_made_dense_for_a_sum_with_another() -> None:
 
 def test_a_keras_regularizers_norm_of_a_table_counts_with_its_gradient() -> None:
     """15 for making it dense, 10 for the sum, 8 and 2 for the norm, 7 for its gradient; a layer's products do not count."""
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("GatherV2:GatherV2", 5),
         ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
         ("AddN_1:AddN", 10),
@@ -205,7 +195,7 @@ def test_a_keras_regularizers_norm_of_a_table_counts_with_its_gradient() -> None
 
 def test_products_outside_of_layers_are_no_norms_where_there_is_none() -> None:
     """15 for making it dense and 10 for the sum; the product's gradient and the loss's sum are the program's own."""
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("GatherV2:GatherV2", 5),
         ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
         ("AddN_1:AddN", 10),
@@ -225,8 +215,8 @@ def test_a_tables_gradient_in_each_turn_of_a_loop() -> None:
         (f"{inside}/AddN:AddN", 4),
         ("map/while/MatMul:MatMul", 1),
     )
-    looped = on_cpu(("GatherV2:GatherV2", 20), *turn * 8).measure()
-    seven = on_cpu(("GatherV2:GatherV2", 30), *turn * 7).measure()
+    looped = cpu_steps(("GatherV2:GatherV2", 20), *turn * 8).measure()
+    seven = cpu_steps(("GatherV2:GatherV2", 30), *turn * 7).measure()
 
     assert looped.value("looped_table_gradient_fraction") == approx(0.72)
     assert looped.value("dense_sum_fraction") == 0
@@ -250,7 +240,7 @@ def test_without_steps_what_runs_often_is_no_loops() -> None:
 
 def test_the_softmax_over_the_classes() -> None:
     """20 and 10 of 100; attention's softmax is none."""
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("loss/SparseSoftmaxCrossEntropyWithLogits:SparseSoftmaxCrossEntropyWithLogits", 20),
         ("loss/LogSoftmax:LogSoftmax", 10),
         ("attention/Softmax:Softmax", 30),
@@ -262,18 +252,18 @@ def test_the_softmax_over_the_classes() -> None:
 
 
 def test_a_step_without_classes() -> None:
-    metrics = on_cpu(("MatMul:MatMul", 40)).measure()
+    metrics = cpu_steps(("MatMul:MatMul", 40)).measure()
 
     assert metrics.value("class_softmax_fraction") == 0
     assert metrics.fact("class_softmax_op") is None
 
 
 def test_an_optimizers_dense_gradient_is_added_to_no_other() -> None:
-    assert on_cpu(*EMBEDDING, ("adam/AddN:AddN", 40)).measure().value("dense_sum_fraction") == 0
+    assert cpu_steps(*EMBEDDING, ("adam/AddN:AddN", 40)).measure().value("dense_sum_fraction") == 0
 
 
 def test_a_models_own_segment_sum_is_no_gradient() -> None:
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("model/g/GatherV2:GatherV2", 5), ("model/g/UnsortedSegmentSum:UnsortedSegmentSum", 40), ("adam/Mul:Mul", 40)
     ).measure()
 
@@ -282,7 +272,7 @@ def test_a_models_own_segment_sum_is_no_gradient() -> None:
 
 def test_uneven_replicas() -> None:
     """Products of 60 and 20 µs: the busiest is 20 above the mean of 40; its bookkeeping does not count."""
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("model/d/MatMul:MatMul", 60), ("replica_1/model/d/MatMul:MatMul", 20), ("replica_1/Mul:Mul", 10)
     ).measure()
 
@@ -291,7 +281,7 @@ def test_uneven_replicas() -> None:
 
 
 def test_one_replica_is_nothing_to_compare() -> None:
-    assert on_cpu(("model/d/MatMul:MatMul", 60)).measure().value("uneven_replica_fraction") is None
+    assert cpu_steps(("model/d/MatMul:MatMul", 60)).measure().value("uneven_replica_fraction") is None
 
 
 DOUBLE = (
@@ -302,7 +292,7 @@ DOUBLE = (
 
 
 def test_a_product_apart_from_its_bias_is_of_64_bits() -> None:
-    metrics = on_cpu(*DOUBLE).measure()
+    metrics = cpu_steps(*DOUBLE).measure()
 
     assert metrics.value("double_precision_fraction") == approx(0.8)
     assert metrics.fact("double_precision_op") == "gradient_tape/model/d/MatMul/MatMul_1"
@@ -310,25 +300,25 @@ def test_a_product_apart_from_its_bias_is_of_64_bits() -> None:
 
 @pytest.mark.parametrize("fused", ["_FusedMatMul", "_MklNativeFusedMatMul"])
 def test_fused_products_are_of_32_bits_and_their_gradients_too(fused: str) -> None:
-    metrics = on_cpu((f"model/d/Relu:{fused}", 30), ("gradient_tape/model/d/MatMul:MatMul", 40)).measure()
+    metrics = cpu_steps((f"model/d/Relu:{fused}", 30), ("gradient_tape/model/d/MatMul:MatMul", 40)).measure()
 
     assert metrics.value("double_precision_fraction") == 0
 
 
 def test_a_plain_product_beside_onednns() -> None:
-    metrics = on_cpu(("model/d/MatMul:_MklMatMul", 30), ("physics/MatMul:MatMul", 40)).measure()
+    metrics = cpu_steps(("model/d/MatMul:_MklMatMul", 30), ("physics/MatMul:MatMul", 40)).measure()
 
     assert metrics.value("double_precision_fraction") == approx(0.4)
 
 
 def test_mixed_precision_is_not_fused_either() -> None:
-    metrics = on_cpu(*DOUBLE, ("model/d/MatMul/Cast:Cast", 5), ("model/e/Relu:_FusedMatMul", 5)).measure()
+    metrics = cpu_steps(*DOUBLE, ("model/d/MatMul/Cast:Cast", 5), ("model/e/Relu:_FusedMatMul", 5)).measure()
 
     assert metrics.value("double_precision_fraction") == 0
 
 
 def test_bare_products_do_not_tell() -> None:
-    assert on_cpu(("MatMul:MatMul", 60)).measure().value("double_precision_fraction") is None
+    assert cpu_steps(("MatMul:MatMul", 60)).measure().value("double_precision_fraction") is None
 
 
 @needs_shared_traces
@@ -368,7 +358,7 @@ def test_cells_of_recurrent_layers_with_their_gradients() -> None:
     """40 in a GRU's cell, 30 in its gradient, 20 in a product of the layer outside of the cell, 10 in a layer whose name
     only resembles one.
     """
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("gru_1/while/body/_1/gru_1/while/gru_cell_1/Mul:Mul", 40),
         ("gradient_tape/gru_1/while_grad/gru_cell_1/mul_grad/Mul:Mul", 30),
         ("gru_1/MatMul:MatMul", 20),
@@ -380,7 +370,7 @@ def test_cells_of_recurrent_layers_with_their_gradients() -> None:
 
 def test_cells_of_recurrent_layers() -> None:
     """Two layers' cells; what lies inside a cell is no other one."""
-    metrics = on_cpu(
+    metrics = cpu_steps(
         ("m/lstm/while/body/_1/m/lstm/while/lstm_cell/MatMul:MatMul", 20),
         ("m/gru/while/body/_9/m/gru/while/gru_cell/split/Split:Split", 10),
         ("m/gru/while/body/_9/m/gru/while/gru_cell/MatMul:MatMul", 10),

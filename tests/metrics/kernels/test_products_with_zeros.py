@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import pytest
 from support import hlo_builder as hlo
+from support.cpu_step import cpu_steps
 from support.gpu_step import gpu_steps
-from support.trace_builder import TraceBuilder, trace
 
 approx = pytest.approx
 
 
-def steps(*ops: tuple[str, float]) -> TraceBuilder:
-    """Four steps of 100 µs on a CPU, of TensorFlow's ops one after the other."""
-    builder = trace().steps(4, period=100).thread("tf_Compute/1")
-    for at in range(0, 400, 100):
-        start = float(at)
-        for name, length in ops:
-            builder.call(name, start, start + length)
-            start += length
-    return builder
-
-
 def test_products_of_the_layer_that_makes_one_hot_rows() -> None:
     """10 for the rows, 20 and 30 for the product and its gradient; other layers' products do not count."""
-    metrics = steps(
+    metrics = cpu_steps(
         ("StatefulPartitionedCall/bag/one_hot:OneHot", 10),
         ("StatefulPartitionedCall/bag/Tensordot/MatMul:_MklMatMul", 20),
         ("StatefulPartitionedCall/gradient_tape/bag/MatMul:MatMul", 30),
@@ -36,14 +25,14 @@ def test_products_of_the_layer_that_makes_one_hot_rows() -> None:
 
 
 def test_labels_of_a_loss_outside_of_any_layer_are_one_hot_rows_alone() -> None:
-    metrics = steps(("one_hot:OneHot", 4), ("dense/MatMul:MatMul", 60)).measure()
+    metrics = cpu_steps(("one_hot:OneHot", 4), ("dense/MatMul:MatMul", 60)).measure()
 
     assert metrics.value("one_hot_fraction") == approx(0.04)
 
 
 def test_a_sparse_tensor_made_dense_outside_of_any_layer() -> None:
     """6 to make the rows; the largest product there, 20 and 30 with its gradient, multiplies them."""
-    metrics = steps(
+    metrics = cpu_steps(
         ("SparseToDense:SparseToDense", 6),
         ("MatMul:_MklMatMul", 20),
         ("gradient_tape/MatMul/MatMul:_MklMatMul", 30),
@@ -59,14 +48,14 @@ def test_a_sparse_tensor_made_dense_outside_of_any_layer() -> None:
 def test_labels_take_less_to_make_than_rows_of_a_product(making: float, share: float) -> None:
     """Of 100 µs: one-hot rows, a product of 50 outside of any layer, and twenty ops of nearly 2.4 that are cooler than both."""
     others = [(f"dense_{number}/Relu:Relu", (50 - making) / 20) for number in range(20)]
-    metrics = steps(("one_hot:OneHot", making), ("MatMul:_MklMatMul", 50), *others).measure()
+    metrics = cpu_steps(("one_hot:OneHot", making), ("MatMul:_MklMatMul", 50), *others).measure()
 
     assert metrics.value("one_hot_fraction") == approx(share)
     assert metrics.fact("one_hot_source") == "numbers"
 
 
 def test_an_embedding_is_no_product() -> None:
-    metrics = steps(("bag/GatherV2:GatherV2", 10), ("dense/MatMul:MatMul", 60)).measure()
+    metrics = cpu_steps(("bag/GatherV2:GatherV2", 10), ("dense/MatMul:MatMul", 60)).measure()
 
     assert metrics.value("one_hot_fraction") == 0
     assert metrics.fact("one_hot_op") is None

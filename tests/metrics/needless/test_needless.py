@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.trace_builder import TraceBuilder, trace
+from support.cpu_step import cpu_steps
 
 from tfadvisor.engine.loading.catalogue import built_in_rules
 from tfadvisor.metrics.needless.costly_kinds import KINDS, costly_kind
 
 approx = pytest.approx
-
-
-def steps_of(*ops: tuple[str, float]) -> TraceBuilder:
-    """Four steps of 100 µs, of TensorFlow's ops one after the other."""
-    builder = trace().steps(4, period=100).thread("tf_Compute/1")
-    for at in range(0, 400, 100):
-        start = float(at)
-        for name, length in ops:
-            builder.call(name, start, start + length)
-            start += length
-    return builder
 
 
 @pytest.mark.parametrize(
@@ -94,7 +83,7 @@ def test_names_of_kinds_are_distinct() -> None:
 
 def test_the_kind_that_takes_most() -> None:
     """20 and 10 of 100 µs warp pictures, 25 draw numbers."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         ("model/random_rotation/ImageProjectiveTransformV3:ImageProjectiveTransformV3", 20),
         ("model/random_rotation/sub:Sub", 10),
         ("dropout/RandomUniform:RandomUniform", 25),
@@ -107,7 +96,7 @@ def test_the_kind_that_takes_most() -> None:
 
 
 def test_a_step_of_products() -> None:
-    metrics = steps_of(("dense/MatMul:MatMul", 45)).measure()
+    metrics = cpu_steps(("dense/MatMul:MatMul", 45)).measure()
 
     assert metrics.value("costly_op_fraction") == 0
     assert metrics.fact("costly_op_kind") is None
@@ -121,7 +110,7 @@ TRAINED = (
 
 def test_a_second_call_without_gradients() -> None:
     """15 of 100 µs in another call of the layers that are trained, 2 of them no product."""
-    metrics = steps_of(*TRAINED, ("net_3/dense/MatMul:MatMul", 13), ("net_3/relu/Relu:Relu", 2)).measure()
+    metrics = cpu_steps(*TRAINED, ("net_3/dense/MatMul:MatMul", 13), ("net_3/relu/Relu:Relu", 2)).measure()
 
     assert metrics.value("called_again_fraction") == approx(0.15)
     assert metrics.value("called_again_times") == 1
@@ -131,7 +120,7 @@ def test_a_second_call_without_gradients() -> None:
 
 def test_a_frozen_backbone() -> None:
     """40 of 100 µs in a scope of the trained model that no gradient goes through."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("net_1/backbone/conv/Conv2D:Conv2D", 30),
         ("net_1/backbone/relu/Relu:Relu", 10),
@@ -145,7 +134,7 @@ def test_a_frozen_backbone() -> None:
 
 def test_what_one_model_makes_for_another_is_no_second_call() -> None:
     """The generator of two trained models runs without gradients too: it makes the other's batch."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("critic/conv/Conv2D:Conv2D", 10),
         ("gradient_tape/critic/conv/Conv2D/Conv2DBackpropFilter:Conv2DBackpropFilter", 20),
@@ -157,7 +146,7 @@ def test_what_one_model_makes_for_another_is_no_second_call() -> None:
 
 
 def test_inference_has_no_second_call() -> None:
-    metrics = steps_of(("net_1/dense/MatMul:MatMul", 45)).measure()
+    metrics = cpu_steps(("net_1/dense/MatMul:MatMul", 45)).measure()
 
     assert metrics.value("called_again_fraction") is None
     assert metrics.value("frozen_fraction") is None
@@ -166,7 +155,7 @@ def test_inference_has_no_second_call() -> None:
 
 def test_gradients_of_gradients_count_with_their_call() -> None:
     """10 + 10 + 15 of 100 µs in the call that the penalty is of; 30 in another."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("net_5/dense/MatMul:MatMul", 10),
         ("gradient_tape/net_5/dense/MatMul/MatMul:MatMul", 10),
@@ -179,7 +168,7 @@ def test_gradients_of_gradients_count_with_their_call() -> None:
 
 def test_what_a_recurrent_layers_own_cell_does_is_no_choice_of_the_programs() -> None:
     """The cell's slices take 30, the program's ten 10 of 100 µs."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("gradient_tape/gru_1/gru_cell_1/strided_slice_1/StridedSliceGrad:StridedSliceGrad", 30),
         *((f"gradient_tape/strided_slice_{number}/StridedSliceGrad:StridedSliceGrad", 1) for number in range(10)),
@@ -194,13 +183,13 @@ def test_a_few_slices_are_windows_that_a_model_joins(slices: int, share: float) 
     gradients = [
         (f"gradient_tape/strided_slice_{number}/StridedSliceGrad:StridedSliceGrad", 5) for number in range(slices)
     ]
-    metrics = steps_of(*gradients, ("dense/MatMul:MatMul", 90 - 5 * slices)).measure()
+    metrics = cpu_steps(*gradients, ("dense/MatMul:MatMul", 90 - 5 * slices)).measure()
 
     assert metrics.value("costly_op_fraction") == approx(share)
 
 
 def test_checks_for_nan_in_a_recurrent_layers_cell_are_a_choice() -> None:
-    metrics = steps_of(*TRAINED, ("gru_1/gru_cell_1/MatMul/DebugNumericSummaryV2:DebugNumericSummaryV2", 30)).measure()
+    metrics = cpu_steps(*TRAINED, ("gru_1/gru_cell_1/MatMul/DebugNumericSummaryV2:DebugNumericSummaryV2", 30)).measure()
 
     assert metrics.value("costly_op_fraction") == approx(0.3)
     assert metrics.fact("costly_op_kind") == "checks for NaN and Inf"
@@ -208,7 +197,7 @@ def test_checks_for_nan_in_a_recurrent_layers_cell_are_a_choice() -> None:
 
 def test_one_small_op_with_the_name_of_two_tapes_is_no_proof() -> None:
     """1 of 91 µs of compute."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("net_2/dense/MatMul:MatMul", 60),
         ("gradient_tape/gradient_tape/net_1/dense/MatMul/Reserve:TensorListReserve", 1),
@@ -219,7 +208,7 @@ def test_one_small_op_with_the_name_of_two_tapes_is_no_proof() -> None:
 
 def test_differences_of_all_pairs() -> None:
     """10 forward, 12 and 8 of sums for both operands, 5 of a negation; the sum of one operand alone is a shift's."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("sub:Sub", 10),
         ("gradient_tape/sub/Sum:Sum", 12),
@@ -239,7 +228,7 @@ def gradients(*names: str) -> list[tuple[str, float]]:
 def test_two_losses_of_one_forward_pass() -> None:
     """The second pass is half of the 60 µs of gradients of each 100 µs."""
     once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
-    metrics = steps_of(*gradients(*once, *(f"{name}_1" for name in once))).measure()
+    metrics = cpu_steps(*gradients(*once, *(f"{name}_1" for name in once))).measure()
 
     assert metrics.value("backward_passes") == 2
     assert metrics.value("repeated_backward_fraction") == approx(0.3)
@@ -248,7 +237,7 @@ def test_two_losses_of_one_forward_pass() -> None:
 
 def test_one_loss() -> None:
     once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
-    metrics = steps_of(*gradients(*once)).measure()
+    metrics = cpu_steps(*gradients(*once)).measure()
 
     assert metrics.value("backward_passes") == 1
     assert metrics.value("repeated_backward_fraction") == 0
@@ -256,14 +245,14 @@ def test_one_loss() -> None:
 
 
 def test_two_gradients_of_weights_tell_no_number_of_passes() -> None:
-    metrics = steps_of(*gradients("a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad")).measure()
+    metrics = cpu_steps(*gradients("a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad")).measure()
 
     assert metrics.value("backward_passes") is None
 
 
 def test_a_resized_input() -> None:
     """4 of 100 µs; what a decoder enlarges has a gradient."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("net_1/resizing/resize/ResizeBicubic:ResizeBicubic", 4),
         ("net_1/up/resize/ResizeNearestNeighbor:ResizeNearestNeighbor", 6),
@@ -276,7 +265,7 @@ def test_a_resized_input() -> None:
 
 def test_a_whole_jacobian() -> None:
     """20 and 15 of 100 µs; a layer called pfor_net is none."""
-    metrics = steps_of(
+    metrics = cpu_steps(
         *TRAINED,
         ("gradient_tape/net_1/dense/MatMul/pfor/MatMul:MatMul", 20),
         ("loop_body/MatMul/pfor/MatMul:MatMul", 15),
@@ -293,7 +282,7 @@ def test_slices_of_time_distributed_are_told_from_others(scope: str, inside: str
     names = [f"gradient_tape/{scope}/strided_slice_{number}/StridedSliceGrad:StridedSliceGrad" for number in range(12)]
 
     assert (
-        steps_of(*((name, 5) for name in names), ("dense/MatMul:MatMul", 30))
+        cpu_steps(*((name, 5) for name in names), ("dense/MatMul:MatMul", 30))
         .measure()
         .fact("costly_op_in_time_distributed")
         == inside
