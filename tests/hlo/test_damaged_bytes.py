@@ -15,8 +15,8 @@ from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.format.window import window_of
-from tfadvisor.hlo.needless.fixed_matrices import FixedMatrices
-from tfadvisor.hlo.questions.argument_copies import CopiedArguments
+from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
+from tfadvisor.hlo.questions.argument_copies import copied_argument
 from tfadvisor.hlo.questions.around_collectives import (
     collectives_between_products,
     copies_of_gathered,
@@ -66,8 +66,8 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     convolution_size,
     filter_length,
     multiplies_one_hot,
-    lambda one: CopiedArguments(one.computation.module).copied_by(one),
-    lambda one: FixedMatrices(one.computation.module).multiplied_by(one),
+    copied_argument,
+    fixed_matrix,
     lambda one: unrolled([one] * 128),
     replica_groups,
     window_of,

@@ -6,7 +6,7 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.needless.fixed_matrices import FixedMatrices
+from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
 
 DOT = hlo.dot_numbers([1], [0])
 
@@ -40,7 +40,7 @@ def fixed_rows(
     )
     product = module.instruction("product")
     assert product is not None
-    found = FixedMatrices(module).multiplied_by(product)
+    found = fixed_matrix(product)
     return found.dims[0] if found else 0
 
 
@@ -85,6 +85,6 @@ def test_a_product_inside_a_fusion() -> None:
         hlo.op(3, "fusion", "f32[8,2048]", 1, 2, calls=[2]),
     )
     module = Module(hlo.module(fused, entry))
-    found = FixedMatrices(module).multiplied_by(module.entry.root)
+    found = fixed_matrix(module.entry.root)
 
     assert found is not None and found.dims == (2048, 2048)

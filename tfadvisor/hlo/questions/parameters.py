@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -95,6 +96,12 @@ def arguments(module: Module) -> tuple[Argument, ...]:
 
 
 @lru_cache(maxsize=16)  # the hosts of a run share their programs
+def whole_arguments(module: Module) -> Mapping[int, Argument]:
+    """By number, those that are one array. Raises TraceError."""
+    return {each.number: each for each in arguments(module) if not each.index}
+
+
+@lru_cache(maxsize=16)
 def parameter_summary(module: Module) -> ParameterSummary:
     """Sizes of the arguments and of those that a training step is likely to update. Raises TraceError."""
     every = arguments(module)

@@ -8,12 +8,12 @@ from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.needless.branches import both_branches
 from tfadvisor.hlo.needless.fft_lengths import odd_length
-from tfadvisor.hlo.needless.fixed_matrices import FixedMatrices
+from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
 from tfadvisor.hlo.needless.invariant import invariant_work
 from tfadvisor.hlo.needless.masked_loops import masked_loops
 from tfadvisor.hlo.needless.pairs import differences_of_pairs
 from tfadvisor.hlo.needless.row_loops import loops_over_rows
-from tfadvisor.hlo.questions.argument_copies import CopiedArguments
+from tfadvisor.hlo.questions.argument_copies import copied_argument
 from tfadvisor.hlo.questions.convolutions import filter_length, is_tuned
 from tfadvisor.hlo.questions.cost import Costs
 from tfadvisor.hlo.questions.flow import Users, effect, gives_double, inside, running_computations, scatters
@@ -39,7 +39,6 @@ class OpsOfProgram:
         self._branches: frozenset[str] = frozenset()
         self._masked: frozenset[str] = frozenset()
         self._invariant: frozenset[str] = frozenset()
-        self._copied, self._fixed = CopiedArguments(program), FixedMatrices(program)
         self._found: dict[str, tuple[str, InProgram | None]] = {}
 
     @staticmethod
@@ -74,7 +73,7 @@ class OpsOfProgram:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
             self._branches, self._masked = both_branches(self._program), masked_loops(self._program)
             self._invariant = invariant_work(self._program)
-        parts, copied, fixed = inside(one), self._copied.copied_by(one), self._fixed.multiplied_by(one)
+        parts, copied, fixed = inside(one), copied_argument(one), fixed_matrix(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
             OpTrait.SCATTERS: any(scatters(part) for part in parts),
