@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from tfadvisor.repair.codemods.input.read_ahead import HELPER
+from tfadvisor.repair.codemods.input.read_ahead import HELPER, OPENED, open_to_threads
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.compiled import assigned_in, functions_named, is_compiled
 from tfadvisor.repair.reading.loops import callee, directly_in, is_step, step_loops, steps_in
@@ -41,7 +41,8 @@ def hits(program: Program, _place: Place) -> list[Hit]:
             grouped.setdefault(text_of(call.func), []).append((loop, call, ahead))
     found = []
     for function, places in grouped.items():
-        changes: dict[cst.CSTNode, Change] = {}
+        opened = open_to_threads(program)
+        changes: dict[cst.CSTNode, Change] = {**opened}
         name = unused(program, "ready")
         for loop, call, ahead in places:
             if loop in changes:
@@ -51,7 +52,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
             changes[loop] = before(program, f"{name} = read_ahead({ahead} {over})\n")
         else:
             first, last = program.lines(places[0][1])
-            did = f"{function} called ahead by a thread"
+            did = f"{function} called ahead by a thread{OPENED if opened else ''}"
             source = program.changed(changes, helper=HELPER)
             found.append(Hit(first, last, did, source, (callee(places[0][1]), *_inside(program, places[0][1]))))
     return found

@@ -10,10 +10,11 @@ from typing import Any
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
+from tfadvisor.repair.reading.arguments import keyword, with_keyword
 from tfadvisor.repair.reading.compiled import functions_named
 from tfadvisor.repair.reading.loops import directly_in, step_loops
 from tfadvisor.repair.reading.pipelines import is_pipeline
-from tfadvisor.repair.reading.program import Program, called, pairs, text_of, walk
+from tfadvisor.repair.reading.program import Change, Program, called, dotted, pairs, text_of, walk
 
 HELPER = '''
 def read_ahead(batches, depth=2):
@@ -40,6 +41,7 @@ def read_ahead(batches, depth=2):
             return
         yield batch
 '''
+OPENED = ", which may use the database's connection; nothing else may at the same time"
 _READY = ("range", "list", "tuple", "sorted", "split", "zeros", "ones", "array", "asarray", "stack")
 """What gives its elements at once."""
 
@@ -53,9 +55,24 @@ def hits(program: Program, _place: Place) -> list[Hit]:
             if made is None or made in found or is_pipeline(program, read) or "read_ahead" in text_of(made):
                 continue
             first, last = program.lines(made)
-            source = program.changed({made: _ahead}, helper=HELPER)
-            found[made] = Hit(first, last, f"{text_of(read)} read ahead by a thread", source, _functions(made))
+            opened = open_to_threads(program)
+            source = program.changed({made: _ahead, **opened}, helper=HELPER)
+            did = f"{text_of(read)} read ahead by a thread{OPENED if opened else ''}"
+            found[made] = Hit(first, last, did, source, _functions(made))
     return list(found.values())
+
+
+def open_to_threads(program: Program) -> dict[cst.CSTNode, Change]:
+    """SQLite refuses a connection to all threads but the one that opened it, unless it is told otherwise."""
+    return {
+        call: _for_all_threads
+        for call in program.calls("connect")
+        if dotted(call.func) == "sqlite3.connect" and keyword(call, "check_same_thread") is None
+    }
+
+
+def _for_all_threads(node: Any) -> Any:
+    return with_keyword(node, "check_same_thread", "False")
 
 
 def _read_by(loop: Any) -> list[Any]:
