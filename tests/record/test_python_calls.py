@@ -71,6 +71,24 @@ def test_a_function_that_raises_ends_too() -> None:
     assert named == ["work", "fails", "-", "log_metrics", "dumps", "-", "-", "-"]
 
 
+def test_it_counts_what_it_follows() -> None:
+    """A thousand calls and returns, and those of the test itself around them."""
+
+    def work() -> None:
+        return None
+
+    calls = PythonCalls(Event)
+    calls.begin()
+    for _ in range(100):
+        pass
+    for _ in range(1_000):
+        work()
+    calls.end()
+    sys.setprofile(None)
+
+    assert 2_000 <= calls.followed <= 2_010
+
+
 def test_who_follows_already_stays() -> None:
     assert followed(lambda: log_metrics([1]), before=lambda *_: None) == []
 

@@ -114,7 +114,7 @@ def test_the_trace_is_kept_with_a_note(place: Place) -> None:
     assert trace.parent.parent == place.folder / "logdir" / "plugins" / "profile"
     assert note["framework"] == "jax"
     assert note["recorded"]["python_tracer"] is True
-    assert note["python_tracer_cost"] == 0
+    assert 0 <= note["python_tracer_cost"] < 0.05
 
 
 def test_the_report_goes_where_it_is_asked_to(place: Place) -> None:

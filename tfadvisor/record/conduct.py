@@ -10,7 +10,7 @@ import msgspec
 
 from tfadvisor.api import Options
 from tfadvisor.record.board import Board, Process
-from tfadvisor.record.cost import cost_of
+from tfadvisor.record.cost import cost_of, cost_without_calls
 from tfadvisor.record.program import Program
 from tfadvisor.record.settling import may_step, settled
 from tfadvisor.record.window import Refused, Window, record_window
@@ -19,7 +19,7 @@ from tfadvisor.report.wording import advice
 STEPS = 20
 """What is recorded unless asked otherwise."""
 COST_LIMIT = 0.10
-"""Share of a step that recording may cost."""
+"""Share of a step that recording may cost, calls of Python and the frameworks' own events together."""
 BLIND_LIMIT = 0.30
 """What it may cost where a trace without calls of Python says something else: that cannot tell loading from other work."""
 _POLL_SECONDS = 0.05
@@ -149,10 +149,11 @@ def record_fully(record: Recorder, look: Window, wanted: Wanted, ended: Callable
     is measured again, in turns, and counts by the quickest windows, and by the calls that were traced.
     """
     seconds = window_seconds(look, wanted)
+    limit = max(COST_LIMIT - cost_without_calls(look), 0.0)
     without, full = [look], list[Window]()
     for _ in range(_TRIES):
         full += _with_steps(record(seconds, python_tracer=True))
-        if full and cost_of(without, full, COST_LIMIT) <= COST_LIMIT:
+        if full and cost_of(without, full) <= limit:
             break
         if ended():
             break
@@ -160,8 +161,8 @@ def record_fully(record: Recorder, look: Window, wanted: Wanted, ended: Callable
     before = max(without, key=lambda one: (min(one.pace.count, wanted.steps) if one.pace else 0, one.opened))
     if not full:
         return Recorded(before, before, None, None)
-    cost = cost_of(without, full, COST_LIMIT)
-    chosen = full[-1] if cost <= COST_LIMIT or (cost <= BLIND_LIMIT and not _agree(before, full[-1])) else before
+    cost = cost_of(without, full)
+    chosen = full[-1] if cost <= limit or (cost <= BLIND_LIMIT and not _agree(before, full[-1])) else before
     return Recorded(chosen, before, full[-1], cost)
 
 

@@ -114,7 +114,7 @@ def _cost_note(recorded: Recorded) -> CaptureNote:
             "",
             "",
         )
-    if recorded.cost > COST_LIMIT:
+    if not recorded.chosen.python_tracer:
         return CaptureNote(
             "recorded",
             f"{head}. Tracing calls of Python functions would make a step {share} longer, so this trace is without; "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.api import Options, analyze_run
 from tfadvisor.errors import TraceError
@@ -37,6 +38,8 @@ class Window(msgspec.Struct, frozen=True):
     """When the first one ceased."""
     report: Report
     pace: Pace | None
+    followed: int | None = None
+    """How often Python called our own tracer, in the process that did most; None where the framework has one."""
 
     @property
     def bytes_a_second(self) -> float:
@@ -82,7 +85,9 @@ def record_window(
         trace = board.folder / answers[process]["file"]
         trace.replace(folder / f"{host}.xplane.pb")
         _keep_counters(trace, folder / f"{host}{ENDING}", gpus.told(opened, closed) if process in here else [])
-    return read_window(folder, options, python_tracer=python_tracer, opened=opened, closed=closed)
+    followed = [one["followed"] for one in given if "followed" in one]
+    window = read_window(folder, options, python_tracer=python_tracer, opened=opened, closed=closed)
+    return replace(window, followed=max(followed)) if followed and isinstance(window, Window) else window
 
 
 def _keep_counters(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> None:

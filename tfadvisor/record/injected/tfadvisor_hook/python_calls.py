@@ -28,6 +28,8 @@ class PythonCalls:
         self._own: dict[CodeType, bool] = {}
         self._open: list[tuple[FrameType, Any]] = []
         self._over = False
+        self.followed = 0
+        """How often Python has called us, at calls and returns alike: what tracing costs."""
         self._standard = sysconfig.get_paths()["stdlib"]
         self._begin = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._install)
 
@@ -42,35 +44,32 @@ class PythonCalls:
 
     def _install(self, _nothing: object) -> int:
         if sys.getprofile() is None and not self._over:
-            sys.setprofile(self._follow)
+            sys.setprofile(self._follower())
         return 0
 
-    def _follow(self, frame: FrameType, what: str, _argument: object) -> None:
-        try:
-            self._note(frame, what)
-        except Exception:
-            self._over = True
-        if self._over:
-            sys.setprofile(None)
-            self._open.clear()
+    def _follower(self) -> Callable[[FrameType, str, object], None]:
+        """What Python calls at each call and return of a function, also of those in C."""
+        own, is_own, opened, event = self._own, self._is_own, self._open, self._event
 
-    def _note(self, frame: FrameType, what: str) -> None:
-        if self._over:
-            return
-        if what == "call":
-            name = self._name_of(frame)
-            if name is not None:
-                self._open.append((frame, self._event(name)))
-        elif what == "return" and self._open and self._open[-1][0] is frame:
-            self._open.pop()[1].Stop()
+        def follow(frame: FrameType, what: str, _argument: object) -> None:
+            self.followed += 1
+            try:
+                if what == "call" and not self._over:
+                    code, caller = frame.f_code, frame.f_back
+                    mine = own.get(code)
+                    if mine is None:
+                        mine = is_own(code)
+                    if mine or (caller is not None and is_own(caller.f_code)):
+                        opened.append((frame, event(_name_of(code))))
+                elif what == "return" and opened and opened[-1][0] is frame:
+                    opened.pop()[1].Stop()
+            except Exception:
+                self._over = True
+            if self._over:
+                sys.setprofile(None)
+                opened.clear()
 
-    def _name_of(self, frame: FrameType) -> str | None:
-        code = frame.f_code
-        if not self._is_own(code):
-            caller = frame.f_back
-            if caller is None or not self._is_own(caller.f_code):
-                return None
-        return f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} {code.co_name}"
+        return follow
 
     def _is_own(self, code: CodeType) -> bool:
         known = self._own.get(code)
@@ -79,3 +78,7 @@ class PythonCalls:
             known = not (file.startswith(self._standard) or any(part in file for part in _INSTALLED))
             self._own[code] = known
         return known
+
+
+def _name_of(code: CodeType) -> str:
+    return f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} {code.co_name}"

@@ -173,4 +173,6 @@ def _is_ready(module: Any) -> bool:
 def _written(tracer: Tracer, file: str) -> dict[str, Any]:
     closed = time.time()
     tracer.stop(file)
-    return {"file": os.path.basename(file), "closed": closed, "stopped": time.time()}
+    written = {"file": os.path.basename(file), "closed": closed, "stopped": time.time()}
+    followed = tracer.followed()
+    return written if followed is None else {**written, "followed": followed}

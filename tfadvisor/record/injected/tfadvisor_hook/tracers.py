@@ -25,6 +25,10 @@ class Tracer:
         """Writes the trace, a serialised XSpace, whole or not at all."""
         raise NotImplementedError
 
+    def followed(self) -> int | None:
+        """How often Python has called a tracer of ours; None where the framework traces calls of Python itself."""
+        return None
+
 
 class JaxTracer(Tracer):
     """jax.profiler, with the levels that its public functions do not take in every release."""
@@ -83,6 +87,10 @@ class TensorFlowTracer(Tracer):
 
             self.calls = PythonCalls(_pywrap_traceme.TraceMe)
             self.calls.begin()
+
+    def followed(self) -> int | None:
+        """As Tracer."""
+        return self.calls.followed if self.calls is not None else None
 
     def stop(self, file: str) -> None:
         """As Tracer."""
