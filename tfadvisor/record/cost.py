@@ -1,4 +1,4 @@
-"""What tracing calls of Python functions adds to a step: by the pace with it and without, and by how many calls it saw."""
+"""What recording adds to a step: calls of Python by the pace with and without them and by their number, other events by theirs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tfadvisor.xplane.decode import decode_file
 OF_FRAMEWORK = (0.1e-6, 0.3e-6)
 """Least and most seconds that a framework's tracer takes for a call that it writes down: 0.27 µs where a step of 3 ms makes ten
 thousand calls, measured once on two cores."""
-SECONDS_AN_EVENT = 0.45e-6
-"""What an event of the framework's takes, measured once where an op is dispatched by itself."""
 OF_OURS = (0.35e-6, 0.9e-6)
 """The same of our own, which Python calls at each call and return of any function: 0.36 to 0.87 µs, measured likewise."""
+SECONDS_AN_EVENT = 0.45e-6
+"""What another event of the framework's takes, measured where every op is a dispatch of its own."""
 
 
 def cost_of(without: Sequence[Window], with_tracer: Sequence[Window]) -> float:
