@@ -1,4 +1,4 @@
-"""What recording adds to a step: calls of Python by the pace with and without them and by their number, other events by theirs."""
+"""What recording adds to a step: calls of Python by the pace with and without them and by number, other events by number."""
 
 from __future__ import annotations
 
