@@ -28,6 +28,7 @@ from tfadvisor.record.conduct import Nothing, Wanted, conduct
 from tfadvisor.record.environment import with_hook
 from tfadvisor.record.program import Place
 from tfadvisor.record.program import Program as Started
+from tfadvisor.record.settling import may_step
 
 SECONDS = 0.5
 SETTLING_SECONDS = 0.1
@@ -99,7 +100,7 @@ def cost(program: Program, python: str, windows: int, *, calls: bool) -> tuple[f
 def _window(board: Board, *, python_tracer: bool) -> Window:
     """A pause, and then a window: when it was begun, opened, closed and stopped."""
     time.sleep(SECONDS)
-    processes = [one for one in board.processes() if one.compiled or "tensorflow" in one.frameworks]
+    processes = [one for one in board.processes() if may_step(one, time.time())]
     number = str(board.order_window(processes, SECONDS, python_tracer=python_tracer))
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:

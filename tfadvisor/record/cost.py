@@ -29,15 +29,16 @@ def cost_of(without: Sequence[Window], with_tracer: Sequence[Window]) -> float:
     """
     measured = tracer_cost([one.pace for one in without if one.pace], [one.pace for one in with_tracer if one.pace])
     newest = with_tracer[-1]
-    number, each = calls_traced(newest.folder), OF_FRAMEWORK
-    if newest.followed is not None:
+    if newest.followed is None:
+        number, each = calls_traced(newest.folder), OF_FRAMEWORK
+    else:
         number, each = newest.followed, OF_OURS
     least, most = (number * one / max(newest.seconds - number * one, number * one, 1e-9) for one in each)
     return min(max(measured, least), most)
 
 
 def cost_without_calls(window: Window) -> float:
-    """What the frameworks' own events add to a step, as a share of it, by how many there are on the host."""
+    """What the frameworks' own events add to a step, as a share of it, by how many the busiest thread of the host has."""
     spent = SECONDS_AN_EVENT * max((_host_events(file)[1] for file in _traces(window.folder)), default=0)
     return spent / max(window.seconds - spent, spent, 1e-9)
 
@@ -52,10 +53,11 @@ def _traces(folder: Path) -> Iterator[Path]:
 
 
 def _host_events(file: Path) -> tuple[int, int]:
-    """(calls of Python functions, other events) of a trace's host."""
+    """(calls of Python functions on all threads of a trace's host, which take turns; other events on the thread with most)."""
     trace = decode_file(file, Selection())
     on_host = np.array([is_host_plane(plane.name) for plane in trace.planes], dtype=np.bool_)
     of_python = np.array([name.startswith("$") for name in trace.names.name], dtype=np.bool_)
-    row = trace.events.row[on_host[trace.lines.plane][trace.line_of_event()]]
-    calls = int(np.count_nonzero(of_python[row]))
-    return calls, len(row) - calls
+    line = trace.line_of_event()
+    host, calls = on_host[trace.lines.plane][line], of_python[trace.events.row]
+    others = np.bincount(line[host & ~calls])
+    return int(np.count_nonzero(host & calls)), int(others.max(initial=0))

@@ -117,8 +117,8 @@ def _cost_note(recorded: Recorded) -> CaptureNote:
     if not recorded.chosen.python_tracer:
         return CaptureNote(
             "recorded",
-            f"{head}. Tracing calls of Python functions would make a step {share} longer, so this trace is without; "
-            "lines of the program are from a second, short one.",
+            f"{head}. Tracing calls of Python functions would make a step {share} longer, beside other events, so this trace "
+            "is without; lines of the program are from a second, short one.",
             "",
             "",
         )

@@ -14,7 +14,7 @@ from tfadvisor.gate.statistics.prediction import Prediction, predict
 
 FORETOLD = 0.5
 """Part of the rate of false alarms that is for a scatter like that of the runs before. The rest is for runs that fall out of
-line, as one in some hundred does on any machine; the scatter of a few runs foretells none of them."""
+line, as one in a few hundred does on any machine; the scatter of a few runs foretells none of them."""
 
 
 class Sample(msgspec.Struct, frozen=True):

@@ -49,17 +49,14 @@ class PythonCalls:
 
     def _follower(self) -> Callable[[FrameType, str, object], None]:
         """What Python calls at each call and return of a function, also of those in C."""
-        own, is_own, opened, event = self._own, self._is_own, self._open, self._event
+        is_own, opened, event = self._is_own, self._open, self._event
 
         def follow(frame: FrameType, what: str, _argument: object) -> None:
             self.followed += 1
             try:
                 if what == "call" and not self._over:
                     code, caller = frame.f_code, frame.f_back
-                    mine = own.get(code)
-                    if mine is None:
-                        mine = is_own(code)
-                    if mine or (caller is not None and is_own(caller.f_code)):
+                    if is_own(code) or (caller is not None and is_own(caller.f_code)):
                         opened.append((frame, event(_name_of(code))))
                 elif what == "return" and opened and opened[-1][0] is frame:
                     opened.pop()[1].Stop()

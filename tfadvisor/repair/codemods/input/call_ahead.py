@@ -39,9 +39,8 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     for loop in step_loops(program):
         for call, ahead in _candidates(program, loop):
             grouped.setdefault(text_of(call.func), []).append((loop, call, ahead))
-    found = []
+    found, opened = [], open_to_threads(program)
     for function, places in grouped.items():
-        opened = open_to_threads(program)
         changes: dict[cst.CSTNode, Change] = {**opened}
         name = unused(program, "ready")
         for loop, call, ahead in places:

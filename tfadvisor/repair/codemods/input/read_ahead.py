@@ -49,13 +49,13 @@ _READY = ("range", "list", "tuple", "sorted", "split", "zeros", "ones", "array",
 def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each iterable that a loop over steps reads."""
     found: dict[Any, Hit] = {}
+    opened = open_to_threads(program)
     for loop in step_loops(program):
         for read in _read_by(loop):
             made = _where_made(program, read, loop)
             if made is None or made in found or is_pipeline(program, read) or "read_ahead" in text_of(made):
                 continue
             first, last = program.lines(made)
-            opened = open_to_threads(program)
             source = program.changed({made: _ahead, **opened}, helper=HELPER)
             did = f"{text_of(read)} read ahead by a thread{OPENED if opened else ''}"
             found[made] = Hit(first, last, did, source, _functions(made))
