@@ -123,6 +123,16 @@ CODEMODS: dict[str, About] = {
         "Python in it runs while it is traced only; sums may be rounded otherwise",
     ),
     "hoist-compiled": About("compiling.hoist_compiled", "makes the compiled function once", ""),
+    "keep-compiled": About(
+        "compiling.keep_compiled",
+        "keeps a compiled function for each set of arguments that it is made for",
+        "these arguments need a hash; the compiled functions stay in memory",
+    ),
+    "compile-control-flow": About(
+        "compiling.compile_control_flow",
+        "compiles the function around a scan or loop of JAX",
+        "Python in it runs while it is traced only; sums may be rounded otherwise",
+    ),
     "no-static-arguments": About(
         "compiling.no_static_arguments",
         "makes a changing number an ordinary argument",

@@ -12,6 +12,7 @@ import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.compiled import (
+    NOT_COMPILABLE,
     alias_of,
     compiler_for,
     functions_named,
@@ -22,10 +23,6 @@ from tfadvisor.repair.reading.compiled import (
 from tfadvisor.repair.reading.loops import directly_in, step_loops
 from tfadvisor.repair.reading.program import Program, expression, text_of
 
-_NOT_COMPILABLE = re.compile(
-    r"\.numpy\(|np\.asarray|\.item\(|\.tolist\(|\bopen\(|\bprint\(|\bnext\(|profiler|\byield\b|get_weights|set_weights|get_value"
-    r"|block_until_ready|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)|StepTraceAnnotation|\.write\(|json\.|pickle\."
-)
 _COMPUTES = {
     "jax.jit": re.compile(r"\b(jnp|jax|optax|eqx|nnx)\."),
     "tf.function": re.compile(r"GradientTape|apply_gradients|update_state|assign(_add|_sub)?\(|strategy\.run|\btf\."),
@@ -68,7 +65,7 @@ def _for_call(program: Program, call: Any, compiler: str) -> Hit | None:
 def _compilable(program: Program, function: Any, compiler: str) -> bool:
     words = words_reached(program, function)
     computes = _COMPUTES[compiler].search(words) or reaches_step(program, function)
-    return bool(computes) and not _NOT_COMPILABLE.search(words)
+    return bool(computes) and not NOT_COMPILABLE.search(words)
 
 
 def _decorated(function: Any, compiler: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.reading.compiled import assigned_in, decorator_of, functions_named
+from tfadvisor.repair.reading.compiled import assigned_in, makes_compiled
 from tfadvisor.repair.reading.compiling_calls import compiler_in
 from tfadvisor.repair.reading.loops import directly_in
 from tfadvisor.repair.reading.names import unused
@@ -24,26 +24,11 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     found = []
     for loop in program.all(cst.For, cst.While):
         for call in (one for one in directly_in(loop) if isinstance(one, cst.Call)):
-            if (compiler_in(call.func) and call.args) or _makes_compiled(program, call):
+            if (compiler_in(call.func) and call.args) or makes_compiled(program, call):
                 hit = _hoisted(program, loop, call)
                 if hit is not None:
                     found.append(hit)
     return found
-
-
-def _makes_compiled(program: Program, call: Any) -> bool:
-    """A call of a function of the module that returns a compiled one."""
-    for function in functions_named(program, call.func):
-        inner = {
-            str(one.name.value) for one in walk(function.body) if isinstance(one, cst.FunctionDef) and decorator_of(one)
-        }
-        for one in walk(function.body):
-            value = one.value if isinstance(one, cst.Return) else None
-            if isinstance(value, cst.Name) and value.value in inner:
-                return decorator_of(function) is None
-            if isinstance(value, cst.Call) and compiler_in(value.func):
-                return True
-    return False
 
 
 def _hoisted(program: Program, loop: Any, call: Any) -> Hit | None:

@@ -10,8 +10,8 @@ from typing import Any
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.reading.arguments import without_keywords
-from tfadvisor.repair.reading.loops import step_loops
+from tfadvisor.repair.reading.arguments import keyword, without_keywords
+from tfadvisor.repair.reading.loops import called_in_loop
 from tfadvisor.repair.reading.program import Program, text_of
 
 _OF_PREDICT = ("batch_size", "verbose", "steps", "callbacks", "workers", "use_multiprocessing", "max_queue_size")
@@ -21,9 +21,9 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     """One for each prediction that batches or steps ask for."""
     found = []
     for call in program.calls("predict"):
-        if not isinstance(call.func, cst.Attribute) or "model" not in text_of(call.func.value) or not call.args:
+        if not isinstance(call.func, cst.Attribute) or not _is_of_keras(call) or not call.args:
             continue
-        if _in_callback(program, call) or any(loop in program.around(call) for loop in step_loops(program)):
+        if _in_callback(program, call) or called_in_loop(program, call):
             first, last = program.lines(call)
             found.append(
                 Hit(
@@ -31,6 +31,11 @@ def hits(program: Program, _place: Place) -> list[Hit]:
                 )
             )
     return found
+
+
+def _is_of_keras(call: Any) -> bool:
+    """A model by its name, or by arguments that others' `predict` have not."""
+    return "model" in text_of(call.func.value) or any(keyword(call, name) for name in ("verbose", "batch_size"))
 
 
 def _in_callback(program: Program, call: Any) -> bool:
