@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -54,12 +55,12 @@ def main() -> None:
     )
     costs = []
     for program in PROGRAMS:
-        if (
-            program.steps
-            and program.name not in ("short", "notebook")
-            and (program.name in given.names or not given.names)
-        ):
-            step_ms, shares, traced = cost(program, pythons[program.framework], given.windows, calls=not given.no_calls)
+        if program.steps and program.name != "short" and (program.name in given.names or not given.names):
+            python = pythons[program.framework]
+            if program.name == "notebook":
+                step_ms, shares, traced = cost_of_blocks(program, python, given.windows)
+            else:
+                step_ms, shares, traced = cost(program, python, given.windows, calls=not given.no_calls)
             lower, middle, upper = statistics.quantiles(shares, n=4)
             costs.append(middle)
             calls = "traced" if traced else "not traced"
@@ -95,6 +96,24 @@ def cost(program: Program, python: str, windows: int, *, calls: bool) -> tuple[f
             started.forget()
         ticks = max((json.loads(one.read_text()) for one in times.glob("*.json")), key=len)
     return *_compared(ticks, recorded), found.chosen.python_tracer
+
+
+def cost_of_blocks(program: Program, python: str, blocks: int) -> tuple[float, list[float], bool]:
+    """The same of a notebook, which records itself: what its report is about, beside the steps between the blocks."""
+    with tempfile.TemporaryDirectory() as folder:
+        times, out = Path(folder) / "times", Path(folder) / "out"
+        times.mkdir()
+        command = [*command_of(program, python, out), str(blocks)]
+        subprocess.run(command, cwd=HERE, env=environment(STEP_TIMES=str(times)), capture_output=True, check=True)
+        ticks = max((json.loads(one.read_text()) for one in times.glob("*.json")), key=len)
+        notes = [json.loads(one.read_text()) for one in sorted(out.rglob("recording.json"))]
+    recorded = [one["recorded"] for one in notes]
+    first = [min(window["opened"] for window in one.values() if isinstance(window, dict)) for one in notes]
+    windows = [
+        {"begun": begun, "opened": one["opened"], "closed": one["closed"], "stopped": one["closed"]}
+        for begun, one in zip(first, recorded, strict=True)
+    ]
+    return *_compared(ticks, windows), recorded[0]["python_tracer"]
 
 
 def _window(board: Board, *, python_tracer: bool) -> Window:

@@ -49,7 +49,7 @@ PROGRAMS = (
     Program("shell script", "jax", ("wrapper.sh",), 2000),
     Program("forks", "jax", ("forks.py",), 1500),
     Program("short", "jax", ("jax_loop.py",), 150),
-    Program("notebook", "jax", ("notebook.py",), 100),
+    Program("notebook", "jax", ("notebook.py",), 1000),
     Program("crashes", "jax", ("crashes.py",), expected=3),
     Program("no steps", "jax", ("no_steps.py",), expected=3),
 )

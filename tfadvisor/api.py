@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
+from tfadvisor.assembly.second_window import SecondWindow, joined, second_window, unread_note
 from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
@@ -86,6 +87,30 @@ def conclude(
     already. Raises as analyze_run.
     """
     catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits)
+    report, timeline = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
+    if watch is None and options.steps is None and (second := second_window(run)) is not None:
+        report = _with_second(report, second, options, catalogue)
+    return report, timeline
+
+
+def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:
+    """A second window that cannot be read costs only what it would have told."""
+    try:
+        other, _ = _of_one_window(second.run, options, catalogue)
+    except TraceError as error:
+        return replace(report, capture=(*report.capture, unread_note(error)))
+    return joined(report, other, tells_findings=second.tells_findings)
+
+
+def _of_one_window(
+    run: Run,
+    options: Options,
+    catalogue: Catalogue,
+    progress: Progress | None = None,
+    *,
+    detail: bool = False,
+    watch: Watch | None = None,
+) -> tuple[Report, RunTimeline]:
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(

@@ -1,4 +1,7 @@
-"""The cells of a notebook, run by IPython: the last one under the magic."""
+"""The cells of a notebook, run by IPython: the last one under the magic, as often as the third argument says.
+
+Steps before it and between are not recorded.
+"""
 
 import sys
 
@@ -7,4 +10,6 @@ from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_cell("from jax_loop import *\nparams = [jnp.ones((256, 64)) * 0.01, jnp.ones((64, 8)) * 0.01]\ntrain(50)")
 shell.run_cell("%load_ext tfadvisor")
-shell.run_cell(f"%%tfadvisor --out {sys.argv[2]}\ntrain({sys.argv[1]})")
+for _ in range(int(sys.argv[3]) if sys.argv[3:] else 1):
+    shell.run_cell(f"%%tfadvisor --out {sys.argv[2]}\ntrain({sys.argv[1]})")
+    shell.run_cell("train(200)")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,44 @@ def test_a_block_is_recorded_kept_and_told(jax, tmp_path: Path, capsys: pytest.C
     assert recording.report.metrics["program_cores"].value is not None
     assert "load_batch" in capsys.readouterr().out
     assert (tmp_path / "windows.log").read_text() == "2 1\n"
+
+
+def a_block_of_two_windows(folder: Path) -> tfadvisor.Report:
+    """Of which both are open for a while."""
+    log = folder / "windows.log"
+    with tfadvisor.profile(folder / "logdir", show=False) as recording:
+        until = time.monotonic() + 20
+        while log.read_text().count("\n") < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+    assert recording.report is not None
+    return recording.report
+
+
+def test_a_longer_block_goes_on_with_calls_that_cost_little(
+    jax, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tfadvisor.record.block_windows.FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("tfadvisor.record.block_windows.cost_of", lambda *_: 0.05)
+
+    report = a_block_of_two_windows(tmp_path)
+
+    assert (tmp_path / "windows.log").read_text() == "2 1\n2 1\n"
+    assert "Tracing calls of Python functions adds about 5% to a step" in report.capture[0].note
+    assert list((tmp_path / "logdir").rglob("*.calls.pb")) == []
+
+
+def test_where_they_cost_more_than_a_tenth_the_first_second_has_the_lines(
+    jax, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tfadvisor.record.block_windows.FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("tfadvisor.record.block_windows.cost_of", lambda *_: 0.12)
+
+    report = a_block_of_two_windows(tmp_path)
+
+    assert (tmp_path / "windows.log").read_text() == "2 1\n2 0\n"
+    assert "without calls of Python functions: they make a step 12% longer" in report.capture[0].note
+    (second,) = (tmp_path / "logdir").rglob("*.calls.pb")
+    assert json.loads((second.parent / "recording.json").read_text())["recorded"]["python_tracer"] is False
 
 
 def test_a_block_can_be_silent_and_without_python(jax, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

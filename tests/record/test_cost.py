@@ -11,7 +11,6 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.record.cost import calls_traced, cost_without_calls
-from tfadvisor.record.window import Window
 
 
 def test_calls_of_python_are_events_that_begin_with_a_dollar(tmp_path: Path) -> None:
@@ -34,7 +33,6 @@ def test_events_of_the_host_cost_and_those_of_a_device_do_not(tmp_path: Path) ->
         builder.step(start, start + 9).call("EagerExecute", start + 1, start + 2)
         builder.call("$train.py:1 step", start + 3, start + 4).busy("/device:GPU:0", (start + 4, start + 5))
     (tmp_path / "h.xplane.pb").write_bytes(builder.bytes())
-    window = Window(tmp_path, False, opened=0.0, closed=1e-4, report=builder.report(), pace=None)
 
-    assert cost_without_calls(window) == pytest.approx(9 / 91)
+    assert cost_without_calls(tmp_path, 1e-4) == pytest.approx(9 / 91)
     assert calls_traced(tmp_path) == 10

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,14 +11,14 @@ from types import TracebackType
 
 from tfadvisor.api import Options, analyze_run, remembering
 from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.limit_change import changes_of
 from tfadvisor.machine.file import ENDING
+from tfadvisor.record.block_windows import BlockWindows, Taken
 from tfadvisor.record.conduct import Recorded
 from tfadvisor.record.gpus import GpuWatch
 from tfadvisor.record.injected.tfadvisor_hook.letters import write_letter
-from tfadvisor.record.injected.tfadvisor_hook.machine import VERSION, reading, settings
-from tfadvisor.record.injected.tfadvisor_hook.tracers import tracer_for
+from tfadvisor.record.injected.tfadvisor_hook.machine import VERSION, settings
 from tfadvisor.record.keep import keep
 from tfadvisor.record.pace import pace_of
 from tfadvisor.record.window import Window
@@ -47,13 +44,10 @@ class Recording:
         """Starts the profiler. Raises UsageError without a framework, RuntimeError while something else records."""
         self._framework = imported_framework()
         self._work = tempfile.TemporaryDirectory(prefix="tfadvisor-")
-        self._file = Path(self._work.name) / f"{socket.gethostname()}.xplane.pb"
-        self._tracer = tracer_for(self._framework, str(self._file))
-        self._tracer.start({"python_tracer": self._python_tracer})
-        self._began = time.time()
+        self._windows = BlockWindows(self._framework, Path(self._work.name))
+        self._windows.start(python_tracer=self._python_tracer)
         self._gpus = GpuWatch()
         self._gpus.start()
-        self._before = reading(os.getpid())
         return self
 
     def __exit__(
@@ -65,30 +59,58 @@ class Recording:
         """
         with self._work:
             wait_for_devices(self._framework)
-            closed, after = time.time(), reading(os.getpid())
+            taken = self._windows.end()
             self._gpus.stop()
-            self._tracer.stop(str(self._file))
             if kind is None:
-                counted = {
-                    "opened": self._before,
-                    "closed": after,
-                    "settings": settings(),
-                    "gpus": self._gpus.told(self._began, closed),
-                }
-                write_letter(
-                    str(self._file.with_name(f"{host_of(self._file)}{ENDING}")), {"version": VERSION, **counted}
-                )
-                self._keep(closed)
+                self._keep(taken)
         if self._show and self.report is not None:
             print(as_text(self.report, screen=screen_of(sys.stdout)), end="")
 
-    def _keep(self, closed: float) -> None:
-        folder = self._file.parent
-        report = analyze_run(choose_run([folder])[0], self._options)
-        window = Window(folder, self._python_tracer, self._began, closed, report=report, pace=pace_of(report))
-        kept = keep(Recorded(window, None, None, None), self.out, datetime.now())
+    def _keep(self, taken: Sequence[Taken]) -> None:
+        for one in taken:
+            self._note_counters(one)
+        kept = keep(recorded_in(taken, self._options), self.out, datetime.now())
         self.folder = kept.folder
         self.report = remembering(kept.report, choose_run([kept.folder])[0], self._options)
+
+    def _note_counters(self, taken: Taken) -> None:
+        """Beside the trace, as `tfadvisor run` does."""
+        opened, closed = taken.counters
+        counted = {"opened": opened, "closed": closed, "settings": settings()}
+        gpus = self._gpus.told(taken.opened, taken.closed)
+        (trace,) = taken.folder.glob("*.xplane.pb")
+        write_letter(str(trace.with_name(f"{host_of(trace)}{ENDING}")), {"version": VERSION, **counted, "gpus": gpus})
+
+
+def recorded_in(taken: Sequence[Taken], options: Options) -> Recorded:
+    """The report is about the window with most steps; not about one in which calls cost much, where another holds steps.
+
+    Raises TraceError where no window can be read.
+    """
+    windows: dict[int, Window] = {}
+    for number, one in enumerate(taken):
+        try:
+            windows[number] = _window(one, options)
+        except TraceError:
+            if number == len(taken) - 1 and not windows:
+                raise
+    steps = {
+        number: one.pace.count if one.pace is not None and one.pace.steady else 0 for number, one in windows.items()
+    }
+    dear = {number for number in windows if taken[number].python_tracer and not taken[number].cheap}
+    chosen = max(windows, key=lambda number: (steps[number] > 0, number not in dear, steps[number]))
+    calls = next((number for number in windows if taken[number].python_tracer), None)
+    cost = None if calls is None else taken[calls].cost
+    if windows[chosen].python_tracer:
+        return Recorded(windows[chosen], None, windows[chosen], cost)
+    return Recorded(windows[chosen], windows[chosen], None if calls is None else windows[calls], cost)
+
+
+def _window(taken: Taken, options: Options) -> Window:
+    report = analyze_run(choose_run([taken.folder])[0], options)
+    return Window(
+        taken.folder, taken.python_tracer, taken.opened, taken.closed, report, pace_of(report), taken.followed
+    )
 
 
 def profile(
@@ -105,9 +127,10 @@ def profile(
     """Records the block under it: `with tfadvisor.profile() as recording: …`, then `recording.report`.
 
     Let ten to fifty steps run in the block, after those that compile. out: the logdir that the trace is kept in. show:
-    print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines; it
-    makes Python slower. The rest is as in `analyze`. Raises UsageError for rules and limits that are not there, and,
-    as the block begins, when neither TensorFlow nor JAX is imported.
+    print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines;
+    where they cost the step too much, the block's first second alone is recorded with them. The rest is as in `analyze`.
+    Raises UsageError for rules and limits that are not there, and, as the block begins, when neither TensorFlow nor JAX is
+    imported.
     """
     changes = changes_of(limits)
     load_catalogue(rules, disabled, changes)  # what is wrong with them is told before anything is recorded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -14,14 +14,13 @@ from tfadvisor.record.cost import cost_of, cost_without_calls
 from tfadvisor.record.program import Program
 from tfadvisor.record.settling import may_step, settled
 from tfadvisor.record.window import Refused, Window, record_window
-from tfadvisor.report.wording import advice
 
 STEPS = 20
 """What is recorded unless asked otherwise."""
 COST_LIMIT = 0.10
 """Share of a step that recording may cost, calls of Python and the frameworks' own events together."""
-BLIND_LIMIT = 0.30
-"""What it may cost where a trace without calls of Python says something else: that cannot tell loading from other work."""
+BLIND_LIMIT = 1.0
+"""Calls of Python that cost less leave findings to be believed in the second window; others, only lines of the program."""
 _POLL_SECONDS = 0.05
 _FIRST_QUIET_SECONDS = 0.3
 _LONGEST_QUIET_SECONDS = 20.0
@@ -30,7 +29,6 @@ _LONGEST_LOOK_SECONDS = 120.0
 _LARGEST_LOOK_BYTES = 300e6
 _LOOKS = 14
 _SHORTEST_WINDOW_SECONDS = 0.4
-_TRIES = 3
 
 
 class Recorder(Protocol):
@@ -64,6 +62,16 @@ class Recorded(msgspec.Struct, frozen=True):
     cost: float | None
     """What the Python tracer adds to a step, as a share of it."""
 
+    @property
+    def second(self) -> Window | None:
+        """The one with the Python tracer, where the report is about another."""
+        return None if self.with_lines is self.chosen else self.with_lines
+
+    @property
+    def second_tells_findings(self) -> bool:
+        """Whether Python is not slowed too much in it."""
+        return self.cost is not None and self.cost < BLIND_LIMIT
+
 
 class Nothing(msgspec.Struct, frozen=True):
     """There is no recording. why: the last thing that stood in its way, None where nothing did."""
@@ -95,7 +103,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         if look.pace is not None and look.pace.steady and not wanted.python_tracer:
             return record_plainly(record, look, wanted)
         if look.pace is not None and look.pace.steady:
-            return record_fully(record, look, wanted, ended=lambda: program.ended() is not None)
+            return record_fully(record, look, wanted)
     if best is not None:
         return Recorded(best, best, None, None)
     return Nothing(board.processes(), last)
@@ -142,34 +150,17 @@ def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     return Recorded(chosen, chosen, None, None)
 
 
-def record_fully(record: Recorder, look: Window, wanted: Wanted, ended: Callable[[], bool]) -> Recorded:
-    """With the Python tracer; without it where it costs too much.
-
-    What else runs on the machine moves the pace of a short window by more than the tracer does, so a cost above the limit
-    is measured again, in turns, and counts by the quickest windows, and by the calls that were traced.
-    """
-    seconds = window_seconds(look, wanted)
-    limit = max(COST_LIMIT - cost_without_calls(look), 0.0)
-    without, full = [look], list[Window]()
-    for _ in range(_TRIES):
-        full += _with_steps(record(seconds, python_tracer=True))
-        if full and cost_of(without, full) <= limit:
-            break
-        if ended():
-            break
-        without += _with_steps(record(seconds, python_tracer=False))
-    before = max(without, key=lambda one: (min(one.pace.count, wanted.steps) if one.pace else 0, one.opened))
-    if not full:
-        return Recorded(before, before, None, None)
-    cost = cost_of(without, full)
-    chosen = full[-1] if cost <= limit or (cost <= BLIND_LIMIT and not _agree(before, full[-1])) else before
-    return Recorded(chosen, before, full[-1], cost)
-
-
-def _agree(one: Window, other: Window) -> bool:
-    """Whether both reports begin with the same finding about the program."""
-    first, second = ([one.rule_id for one in advice(window.report)[:1]] for window in (one, other))
-    return first == second
+def record_fully(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
+    """With the Python tracer; without it where it costs too much, and then with a second, short window that has it."""
+    found = _with_steps(record(window_seconds(look, wanted), python_tracer=True))
+    if not found:
+        return record_plainly(record, look, wanted)
+    (full,) = found
+    cost = cost_of(full.folder, full.seconds, full.followed)
+    if cost + cost_without_calls(look.folder, look.seconds) <= COST_LIMIT:
+        return Recorded(full, look, full, cost)
+    plain = record_plainly(record, look, wanted)
+    return Recorded(plain.chosen, plain.chosen, full, cost)
 
 
 def _with_steps(recorded: Window | Refused) -> list[Window]:

@@ -1,46 +1,44 @@
-"""What recording adds to a step: calls of Python by the pace with and without them and by number, other events by number."""
+"""What recording adds to a step: by the number of calls of Python that are traced, and of other events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from tfadvisor.record.pace import tracer_cost
-from tfadvisor.record.window import Window
 from tfadvisor.timeline.names.planes import is_host_plane
 from tfadvisor.xplane.columns import Selection
 from tfadvisor.xplane.decode import decode_file
 
-OF_FRAMEWORK = (0.1e-6, 0.3e-6)
-"""Least and most seconds that a framework's tracer takes for a call that it writes down: 0.27 µs where a step of 3 ms makes ten
-thousand calls, measured once on two cores."""
-OF_OURS = (0.35e-6, 0.9e-6)
-"""The same of our own, which Python calls at each call and return of any function: 0.36 to 0.87 µs, measured likewise."""
+OF_FRAMEWORK = 0.35e-6
+"""Most seconds that a framework's tracer takes for a call of Python that it writes down: 0.23 to 0.3 µs where a step makes one to
+three thousand calls, measured by the programs' own clocks on two cores."""
+OF_OURS = 1.1e-6
+"""The same of our own, which Python calls at each call and return of any function: 1 µs, measured likewise."""
 SECONDS_AN_EVENT = 0.45e-6
 """What another event of the framework's takes, measured where every op is a dispatch of its own."""
 
 
-def cost_of(without: Sequence[Window], with_tracer: Sequence[Window]) -> float:
-    """As a share of a step: by the pace of the windows, as far as the calls in the newest one can have taken so long.
+def cost_of(folder: Path, seconds: float, followed: int | None) -> float:
+    """What tracing calls of Python adds to a step, at most, as a share of it: by how many were traced in a window.
 
-    Other programs on the machine can slow every window of the one kind and none of the other.
+    folder: its traces. followed: as of a Window. Not by the pace of windows with and without: what else runs on the machine
+    moves that by more.
     """
-    measured = tracer_cost([one.pace for one in without if one.pace], [one.pace for one in with_tracer if one.pace])
-    newest = with_tracer[-1]
-    if newest.followed is None:
-        number, each = calls_traced(newest.folder), OF_FRAMEWORK
-    else:
-        number, each = newest.followed, OF_OURS
-    least, most = (number * one / max(newest.seconds - number * one, number * one, 1e-9) for one in each)
-    return min(max(measured, least), most)
+    if followed is None:
+        return _share(calls_traced(folder) * OF_FRAMEWORK, seconds)
+    return _share(followed * OF_OURS, seconds)
 
 
-def cost_without_calls(window: Window) -> float:
+def cost_without_calls(folder: Path, seconds: float) -> float:
     """What the frameworks' own events add to a step, as a share of it, by how many the busiest thread of the host has."""
-    spent = SECONDS_AN_EVENT * max((_host_events(file)[1] for file in _traces(window.folder)), default=0)
-    return spent / max(window.seconds - spent, spent, 1e-9)
+    return _share(SECONDS_AN_EVENT * max((_host_events(file)[1] for file in _traces(folder)), default=0), seconds)
+
+
+def _share(spent: float, seconds: float) -> float:
+    """Of the time that is left without it; no more than all of it again."""
+    return spent / max(seconds - spent, spent, 1e-9)
 
 
 def calls_traced(folder: Path) -> int:

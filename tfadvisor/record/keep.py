@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.assembly.second_window import NOTE, joined
 from tfadvisor.files import new_file
 from tfadvisor.machine.file import ENDING
-from tfadvisor.record.conduct import COST_LIMIT, Recorded
+from tfadvisor.record.conduct import Recorded
 from tfadvisor.record.window import Window
-from tfadvisor.report.model import CaptureNote, Finding, Report
-
-NOTE = "recording.json"
+from tfadvisor.report.model import CaptureNote, Report
+from tfadvisor.xplane.runs import CALLS_ENDING, LINES_ENDING, host_of
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -34,12 +34,16 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     for file in sorted(recorded.chosen.folder.iterdir()):
         if file.name.endswith((".xplane.pb", ENDING)):
             _move(file, folder / file.name)
+    if recorded.second is not None:
+        ending = CALLS_ENDING if recorded.second_tells_findings else LINES_ENDING
+        for file in sorted(recorded.second.folder.glob("*.xplane.pb")):
+            _move(file, folder / f"{host_of(file)}{ending}")
     (folder / NOTE).write_text(json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8")
     path = str(folder)
     run = replace(report.run, path=path, name=folder.name)
-    return Kept(
-        folder, replace(_with_lines(report, recorded), run=run, capture=(_cost_note(recorded), *report.capture))
-    )
+    if recorded.second is not None:
+        report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
+    return Kept(folder, replace(report, run=run, capture=(_cost_note(recorded), *report.capture)))
 
 
 def _move(file: Path, target: Path) -> None:
@@ -86,19 +90,6 @@ def _told(window: Window | None) -> dict[str, Any] | None:
     }
 
 
-def _with_lines(report: Report, recorded: Recorded) -> Report:
-    """Places that only the window with the Python tracer tells, given to the same findings of the one without."""
-    other = recorded.with_lines
-    if other is None or other is recorded.chosen:
-        return report
-    places = {one.rule_id: one.locations for one in other.report.findings}
-
-    def placed(finding: Finding) -> Finding:
-        return finding if finding.locations else replace(finding, locations=places.get(finding.rule_id, ()))
-
-    return replace(report, findings=tuple(map(placed, report.findings)))
-
-
 def _cost_note(recorded: Recorded) -> CaptureNote:
     steps = recorded.chosen.pace.count if recorded.chosen.pace else 0
     head = f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} s"
@@ -106,19 +97,10 @@ def _cost_note(recorded: Recorded) -> CaptureNote:
         how = "" if recorded.chosen.python_tracer else ", without calls of Python functions"
         return CaptureNote("recorded", f"{head}{how}. What that costs was not measured.", "", "")
     share = f"{max(recorded.cost, 0.01):.0%}"
-    if recorded.cost > COST_LIMIT and recorded.chosen.python_tracer:
-        return CaptureNote(
-            "recorded",
-            f"{head}. Tracing calls of Python functions makes a step about {share} longer, and Python looks that much slower "
-            "here; a trace without them says something else first, since it cannot tell loading from other Python.",
-            "",
-            "",
-        )
     if not recorded.chosen.python_tracer:
         return CaptureNote(
             "recorded",
-            f"{head}. Tracing calls of Python functions would make a step {share} longer, beside other events, so this trace "
-            "is without; lines of the program are from a second, short one.",
+            f"{head}, without calls of Python functions: they make a step {share} longer, beside other events.",
             "",
             "",
         )

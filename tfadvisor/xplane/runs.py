@@ -18,6 +18,10 @@ from tfadvisor.sources.faults import Unreachable
 from tfadvisor.sources.remote_path import RemotePath
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
+CALLS_ENDING = ".calls.pb"
+"""`HOST.calls.pb` beside `HOST.xplane.pb`: a second, short window with calls of Python, which may be asked for findings too."""
+LINES_ENDING = ".lines.pb"
+"""The same of one in which Python is slowed so much that only lines of the program can be taken from it."""
 _PIECE = 1 << 20
 _SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
 _TOOL_OUTPUTS = re.compile(
@@ -39,7 +43,7 @@ class Run(msgspec.Struct, frozen=True):
 
 def host_of(file: Path) -> str:
     """The host that wrote a trace file, by the file's name: `worker-0.xplane.pb` -> `worker-0`."""
-    for ending in reversed(_TRACE_ENDINGS):
+    for ending in (*reversed(_TRACE_ENDINGS), CALLS_ENDING, LINES_ENDING):
         if file.name.endswith(ending):
             return file.name.removesuffix(ending)
     return file.name

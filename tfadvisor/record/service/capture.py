@@ -41,7 +41,7 @@ def captured(
     with temporary_folder() as folder:
         service = _Service(addresses, Path(folder), options, ask, tell)
         time.sleep(wanted.after_seconds or 0.0)
-        yield record_fully(service.record, _steady_look(service), wanted, ended=lambda: False)
+        yield record_fully(service.record, _steady_look(service), wanted)
 
 
 class _Service:
