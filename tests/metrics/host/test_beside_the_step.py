@@ -49,6 +49,30 @@ def test_writing_lasts_from_the_function_to_the_last_write() -> None:
     assert metrics.value("file_writing_fraction") == pytest.approx(0.16, abs=0.001)  # 500 to 660 µs
 
 
+def test_an_op_that_encodes_a_picture_is_not_the_step() -> None:
+    """It takes longer than the function before it, and is written behind it: 250 to 800 µs of 1000."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call(STEP, at + 50, at + 250).call(
+            "EagerLocalExecute: EncodePng", at + 300, at + 700
+        )
+        builder.call("EagerLocalExecute: WriteSummary", at + 720, at + 800).busy("GPU:0", (at + 50, at + 250))
+
+    assert builder.measure().value("file_writing_fraction") == pytest.approx(0.55, abs=0.001)
+
+
+def test_of_single_ops_alone_the_longest_is_the_step() -> None:
+    """No function is called: 600 to 700 µs of 1000."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call("EagerLocalExecute: MatMul", at + 100, at + 600)
+        builder.call("EagerLocalExecute: WriteSummary", at + 620, at + 700).busy("GPU:0", (at + 100, at + 600))
+
+    assert builder.measure().value("file_writing_fraction") == pytest.approx(0.10, abs=0.001)
+
+
 def test_files_written_before_the_function_take_the_time_before_it() -> None:
     builder = trace()
     for index in range(10):

@@ -150,16 +150,19 @@ def variable_reads(threads: Threads, steps: Steps) -> int:
 
 def writing_time(threads: Threads, steps: Steps) -> Intervals:
     """What the driving thread does for the sake of files: from the end of a step's longest dispatch to its last write, or
-    from the step's start where the files are written before that dispatch."""
+    from the step's start where the files are written before that dispatch. Where functions are called, ops that are
+    dispatched by themselves are not that dispatch, such as one that encodes a picture."""
     writes = _in_counted_steps(threads, steps, writes_file)
     if steps.thread < 0 or not len(writes):
         return EMPTY
     thread = threads.threads[steps.thread]
     calls = dispatches(threads, thread)
+    alone = threads.bear(calls, is_single_op)
     writes = writes[(writes >= thread.lo) & (writes < thread.hi)]
     lo, hi = [], []
     for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
-        mine = calls[(threads.start[calls] >= start) & (threads.start[calls] < end)]
+        inside = (threads.start[calls] >= start) & (threads.start[calls] < end)
+        mine = calls[inside & ~alone] if (inside & ~alone).any() else calls[inside]
         written = writes[(threads.start[writes] >= start) & (threads.start[writes] < end)]
         if len(mine) and len(written):
             longest = mine[np.argmax(threads.end[mine] - threads.start[mine])]
