@@ -42,6 +42,12 @@ def called_in_loop(program: Program, call: Any, depth: int = 3) -> bool:
     return False
 
 
+def callers_of(program: Program, name: str) -> list[str]:
+    """Names of the functions in which a function of this name is called."""
+    owners = {program.scope(one) for one in program.calls(name)}
+    return sorted({str(one.name.value) for one in owners if isinstance(one, cst.FunctionDef)})
+
+
 def is_step(program: Program, call: Any) -> bool:
     """Whether a call runs a step: something compiled, a function that takes gradients, a Keras model on one batch."""
     if called(call) in _KERAS_STEPS or is_compiled(program, call.func):

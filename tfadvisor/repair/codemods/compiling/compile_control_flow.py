@@ -11,7 +11,8 @@ import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.compiled import NOT_COMPILABLE, is_compiled, traced_functions, words_reached
-from tfadvisor.repair.reading.program import Program, called, dotted, expression
+from tfadvisor.repair.reading.loops import callers_of
+from tfadvisor.repair.reading.program import Program, dotted, expression
 
 _CONTROL_FLOW = ("scan", "while_loop", "fori_loop", "cond", "switch", "map", "associative_scan")
 
@@ -55,11 +56,6 @@ def _compiled(program: Program, function: Any) -> Hit:
         return now.with_changes(decorators=[cst.Decorator(expression("jax.jit"))])
 
     first, last = program.lines(function)
-    callers = {
-        str(owner.name.value)
-        for one in program.calls(function.name.value)
-        if isinstance(owner := program.scope(one), cst.FunctionDef) and called(one)
-    }
     source = program.changed({function: decorated}, imports="import jax")
     name = str(function.name.value)
-    return Hit(first, last, f"@jax.jit on {name}", source, (name, *sorted(callers)))
+    return Hit(first, last, f"@jax.jit on {name}", source, (name, *callers_of(program, name)))

@@ -11,8 +11,8 @@ import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.compiled import functions_named, makes_compiled
-from tfadvisor.repair.reading.loops import called_in_loop
-from tfadvisor.repair.reading.program import Program, called, expression
+from tfadvisor.repair.reading.loops import called_in_loop, callers_of
+from tfadvisor.repair.reading.program import Program, expression
 
 _ARGUMENTS = (cst.Name, cst.Attribute, cst.Integer, cst.Float, cst.SimpleString)
 """What may have a hash; arrays, lists and dictionaries have none, and a lambda is another one each time."""
@@ -44,16 +44,10 @@ def _kept(program: Program, function: Any) -> Hit:
         return now.with_changes(decorators=[cst.Decorator(expression("functools.cache"))])
 
     first, last = program.lines(function)
-    callers = {_caller(program, one) for one in program.calls(function.name.value)}
     return Hit(
         first,
         last,
         f"{function.name.value} keeps what it has compiled",
         program.changed({function: decorated}, imports="import functools"),
-        (function.name.value, *sorted(callers - {""})),
+        (function.name.value, *callers_of(program, function.name.value)),
     )
-
-
-def _caller(program: Program, call: Any) -> str:
-    owner = program.scope(call)
-    return str(owner.name.value) if isinstance(owner, cst.FunctionDef) and called(call) else ""
