@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 _SHORT = 256
+_BLOCK = 1 << 18
 _FEW = 4
 """Numbers that are compared one by one sooner than they are looked up."""
 
@@ -68,9 +69,14 @@ def group_spans(
     return begins, ends
 
 
+def blocks(count: int) -> list[slice]:
+    """What is worked on at once, so that memory for results on the way does not grow with the trace."""
+    return [slice(lo, min(lo + _BLOCK, count)) for lo in range(0, count, _BLOCK)]
+
+
 def is_in(values: npt.NDArray[Any], chosen: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether each integer is one of the chosen, as np.isin."""
-    if len(chosen) <= _FEW:
+    if len(chosen) <= _FEW or values.itemsize == 1:
         found = np.zeros(len(values), np.bool_)
         for one in chosen:
             found |= values == int(one)

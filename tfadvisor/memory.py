@@ -1,7 +1,8 @@
-"""How much memory this process may still take: what the machine, its container and its limits leave."""
+"""How much memory this process may still take, and giving back what it has freed."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import sys
@@ -15,6 +16,12 @@ def free_memory() -> int:
     """Bytes. Memory that holds only copies of files counts as free, since the system gives it back."""
     known = [free for free in (_of_machine(), _of_container(), _of_limits()) if free is not None]
     return max(min(known, default=_UNKNOWN), 0)
+
+
+def give_back() -> None:
+    """Hands freed memory to the system. glibc keeps arrays of less than 32 MB for later ones, also where none follows."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _of_machine() -> int | None:

@@ -47,6 +47,24 @@ def test_intersection_difference_and_union_of_sets(a, b) -> None:
         assert is_canonical(result)
 
 
+@given(spans, st.integers(0, 30), st.integers(1, 40))
+def test_intersection_with_one_interval(pairs, lo, length) -> None:
+    one, window = made(pairs), made([(lo, lo + length)])
+
+    for result in (intersection(one, window), intersection(window, one)):
+        assert covered(result) == instants(pairs) & set(range(lo, lo + length))
+        assert is_canonical(result)
+
+
+def test_what_one_interval_does_not_cut_shares_its_memory() -> None:
+    one = made([(0, 5), (7, 9), (12, 20)])
+
+    inside = intersection(one, made([(6, 20)]))
+
+    assert (inside.starts.tolist(), inside.ends.tolist()) == ([7, 12], [9, 20])
+    assert np.shares_memory(inside.starts, one.starts)
+
+
 @given(spans, st.lists(st.tuples(st.integers(-5, 45), st.integers(0, 20)), min_size=1, max_size=6))
 def test_within_is_the_length_inside_each_window(pairs, windows) -> None:
     one = made(pairs)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import msgspec
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.places import FIXTURES
+from support.same_trace import assert_same
 from support.shared_traces import shared_trace_files
 from support.trace_builder import trace
 
@@ -34,33 +33,6 @@ def both(data: bytes, selection: Selection) -> tuple[HostTrace | None, HostTrace
         except TraceError:
             found.append(None)
     return found[0], found[1]
-
-
-def assert_same(one: HostTrace | None, other: HostTrace | None) -> None:
-    assert (one is None) == (other is None)
-    if one is None or other is None:
-        return
-    assert repr(one.planes) == repr(other.planes)
-    for name in ("hostnames", "errors", "warnings", "origin_ns"):
-        assert getattr(one, name) == getattr(other, name), name
-    for table in ("lines", "events", "names"):
-        assert_same_table(getattr(one, table), getattr(other, table))
-    assert set(one.stats) == set(other.stats)
-    for name, column in one.stats.items():
-        assert_same_table(column, other.stats[name])
-    for row in range(len(one.names)):
-        assert repr(one.details.metadata_stats(row)) == repr(other.details.metadata_stats(row))
-        assert repr(one.details.exemplar_stats(row)) == repr(other.details.exemplar_stats(row))
-
-
-def assert_same_table(one: msgspec.Struct, other: msgspec.Struct) -> None:
-    for field in one.__struct_fields__:
-        left, right = getattr(one, field), getattr(other, field)
-        if isinstance(left, np.ndarray):
-            assert left.dtype == right.dtype, field
-            assert np.array_equal(left, right), field
-        else:
-            assert left == right, field
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)

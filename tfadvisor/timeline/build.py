@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tfadvisor.hlo.format.find_modules import find_modules
+from tfadvisor.memory import give_back
 from tfadvisor.timeline.capture import capture_of, window_of
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
@@ -25,7 +26,7 @@ from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.pipeline_work import pipeline_work
 from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
-from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
@@ -109,19 +110,27 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     threads = without_evaluations(host_threads(trace))
     programs, window = find_modules(replace(trace, events=NO_EVENTS, stats={})), window_of(trace)
     pipeline = pipeline_work(trace, threads)
+    trace = without_threads(trace, threads)
     devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
     empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
     unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
-    steps = placed_on_device(find_steps(trace, threads, devices), devices)
-    trace = replace(trace, events=NO_EVENTS, stats=_still_asked(trace, threads))  # most of the memory
+    steps = find_steps(trace, threads, devices)
+    trace = replace(trace, events=NO_EVENTS, stats=_still_asked(trace, threads))
+    give_back()  # most of the memory
+    steps = placed_on_device(steps, devices)
     activity = host_activity(trace, threads, steps, pipeline)
     classes = host_classes_of_time(activity)
     active = [device for device in devices if device.is_active]
     time = break_down(active, classes, steps)
     breakdown = unknown_time(steps) if unrecorded.proof else time.breakdown
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
-    costs = host_costs(threads, steps, activity, classes, active, pipeline)
+    costs, compiling = host_costs(threads, steps, activity, classes, active, pipeline), activity.compile
+    del activity
+    give_back()
     names = cache(lambda: names_of(threads))
+    losses = () if unrecorded.proof else lost_time(threads, steps, time.first, active, programs, names)
+    short_launch_ps = time.short_launch_ps
+    del time
     pictures: tuple[StepPicture, ...] = ()
     curves: tuple[MemoryCurve, ...] = ()
     if drawing is not None:
@@ -144,7 +153,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
         steps=steps,
         breakdown=breakdown,
         takes_part=taking_part(breakdown),
-        short_launch_ps=time.short_launch_ps,
+        short_launch_ps=short_launch_ps,
         evidence=HostEvidence(
             calls=host_calls(
                 threads,
@@ -154,14 +163,14 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
                 iterations=_loop_iterations(trace, threads, pipeline),
             ),
             frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
-            compiles=compiled_in_steps(trace, threads, steps, activity.compile, programs),
+            compiles=compiled_in_steps(trace, threads, steps, compiling, programs),
             pipeline=input_pipeline(trace, threads, steps),
             host_ops=host_ops(trace, threads, steps, pipeline),
             pipeline_ops=pipeline_ops(threads, steps, pipeline),
             cores=shared_cores(trace, threads, steps, pipeline)
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
-            losses=() if unrecorded.proof else lost_time(threads, steps, time.first, active, programs, names),
+            losses=losses,
             makers=batch_makers(threads, steps, classes, names),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),

@@ -88,7 +88,22 @@ def intersection(one: Intervals, other: Intervals) -> Intervals:
     """The instants in both sets."""
     if not len(one) or not len(other):
         return EMPTY
+    if len(other) == 1:
+        return _inside(one, int(other.starts[0]), int(other.ends[0]))
+    if len(one) == 1:
+        return _inside(other, int(one.starts[0]), int(one.ends[0]))
     return _set(sweeps.common(one.starts, one.ends, other.starts, other.ends))
+
+
+def _inside(one: Intervals, lo: int, hi: int) -> Intervals:
+    """The part between lo and hi, which shares the memory of a set that neither cuts."""
+    mine = slice(int(one.ends.searchsorted(lo, "right")), int(one.starts.searchsorted(hi, "left")))
+    starts, ends = one.starts[mine], one.ends[mine]
+    if not len(starts):
+        return EMPTY
+    if starts[0] < lo or ends[-1] > hi:
+        starts, ends = np.maximum(starts, lo), np.minimum(ends, hi)
+    return Intervals(starts, ends)
 
 
 def difference(one: Intervals, other: Intervals) -> Intervals:

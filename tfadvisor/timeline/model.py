@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import is_in
+from tfadvisor.arrays import constant, is_in
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
 from tfadvisor.vocabulary import DeviceKind
 
@@ -89,6 +89,24 @@ class HostMemory(IntEnum):
     """Both ends are on devices."""
 
 
+class Callers(msgspec.Struct, frozen=True):
+    """The events of the host's threads, among which are the calls that launch work: columns of `Threads`."""
+
+    start: Int64Array
+    end: Int64Array
+    row: npt.NDArray[np.int32]
+
+    def of(self, launch: npt.NDArray[np.int32], column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A column's values at these indexes, -1 where an index is -1."""
+        if not len(column) or launch.strides == (0,):  # a constant: no event is linked
+            return constant(-1, len(launch), column.dtype)
+        found: npt.NDArray[Any] = column[launch]
+        unknown = launch < 0
+        if unknown.any():
+            found[unknown] = -1
+        return found
+
+
 class DeviceOps(msgspec.Struct, frozen=True):
     """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
 
@@ -96,8 +114,8 @@ class DeviceOps(msgspec.Struct, frozen=True):
     index into program_ids of that module's program, likewise. bytes: of a copy, -1 where the trace does not say.
     path: index into names of the framework's path of its op, -1 where no event tells.
     meeting: what all devices' events of one collective share (XLA's run_id, TensorFlow's instance_key), -1 without one.
-    memory: of a copy, the host memory it touches. launch_start, launch_end, launch_name: of the host call that launched
-    it, -1 when none is linked.
+    memory: of a copy, the host memory it touches. launch: index into callers of the host call that launched it, -1 when none
+    is linked.
     """
 
     start: Int64Array
@@ -112,9 +130,8 @@ class DeviceOps(msgspec.Struct, frozen=True):
     bytes: Int64Array
     meeting: Int64Array
     memory: npt.NDArray[np.int8]
-    launch_start: Int64Array
-    launch_end: Int64Array
-    launch_name: npt.NDArray[np.int32]
+    launch: npt.NDArray[np.int32]
+    callers: Callers
     names: tuple[str, ...]
     program_ids: tuple[int, ...]
 
@@ -122,12 +139,31 @@ class DeviceOps(msgspec.Struct, frozen=True):
         """Number of events."""
         return len(self.start)
 
+    @property
+    def launch_start(self) -> Int64Array:
+        """When the host call that launched each event began, -1 when none is linked. Looked up anew each time."""
+        return self.callers.of(self.launch, self.callers.start)
+
+    @property
+    def launch_end(self) -> Int64Array:
+        """When it was over, likewise."""
+        return self.callers.of(self.launch, self.callers.end)
+
+    @property
+    def launch_name(self) -> npt.NDArray[np.int32]:
+        """Index of its name, likewise."""
+        return self.callers.of(self.launch, self.callers.row)
+
     def covered(self, *kinds: int) -> Intervals:
         """The instants at which an event of one of the classes runs."""
         mask = is_in(self.kind, kinds)
         if mask.all():
             return union(self.start, self.end)
         return union(self.start[mask], self.end[mask])
+
+
+COLUMNS = DeviceOps.__struct_fields__[:-3]
+"""Those with a row an event; the last three are shared by all."""
 
 
 class Device(msgspec.Struct, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import numpy as np
 
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Steps
@@ -27,6 +26,5 @@ def recorded_events(threads: Threads, steps: Steps) -> RecordedEvents:
     thread = threads.threads[steps.thread]
     counted = in_counted_steps(threads.start[thread.lo : thread.hi], steps)
     row = threads.row[thread.lo : thread.hi][counted]
-    frame = np.array([is_frame(name) for name in threads.names], np.bool_)
-    frames = int(frame[row].sum())
+    frames = int(threads.wanted_rows(is_frame)[row].sum())
     return RecordedEvents(frames, len(row) - frames)

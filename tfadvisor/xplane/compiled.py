@@ -33,7 +33,7 @@ from tfadvisor.xplane.columns import (
     shared_texts,
     wanted,
 )
-from tfadvisor.xplane.source import Progress, Source, damaged
+from tfadvisor.xplane.source import LARGE, Progress, Source, damaged
 from tfadvisor.xplane.texts import LONGEST, inflated_text, text_of
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 _EVENTS_A_CHUNK = 1 << 16
 _DENSE_LIMIT = 1 << 22
-_LARGE = 1 << 24
-"""Bytes of a file of which no more is kept than can still be asked for."""
 
 
 def decode(source: Source, selection: Selection, progress: Progress | None = None) -> HostTrace:
@@ -106,7 +104,8 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
         _plane_key(plane.event_metadata.keys, base, plane.stat_names, want, bits)
         for plane, base in zip(raw, row_base, strict=True)
     ]
-    work = _Work(source, keys, lines, line_base_ps(lines.timestamp_ns, origin), chunks, len(names), progress)
+    base_ps, slots = line_base_ps(lines.timestamp_ns, origin), len(want.slots)
+    work = _Work(source, keys, lines, base_ps, chunks, len(names), slots, progress)
     work.run()
     stats = _stat_columns(buf, work, want, raw)
     return HostTrace(
@@ -252,6 +251,7 @@ class _Work:
         base_ps: Int64Array,
         chunks: Int64Array,
         rows: int,
+        slots: int,
         progress: Progress | None,
     ) -> None:
         total = int(lines.first[-1])
@@ -260,6 +260,7 @@ class _Work:
         self.row = np.empty(total, np.int32)
         self.chunk_plane = lines.plane[chunks[:, 0]] if len(chunks) else np.empty(0, np.int32)
         self.stats: list[_wire.StatBuffer | None] = [None] * len(chunks)
+        self.tallies = np.zeros((len(chunks), slots, 4), np.int64)
         self.exemplar = np.zeros((rows, 2), np.int64)
         self._source, self._keys, self._lines, self._base_ps = source, keys, lines, base_ps
         self._chunks, self._progress, self._done = chunks, progress, 0
@@ -283,6 +284,12 @@ class _Work:
             better = (table[:, 1] > 0) & ((self.exemplar[:, 1] == 0) | (table[:, 0] < self.exemplar[:, 0]))
             self.exemplar[better] = table[better]
 
+    def _until(self, index: int) -> int:
+        """Where the events of a chunk end at the latest: a chunk's own bound is its line's."""
+        line, _, hi = self._chunks[index, :3].tolist()
+        following = self._chunks[index + 1, :2].tolist() if index + 1 < len(self._chunks) else (-1, 0)
+        return int(following[1] if following[0] == line else hi)
+
     def _drain(self, exemplar: Int64Array) -> None:
         while True:
             try:
@@ -291,7 +298,7 @@ class _Work:
                 return
             line, lo, hi, first, count = self._chunks[index].tolist()
             try:
-                self.stats[index] = _wire.decode_chunk(
+                stats = _wire.decode_chunk(
                     self._source.buffer,
                     self._keys[int(self._lines.plane[line])],
                     lo,
@@ -308,6 +315,14 @@ class _Work:
                 self._failures.append(error)
                 self._queue.clear()
                 return
+            stats.tally(self.tallies[index])
+            self.stats[index] = stats
+            if not (
+                self.tallies[index, :, 1] & _SPANS
+            ).any():  # texts are read from the file when all chunks are decoded
+                until = self._until(index)
+                mine = (exemplar[:, 0] >= lo) & (exemplar[:, 0] < until)
+                self._source.give_back(lo, until, exemplar[mine])
             self._done += count
             if self._progress is not None:
                 self._progress(self._done, len(self.row))
@@ -322,10 +337,7 @@ def _processors() -> int:
 
 def _stat_columns(buf: memoryview, work: _Work, want: Wanted, raw: list[_RawPlane]) -> dict[str, StatColumn]:
     """Each slot's stats of all chunks, in columns no wider than their values. The chunks' buffers are freed on the way."""
-    tallies = np.zeros((len(work.stats), len(want.slots), 4), np.int64)
-    for stats, tally in zip(work.stats, tallies, strict=True):
-        if stats is not None:
-            stats.tally(tally)
+    tallies = work.tallies
     counts = tallies[:, :, 0]
     into = _wire.StatColumns(len(want.slots))
     columns: dict[int, _Slot] = {}
@@ -417,7 +429,7 @@ def _details(
     stat_names: list[dict[int, str]],
 ) -> _BufferDetails:
     """On the bytes themselves, of large files on a copy of what can be asked for: their events fill most of the memory."""
-    if len(buf) < _LARGE:
+    if len(buf) < LARGE:
         return _BufferDetails(buf, plane, ranges, exemplar, stat_names)
     asked = np.concatenate([ranges.bounds, exemplar])
     kept = memoryview(b"".join(buf[lo:hi] for lo, hi in asked.tolist())).toreadonly()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +22,13 @@ from tfadvisor.sources.remote_path import RemotePath
 if TYPE_CHECKING:
     import io
 
+    import numpy.typing as npt
+
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while a large file is read."""
 
+LARGE = 1 << 24
+"""Bytes of a file of which no more is kept than can still be asked for."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 1 << 22
 _HEAD = 1 << 20
@@ -33,11 +39,33 @@ _ALWAYS_ALLOWED = 1 << 24
 
 
 class Source(msgspec.Struct, frozen=True):
-    """place: how the file is called in messages. buffer: its uncompressed bytes, read-only, in this process's memory."""
+    """place: how the file is called in messages. buffer: its uncompressed bytes, read-only, in this process's memory.
+
+    pages: the memory behind the buffer, where the system takes pieces of it back.
+    """
 
     place: str
     buffer: memoryview
     size: int
+    pages: mmap.mmap | None = None
+
+    def give_back(self, lo: int, hi: int, kept: npt.NDArray[np.int64]) -> None:
+        """Frees the memory of the bytes lo .. hi - 1, which read as zeros from then on, but for those of rows (from, to) of
+        `kept`. Only whole pages go, and none of a small or packed file.
+        """
+        if self.pages is None:
+            return
+        first, last = -(-lo // mmap.PAGESIZE), hi // mmap.PAGESIZE
+        if first >= last:
+            return
+        begins = np.clip(kept[:, 0] // mmap.PAGESIZE - first, 0, last - first)
+        ends = np.clip(-(-kept[:, 1] // mmap.PAGESIZE) - first, 0, last - first)
+        held = np.bincount(begins, minlength=last - first + 1) - np.bincount(ends, minlength=last - first + 1)
+        free = np.zeros(last - first + 2, np.bool_)
+        free[1:-1] = held.cumsum()[:-1] == 0
+        for begin, end in np.flatnonzero(free[1:] != free[:-1]).reshape(-1, 2).tolist():
+            start, size = (first + begin) * mmap.PAGESIZE, (end - begin) * mmap.PAGESIZE
+            self.pages.madvise(mmap.MADV_DONTNEED, start, size)
 
 
 def open_source(path: Path) -> Source:
@@ -59,9 +87,12 @@ def open_source(path: Path) -> Source:
                     "The profiler was stopped before it wrote, or the disk was full: record the trace again.",
                 )
             file.seek(0)
-            data = (
-                _inflated(file, place, before.st_size) if magic == _GZIP_MAGIC else _whole(file, place, before.st_size)
-            )
+            pages = None
+            data: bytes | memoryview | None
+            if magic == _GZIP_MAGIC:
+                data = _inflated(file, place, before.st_size)
+            else:
+                data, pages = _whole(file, place, before.st_size)
             after = os.fstat(file.fileno())
         if data is None or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise TraceError(
@@ -70,7 +101,7 @@ def open_source(path: Path) -> Source:
                 "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
             )
         _check_there(path, after)
-        return Source(place, memoryview(data).toreadonly(), len(data))
+        return Source(place, memoryview(data).toreadonly(), len(data), pages)
     except NotAFile as error:
         raise TraceError(
             place, f"{error.strerror}.", "Give the `*.xplane.pb` file, or the logdir that holds it."
@@ -127,13 +158,15 @@ def _looks_like_text(head: bytes) -> bool:
     return printable > 0.97 * len(head[:4096])
 
 
-def _whole(file: io.BufferedReader, place: str, size: int) -> memoryview | None:
-    """The bytes of a file of a size; None when it has fewer by now. Nothing is read of one that cannot be a trace."""
+def _whole(file: io.BufferedReader, place: str, size: int) -> tuple[memoryview | None, mmap.mmap | None]:
+    """(the bytes of a file of a size, None when it has fewer by now; the memory of a large one). Nothing is read of one that
+    cannot be a trace.
+    """
     head = file.read(_HEAD)
     if len(head) == _HEAD and not head.strip(b"\0"):
         raise damaged(Source(place, memoryview(head), size), None, "it begins with zeros")
     if len(head) < _HEAD:
-        return memoryview(head) if len(head) == size else None
+        return (memoryview(head) if len(head) == size else None), None
     if size > free_memory():
         raise TraceError(
             place,
@@ -143,14 +176,28 @@ def _whole(file: io.BufferedReader, place: str, size: int) -> memoryview | None:
     hole = _zero_tag(file, size)
     if hole is not None:
         raise damaged(Source(place, memoryview(head), size), hole, "a field number or wire type that no protobuf has")
-    data, done = np.empty(size, np.uint8).data, 0
+    pages = _pages(size) if size >= LARGE else None
+    data, done = np.empty(size, np.uint8).data if pages is None else memoryview(pages), 0
     file.seek(0)
     while done < size:
         got = file.readinto(data[done : done + _PIECE])
         if not got:
-            return None
+            return None, None
         done += got
-    return data
+    return data, pages
+
+
+def _pages(size: int) -> mmap.mmap | None:
+    """Memory of its own, of no file; None where the system does not take pieces of it back."""
+    if not hasattr(mmap, "MADV_DONTNEED"):
+        return None
+    try:
+        pages = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError from error
+    with suppress(AttributeError, OSError):  # a system without large pages
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return pages
 
 
 def _zero_tag(file: io.BufferedReader, size: int) -> int | None:

@@ -7,7 +7,7 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host import threads as threads_module
-from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.names.classes import HostClass
 
 PS = 1_000_000
@@ -237,3 +237,41 @@ def test_a_kernel_that_is_called_like_a_frame_is_on_no_thread() -> None:
     threads = host_threads(trace().busy("GPU:0", (0, 1), name="$a.py:1 f").decode())
 
     assert (threads.threads, len(threads)) == ((), 0)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_large_trace_of_devices_goes_on_without_its_threads_events(
+    monkeypatch: pytest.MonkeyPatch, in_order: bool
+) -> None:
+    """Two kernels before the threads' two calls and one behind: the kernels stay, and the threads have what they need."""
+    monkeypatch.setattr(threads_module, "_MANY", 2)
+    calls = [("a", 2, 3), ("b", 5, 9)] if in_order else [("b", 5, 9), ("a", 2, 3)]
+    builder = trace().busy("GPU:0", (10, 20), (30, 40))
+    for call in calls:
+        builder.call(*call)
+    decoded = builder.on_line("/device:GPU:1", "Stream #1(Compute)", "k", 50, 70).decode()
+    threads = host_threads(decoded)
+
+    rest = without_threads(decoded, threads)
+
+    assert rest.events.start_ps.tolist() == [10 * PS, 30 * PS, 0, 0, 50 * PS]
+    assert rest.events.duration_ps.tolist() == [10 * PS, 10 * PS, 0, 0, 20 * PS]
+    assert [decoded.names.name[row] for row in rest.events.row.tolist()] == ["some_kernel"] * 2 + [""] * 2 + ["k"]
+    assert (threads.start.tolist(), threads.end.tolist()) == ([2 * PS, 5 * PS], [3 * PS, 9 * PS])
+
+
+def test_events_of_others_between_those_of_the_threads_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads_module, "_MANY", 1)
+    builder = trace().call("a", 0, 1).busy("GPU:0", (1, 2), (3, 4)).on_line("/host:python-tracer", "python", "b", 7, 9)
+    decoded = builder.decode()
+
+    assert without_threads(decoded, host_threads(decoded)) is decoded
+
+
+def test_columns_that_the_threads_share_with_the_trace_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of five events are the threads': a copy of the rest would save nothing."""
+    monkeypatch.setattr(threads_module, "_MANY", 1)
+    builder = trace().call("a", 0, 1).call("b", 1, 2).call("c", 2, 3).call("d", 3, 4).busy("GPU:0", (0, 1))
+    decoded = builder.decode()
+
+    assert without_threads(decoded, host_threads(decoded)) is decoded

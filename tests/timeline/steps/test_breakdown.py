@@ -11,7 +11,8 @@ from support.trace_builder import TraceBuilder, trace
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import EMPTY
 from tfadvisor.timeline.model import StepKind, Steps, StepSource
-from tfadvisor.timeline.steps.breakdown import break_down, unknown_time
+from tfadvisor.timeline.steps import breakdown
+from tfadvisor.timeline.steps.breakdown import break_down, classes_of_time, unknown_time
 from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000
@@ -367,3 +368,26 @@ def test_where_the_devices_work_was_not_recorded_all_time_is_idle() -> None:
     assert found.shape == (1, 2, len(TimeClass))
     assert found[0, :, TimeClass.IDLE].tolist() == [30, 70]
     assert found.sum() == 100
+
+
+def test_a_large_class_is_worked_out_anew_each_time_and_a_small_one_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python before and after a dispatch of 20 µs; nothing compiles."""
+    monkeypatch.setattr(breakdown, "_FEW", 1)
+    builder = trace().step(0, 100).busy("GPU:0", (80, 100)).call("PjitFunction(f)", 40, 60)
+    made = builder.timeline()
+    found = classes_of_time(made.devices[0], made.classes)
+
+    assert found[TimeClass.HOST] is not found[TimeClass.HOST]
+    assert found[TimeClass.HOST].length() == found[TimeClass.HOST].length()
+    assert found[TimeClass.COMPILE] is found[TimeClass.COMPILE]
+    assert found[TimeClass.COMPUTE] is made.devices[0].compute
+
+
+def test_idle_is_no_class_with_instants_of_its_own() -> None:
+    made = trace().step(0, 100).busy("GPU:0", (0, 80)).timeline()
+    found = classes_of_time(made.devices[0], made.classes)
+
+    assert list(found) == [kind for kind in TimeClass if kind is not TimeClass.IDLE]
+    assert len(found) == len(TimeClass) - 1
+    with pytest.raises(KeyError):
+        found[TimeClass.IDLE]

@@ -55,7 +55,7 @@ class Conclusions:
         self._write(named_track(group, 0, f"tfadvisor: {timeline.host}", len(self._hosts)))
         self._put_steps(timeline, group, shift)
         devices: tuple[Device | None, ...] = timeline.active_devices() or (None,)
-        classes = [classes_of_time(device, timeline.classes) for device in devices]
+        classes = [dict(classes_of_time(device, timeline.classes)) for device in devices]
         for rank, (device, found) in enumerate(zip(devices, classes, strict=True), start=2):
             name = "Where the time goes" if device is None else f"{device.name}: where its time goes"
             self._put_classes(self._below(group, name, rank), found, shift)

@@ -38,11 +38,13 @@ def copies_by_details(
     said = text >= 0
     size, memory = constant(-1, len(events), np.int64), constant(0, len(events), np.int8)
     if said.any():
+        kind = np.where(said & (kind == DeviceClass.COMPUTE.value), DeviceClass.OTHER_COPY, kind).astype(np.int8)
         size, memory = size.copy(), memory.copy()
         size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[text[said]]
         memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[text[said]]
-    kind = np.where(said & (kind == DeviceClass.COMPUTE.value), DeviceClass.OTHER_COPY, kind).astype(np.int8)
     undirected = (kind == DeviceClass.OTHER_COPY.value) & (launch_row >= 0)
+    if undirected.any():
+        kind = kind.copy()
     for used in distinct(launch_row[undirected]).tolist():
         kind[undirected & (launch_row == used)] = direction_of(trace.names.name[used])
     return Copies(kind, size, memory)

@@ -16,7 +16,7 @@ from tfadvisor.timeline.devices.protocol import Properties, Recorded
 from tfadvisor.timeline.host.eager_ops import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.model import Callers, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collectives import tensorflow_collective
@@ -140,7 +140,6 @@ def _table(
     row = threads.row[positions]
     module, names = _modules(trace, threads, positions)
     program, program_ids = _programs(trace, threads, positions)
-    launch_start, launch_end = calls_of_runs(trace, threads, positions, module, names)
     return DeviceOps(
         start=threads.start[positions],
         end=end,
@@ -154,9 +153,8 @@ def _table(
         bytes=constant(-1, len(positions), np.int64),
         meeting=_meeting_keys(trace, threads, positions),
         memory=constant(0, len(positions), np.int8),
-        launch_start=launch_start,
-        launch_end=launch_end,
-        launch_name=constant(-1, len(positions)),
+        launch=calls_of_runs(trace, threads, positions, module, names),
+        callers=Callers(threads.start, threads.end, threads.row),
         names=names,
         program_ids=program_ids,
     )

@@ -10,6 +10,7 @@ from tfadvisor.arrays import constant
 from tfadvisor.timeline.devices.stats_of_events import numbers_as_stored
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.model import Callers
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.xplane.columns import HostTrace
@@ -38,14 +39,13 @@ class LaunchLinks:
             by_position = np.full(len(threads), -1, np.int64)
             by_position[device_at] = device
             self._device = by_position[position]
-        self._start, self._end, self._row = threads.start, threads.end, threads.row
+        self.callers = Callers(threads.start, threads.end, threads.row)
 
-    def of(self, events: Int64Array, device: int) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
-        """(start, end, name row) of the call that launched each event, -1 where none is found."""
+    def of(self, events: Int64Array, device: int) -> npt.NDArray[np.int32]:
+        """Index into the callers of the call that launched each event, -1 where none is found."""
         wanted, known = numbers_as_stored(self._trace.stat(stats.CORRELATION_ID), events)
         if not len(self._id) or not known.any():
-            nothing = constant(-1, len(events), np.int64)
-            return nothing, nothing, constant(-1, len(events))
+            return constant(-1, len(events))
         place = places(self._id, wanted)
         found = known & (place >= 0)
         position = self._position[place]
@@ -58,8 +58,7 @@ class LaunchLinks:
             at = places(ids, wanted)
             position = np.where(several & (at >= 0), positions[at], position)
         del wanted, place
-        start, end, row = self._start[position], self._end[position], self._row[position]
-        del position
+        launch = position.astype(np.int32, copy=False)
         if not found.all():
-            start[~found], end[~found], row[~found] = -1, -1, -1
-        return start, end, row
+            launch[~found] = -1
+        return launch

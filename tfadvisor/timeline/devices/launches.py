@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, true_at
+from tfadvisor.arrays import distinct, is_in, true_at, used
 from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
@@ -34,19 +34,23 @@ class Launches(msgspec.Struct, frozen=True):
 
 def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
     """Of the chosen events. most: values of a distribution that are kept."""
-    linked = chosen & (ops.launch_end >= 0)
+    launched = ops.launch_end
+    linked = chosen & (launched >= 0)
     by_graph = linked & is_in(ops.launch_name, _graph_rows(ops))
     single = linked & _is_first_of_launch(ops, linked)
-    free = _stream_free_since(ops) <= ops.launch_end
-    wait = np.maximum(ops.start - ops.launch_end, 0)
-    length = ops.end - ops.start
-    behind = linked & (_device_free_since(ops) > ops.launch_end)
+    free = _stream_free_since(ops) <= launched
+    behind = linked & (_device_free_since(ops) > launched)
+    wait = ops.start - launched
+    del launched
+    np.maximum(wait, 0, out=wait)
+    latency, queued = distribution(wait[single & free], most), distribution(wait[single & ~free], most)
+    length = np.subtract(ops.end, ops.start, out=wait)
     return Launches(
-        latency=distribution(wait[single & free], most),
-        queued=distribution(wait[single & ~free], most),
+        latency=latency,
+        queued=queued,
         linked=int(linked.sum()),
         in_graphs=int(by_graph.sum()),
-        graphs=len(distinct(ops.launch_start[by_graph])),
+        graphs=len(distinct(ops.launch[by_graph])),
         kernels=int(chosen.sum()),
         linked_ps=int(length[linked].sum()),
         behind_ps=int(length[behind].sum()),
@@ -54,8 +58,8 @@ def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
 
 
 def _graph_rows(ops: DeviceOps) -> list[int]:
-    rows = distinct(ops.launch_name[ops.launch_name >= 0]).tolist()
-    return [row for row in rows if launches_graph(ops.names[row])]
+    callers = used(ops.callers.row[ops.launch[ops.launch >= 0]], len(ops.names))
+    return [row for row in callers if launches_graph(ops.names[row])]
 
 
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
@@ -63,8 +67,8 @@ def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
     out = np.zeros(len(ops), np.bool_)
     mine = true_at(linked)
     if len(mine):
-        order = mine[np.argsort(ops.launch_start[mine], kind="stable")]  # events are in order of start
-        call = ops.launch_start[order]
+        order = mine[np.argsort(ops.launch[mine], kind="stable")]  # events are in order of start
+        call = ops.launch[order]
         out[order] = np.append(True, call[1:] != call[:-1])
     return out
 

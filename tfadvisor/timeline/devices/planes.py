@@ -12,7 +12,7 @@ from tfadvisor.timeline.devices.launch_links import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
 from tfadvisor.timeline.devices.stats_of_events import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device, DeviceOps
+from tfadvisor.timeline.model import COLUMNS, Callers, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane
@@ -41,7 +41,7 @@ def _device(
 ) -> Device:
     trace = recorded.trace
     events, stream, start = _events_in_order(questions, trace, planes)
-    ops = _ops(questions, trace, events, stream, start, links.of(events, number))
+    ops = _ops(questions, trace, events, stream, start, links.of(events, number), links.callers)
     del events
     ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops))
     return Device(
@@ -64,15 +64,17 @@ def _ops(
     events: Int64Array,
     stream: Int64Array,
     start: Int64Array,
-    launch: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]],
+    launch: npt.NDArray[np.int32],
+    callers: Callers,
 ) -> DeviceOps:
-    """One row an event. launch: (start, end, name row) of the call that launched each, -1 where none is found."""
+    """One row an event. launch: index into callers of the call that launched each, -1 where none is found."""
     row = trace.events.row[events]
-    launch_start, launch_end, launch_row = launch
+    kind = _row_classes(questions, trace, row)[row]
+    copies = questions.copies(trace, events, kind, callers.of(launch, callers.row))
+    del kind
     end = trace.events.duration_ps[events]
     np.maximum(end, 0, out=end)
     end += start
-    copies = questions.copies(trace, events, _row_classes(questions, trace, row)[row], launch_row)
     modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
     path, paths = first_texts_of(framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts))
@@ -95,9 +97,8 @@ def _ops(
         bytes=copies.bytes,
         meeting=np.where(has_run, run & _POSITIVE, -1) if has_run.any() else constant(-1, len(row), np.int64),
         memory=copies.memory,
-        launch_start=launch_start,
-        launch_end=launch_end,
-        launch_name=launch_row,
+        launch=launch,
+        callers=callers,
         names=trace.names.name + modules.texts + ops.texts + paths,
         program_ids=tuple(every.tolist()),
     )
@@ -106,8 +107,8 @@ def _ops(
 def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
     if keep.all():
         return ops
-    columns = {name: getattr(ops, name)[keep] for name in ops.__struct_fields__ if name not in ("names", "program_ids")}
-    return DeviceOps(**columns, names=ops.names, program_ids=ops.program_ids)
+    columns = {name: getattr(ops, name)[keep] for name in COLUMNS}
+    return DeviceOps(**columns, callers=ops.callers, names=ops.names, program_ids=ops.program_ids)
 
 
 def _events_in_order(
@@ -129,15 +130,14 @@ def _events_in_order(
     if len(counted):
         placed = ~is_in(found, counted)
         found, of_line = found[placed], of_line[placed]
+    order = np.argsort(trace.events.start_ps[found], kind="stable")
+    found, of_line = found[order], of_line[order]
+    del order
     start = trace.events.start_ps[found]
-    order = np.argsort(start, kind="stable")
-    start = start[order]
     if (start[1:] == start[:-1]).any():
-        start = trace.events.start_ps[found]
         order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
-        start = start[order]
-    found = found[order]
-    return found, of_line[order], start
+        found, of_line, start = found[order], of_line[order], start[order]
+    return found, of_line, start
 
 
 def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:

@@ -63,7 +63,7 @@ def proof_of_work(trace: HostTrace, threads: Threads) -> str:
 
 def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
     """(launches of single kernels, those that no event on a device answers)."""
-    position, number = threads.integers(trace.stat(stats.CORRELATION_ID))
+    position, number = threads.integers_as_stored(trace.stat(stats.CORRELATION_ID))
     launched = number[threads.bear(position, is_kernel_launch) & (number > 0)]
     del position, number
     if len(launched) < _FEW:

@@ -18,7 +18,7 @@ from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import host_classes
 from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
 from tfadvisor.timeline.names.planes import is_host_plane
-from tfadvisor.xplane.columns import LAST_EVENT, NUM_OCCURRENCES, HostTrace, StatColumn
+from tfadvisor.xplane.columns import LAST_EVENT, NUM_OCCURRENCES, Events, HostTrace, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _FEW_NAMES = 4096
 _OTHERS = 1.25
 """Where a trace has so many times the events of its threads, theirs are worth a copy: the others' memory can go."""
+_MANY = 1 << 20
+"""Events from which on their memory matters."""
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -94,20 +96,22 @@ class Threads(msgspec.Struct, frozen=True):
             return event - event.dtype.type(self.first_event) if self.first_event else event, value
         position = self.position_of[event - self.first_event]
         keep = position >= 0
-        position, value = position[keep], value[keep]
+        if not keep.all():
+            position, value = position[keep], value[keep]
         if (position[1:] < position[:-1]).any():
             order = np.argsort(position, kind="stable")
             position, value = position[order], value[order]
         return position, value
 
-    def integers_elsewhere(self, column: StatColumn) -> Int64Array:
-        """Values of an integer stat for the events that are on no host thread."""
+    def integers_elsewhere(self, column: StatColumn) -> Int64Array | npt.NDArray[np.int32]:
+        """Values of an integer stat for the events that are on no host thread, in four bytes where they suffice."""
         until = self.first_event + (len(self) if self.position_of is None else len(self.position_of))
         parts = [column.integers_between(0, self.first_event)[1], column.integers_between(until, LAST_EVENT)[1]]
         if self.position_of is not None:
             event, value = column.integers_between(self.first_event, until)
             parts.append(value[self.position_of[event - self.first_event] < 0])
-        return np.concatenate(parts).astype(np.int64, copy=False)
+        found: Int64Array | npt.NDArray[np.int32] = np.concatenate(parts)
+        return found
 
     def thread_of(self, positions: Int64Array) -> Int64Array:
         """Index of the thread that each position belongs to."""
@@ -138,7 +142,7 @@ class Threads(msgspec.Struct, frozen=True):
         rows = self.wanted_rows(wanted)
         return true_at(rows[self.row]) if (rows & self.borne).any() else np.empty(0, np.int64)
 
-    def bear(self, positions: Int64Array | slice, wanted: Callable[[str], bool]) -> BoolArray:
+    def bear(self, positions: Int64Array | npt.NDArray[np.int32] | slice, wanted: Callable[[str], bool]) -> BoolArray:
         """Which of the positions bear a wanted name. Of many names only those are looked at that the positions bear."""
         rows = self.row[positions]
         if not len(rows):
@@ -242,6 +246,24 @@ def host_threads(trace: HostTrace) -> Threads:
     kind[counted] = HostClass.OTHER
     end[counted] = start[counted]
     return result
+
+
+def without_threads(trace: HostTrace, threads: Threads) -> HostTrace:
+    """The trace with zeros for the times and names of its threads' events, where they have columns of their own and are many:
+    memory that is never written to is none.
+    """
+    lo = threads.first_event
+    hi = lo + (len(threads) if threads.position_of is None else len(threads.position_of))
+    alone = threads.position_of is None or (threads.position_of >= 0).all()
+    if hi - lo < _MANY or _OTHERS * (hi - lo) >= len(trace.events) or not alone:
+        return trace
+    columns = []
+    for name in Events.__struct_fields__:
+        whole = getattr(trace.events, name)
+        others = np.zeros(len(whole), whole.dtype)
+        others[:lo], others[hi:] = whole[:lo], whole[hi:]
+        columns.append(others)
+    return msgspec.structs.replace(trace, events=Events(*columns))
 
 
 def _classes_of(kinds: npt.NDArray[np.int8]) -> int:

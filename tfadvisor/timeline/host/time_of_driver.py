@@ -64,7 +64,9 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     lo, hi, who = innermost(starts, ends)
     codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS)
     of = state[who]
+    del state, who
     held = {code: _where(of == code, lo, hi) for code in codes}
+    del lo, hi, of
     known = union(starts, ends)
     pauses, between_ops = eager_pauses(threads, thread, steps)
     launch = union_of(held[_LAUNCH], difference(pauses, known))

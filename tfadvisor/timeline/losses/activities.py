@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, true_at
+from tfadvisor.arrays import blocks, distinct, true_at
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
@@ -20,7 +20,6 @@ from tfadvisor.timeline.sweeps import reached
 
 _MOST_EVENTS = 3_000_000
 _FEW_GROUPS = 1 << 22
-_BLOCK = 1 << 18
 _TELLING_SHARE = 0.3
 """Of the instants, what events of the driving thread must cover to explain them."""
 
@@ -85,7 +84,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Intervals) -> _Seen:
     keep = np.empty(len(inside), np.bool_)
-    for part in _blocks(len(inside)):
+    for part in blocks(len(inside)):
         mine = inside[part]
         keep[part] = instants.within(threads.start[mine], threads.end[mine]) > 0
     return _Seen(thread, inside, inside if keep.all() else inside[keep])
@@ -93,27 +92,35 @@ def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Interv
 
 def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread) -> Int64Array:
     """Positions of a thread's events that say something: no marker of a whole step, no frame of the profiler's."""
-    start, end = threads.start[thread.lo : thread.hi], threads.end[thread.lo : thread.hi]
-    inside = true_at((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
-    start, end, row = start[inside], end[inside], threads.row[inside + thread.lo]
-    step = reached(steps.starts, start - 1)
-    around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
-    inside = inside[(~around | names.users[row]) & ~names.silent[row]]
-    inside += thread.lo
-    return inside
+    found, looked_at = [np.empty(0, np.int64)], 0
+    for part in blocks(thread.hi - thread.lo):
+        at = slice(thread.lo + part.start, thread.lo + part.stop)
+        start, end, row = threads.start[at], threads.end[at], threads.row[at]
+        inside = true_at((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))
+        inside = inside[: _MOST_EVENTS - looked_at]
+        looked_at += len(inside)
+        start, end, row = start[inside], end[inside], row[inside]
+        step = reached(steps.starts, start - 1)
+        around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
+        found.append(inside[(~around | names.users[row]) & ~names.silent[row]] + at.start)
+    return np.concatenate(found)
 
 
 def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
     """How much of the instants the events cover, ps."""
     covering = union(threads.start[chosen], threads.end[chosen])
-    return int(covering.within(instants.starts, instants.ends).sum())
+    return sum(
+        int(covering.within(instants.starts[part], instants.ends[part]).sum()) for part in blocks(len(instants))
+    )
 
 
 def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> Activity:
     """The user's call, or the event without one, that fills most of the instants; nothing named where gaps fill more."""
     chosen, thread = seen.telling, seen.thread.name
     start, end = threads.start[chosen], threads.end[chosen]
-    gap = _unnamed(threads, seen, _gaps(instants, union(start, end)))
+    everything = (start, end) if seen.all is chosen else (threads.start[seen.all], threads.end[seen.all])
+    gap = _unnamed(threads, seen, everything, _gaps(instants, union(start, end)))
+    del everything
     spent, parent = _innermost_time(start, end, instants), parents(start, end)
     del start, end
     row, leaf = threads.row[chosen], true_at(spent > 0)
@@ -160,20 +167,15 @@ def _innermost_time(start: Int64Array, end: Int64Array, instants: Intervals) -> 
     """How much of the instants each event is the innermost one in, ps."""
     lo, hi, who = innermost(start, end)
     spent = np.zeros(len(start), np.int64)
-    for part in _blocks(len(who)):
+    for part in blocks(len(who)):
         np.add.at(spent, who[part], instants.within(lo[part], hi[part]))
     return spent
 
 
 def _gaps(instants: Intervals, covered: Intervals) -> Iterator[Intervals]:
     """The instants that are not covered, in blocks."""
-    for part in _blocks(len(instants)):
+    for part in blocks(len(instants)):
         yield difference(Intervals(instants.starts[part], instants.ends[part]), covered)
-
-
-def _blocks(count: int) -> list[slice]:
-    """What is worked on at once, so that memory for results on the way does not grow with the trace."""
-    return [slice(lo, lo + _BLOCK) for lo in range(0, count, _BLOCK)]
 
 
 def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[Int64Array, Int64Array]:
@@ -191,13 +193,15 @@ def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[In
     return found, below
 
 
-def _unnamed(threads: Threads, seen: _Seen, pieces: Iterable[Intervals]) -> tuple[str, str, int]:
+def _unnamed(
+    threads: Threads, seen: _Seen, times: tuple[Int64Array, Int64Array], pieces: Iterable[Intervals]
+) -> tuple[str, str, int]:
     """(event before, event after, ps of all gaps) of the pair of events between which most of the gaps' time lies.
 
-    pieces: the gaps, some after the other.
+    times: when all events begin and end. pieces: the gaps, some after the other.
     """
     names, row = len(threads.names) + 1, np.append(threads.row[seen.all], np.int32(-1))
-    start, end = threads.start[seen.all], threads.end[seen.all]
+    start, end = times
     order = None if (end[1:] >= end[:-1]).all() else np.append(np.argsort(end, kind="stable"), len(end))
     row_by_end = row if order is None else row[order]
     end = end if order is None else end[order[:-1]]

@@ -42,20 +42,21 @@ def lost_time(
     def of_steps(thread: Thread) -> Int64Array:
         return events_of_steps(threads, names(), steps, thread)
 
-    found = []
-    for kind in (*classes, TimeClass.IDLE):
-        if kind is TimeClass.COMPUTE:
-            continue
+    length = {kind: int(classes[kind].within(windows.starts, windows.ends).sum()) for kind in classes}
+    length[TimeClass.IDLE] = windows.length() - sum(length.values())
+
+    def of(kind: TimeClass) -> LostTime:
         instants = (
             reduce(difference, classes.values(), windows)
             if kind is TimeClass.IDLE
             else intersection(classes[kind], windows)
         )
-        if instants.length() < max(_WORTH_LOOKING * windows.length(), 1):
-            continue
         if kind in _ON_DEVICE and device is not None:
             activity = main_device_op(device, programs, instants)
         else:
             activity = main_activity(threads, names(), steps, instants, kind is TimeClass.HOST, of_steps)
-        found.append(LostTime(kind, instants.length(), activity))
+        return LostTime(kind, length[kind], activity)
+
+    least = max(_WORTH_LOOKING * windows.length(), 1)
+    found = [of(kind) for kind, ps in length.items() if ps >= least and kind is not TimeClass.COMPUTE]
     return tuple(sorted(found, key=lambda one: -one.ps))

@@ -128,7 +128,7 @@ class _Drawn:
     ) -> None:
         self._threads, self._pipeline = threads, pipeline
         every: Sequence[Device | None] = devices or (None,)
-        self._classes = [(one, classes_of_time(one, host)) for one in every]
+        self._classes = [(one, dict(classes_of_time(one, host))) for one in every]
         on_cpu = any(device.kind is DeviceKind.CPU for device in devices)
         self._ends: dict[int, Int64Array] = {}
         self._kinds = np.full(128, TimeClass.HOST, np.int8)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import blocks
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.vocabulary import TimeClass
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _SHORT_PS = 100_000_000
+_FEW = 1 << 18
+"""So many intervals of a class are kept."""
+_CLASSES = tuple(kind for kind in TimeClass if kind is not TimeClass.IDLE)
 
 
 class StepTime(msgspec.Struct, frozen=True):
@@ -26,20 +30,15 @@ class StepTime(msgspec.Struct, frozen=True):
     short_launch_ps: npt.NDArray[np.int64]
     """Time of the class LAUNCH in pieces shorter than 100 µs, shape (devices, steps)."""
     first: Mapping[TimeClass, Intervals]
-    """The instants of each class on the first device; they do not overlap. What is left is idle."""
+    """Of the first device, as classes_of_time has it."""
 
 
 def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> StepTime:
     """host: of host_classes_of_time. Without any device the host's own classes are all there is."""
-    rows, short = [], []
-    first: Mapping[TimeClass, Intervals] = {}
     every: Sequence[Device | None] = devices or [None]
-    for device in every:
-        classes = classes_of_time(device, host)
-        rows.append(_lengths(classes, steps))
-        short.append(_short(classes[TimeClass.LAUNCH]).within(steps.starts, steps.ends))
-        first = first or classes
-    return StepTime(np.stack(rows), np.stack(short), first)
+    first = classes_of_time(every[0], host)
+    rows = [_lengths(first if index == 0 else classes_of_time(one, host), steps) for index, one in enumerate(every)]
+    return StepTime(np.stack([lengths for lengths, _ in rows]), np.stack([short for _, short in rows]), first)
 
 
 def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
@@ -55,41 +54,78 @@ def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     return np.asarray(busy | ~busy.any(axis=0), np.bool_)
 
 
-def classes_of_time(device: Device | None, host: Mapping[TimeClass, Intervals]) -> dict[TimeClass, Intervals]:
+def classes_of_time(device: Device | None, host: Mapping[TimeClass, Intervals]) -> Mapping[TimeClass, Intervals]:
     """The instants of each class on one device, or of the host alone; they do not overlap. What is left is idle.
 
-    host: of host_classes_of_time.
+    host: of host_classes_of_time. A set is worked out when it is asked for, and a large one each time anew.
     """
-    collective = transfer = busy = queued = infeed = EMPTY
-    if device is not None:
-        collective = difference(device.collective, device.compute)
-        working = union_of(device.compute, device.collective)
-        transfer, busy = difference(device.transfer, working), union_of(working, device.transfer)
-        queued, infeed = _launched_not_started(device), difference(device.infeed, busy)
-    queued = difference(queued, union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], infeed))
-    return {
-        TimeClass.COMPUTE: EMPTY if device is None else device.compute,
-        TimeClass.COLLECTIVE: collective,
-        TimeClass.TRANSFER: transfer,
-        TimeClass.COMPILE: difference(difference(host[TimeClass.COMPILE], infeed), busy),
-        TimeClass.INPUT: difference(union_of(host[TimeClass.INPUT], infeed), busy),
-        TimeClass.LAUNCH: difference(difference(union_of(host[TimeClass.LAUNCH], queued), infeed), busy),
-        TimeClass.HOST: difference(difference(host[TimeClass.HOST], union_of(queued, infeed)), busy),
-    }
+    return _Classes(device, host)
 
 
-def _lengths(classes: Mapping[TimeClass, Intervals], steps: Steps) -> npt.NDArray[np.int64]:
-    lo, hi = steps.starts, steps.ends
-    out = np.zeros((len(steps), len(TimeClass)), np.int64)
-    for index, instants in classes.items():
-        out[:, index] = instants.within(lo, hi)
-    out[:, TimeClass.IDLE] = (hi - lo) - out.sum(axis=1)
-    return out
+class _Classes(Mapping[TimeClass, Intervals]):
+    """Together large sets would take more memory than all that is known of the device."""
+
+    def __init__(self, device: Device | None, host: Mapping[TimeClass, Intervals]) -> None:
+        compute = collective = transfer = queued = EMPTY
+        self._host, self._busy, self._infeed = host, EMPTY, EMPTY
+        if device is not None:
+            compute, collective = device.compute, difference(device.collective, device.compute)
+            working = union_of(device.compute, device.collective)
+            transfer, self._busy = difference(device.transfer, working), union_of(working, device.transfer)
+            queued, self._infeed = _launched_not_started(device), difference(device.infeed, self._busy)
+        self._queued = difference(queued, union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], self._infeed))
+        self._kept = {TimeClass.COMPUTE: compute, TimeClass.COLLECTIVE: collective, TimeClass.TRANSFER: transfer}
+
+    def __getitem__(self, kind: TimeClass) -> Intervals:
+        if kind not in _CLASSES:
+            raise KeyError(kind)
+        found = self._kept.get(kind)
+        if found is None:
+            found = self._worked_out(kind)
+            if len(found) <= _FEW:
+                self._kept[kind] = found
+        return found
+
+    def __iter__(self) -> Iterator[TimeClass]:
+        return iter(_CLASSES)
+
+    def __len__(self) -> int:
+        return len(_CLASSES)
+
+    def _worked_out(self, kind: TimeClass) -> Intervals:
+        mine = self._host[kind]
+        if kind is TimeClass.INPUT:
+            return difference(union_of(mine, self._infeed), self._busy)
+        if kind is TimeClass.LAUNCH:
+            return difference(difference(union_of(mine, self._queued), self._infeed), self._busy)
+        if kind is TimeClass.HOST:
+            return difference(difference(mine, union_of(self._queued, self._infeed)), self._busy)
+        return difference(difference(mine, self._infeed), self._busy)
 
 
-def _short(launch: Intervals) -> Intervals:
-    short = launch.ends - launch.starts < _SHORT_PS
-    return Intervals(launch.starts[short], launch.ends[short])
+def _lengths(
+    classes: Mapping[TimeClass, Intervals], steps: Steps
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(ps of each class, shape (steps, TimeClass), ps of LAUNCH in short pieces, shape (steps,))."""
+    out, short = np.zeros((len(steps), len(TimeClass)), np.int64), np.zeros(len(steps), np.int64)
+    for kind in classes:
+        instants = classes[kind]
+        out[:, kind] = instants.within(steps.starts, steps.ends)
+        if kind is TimeClass.LAUNCH:
+            short = _in_short_pieces(instants, steps)
+        del instants  # the next one may be as large
+    out[:, TimeClass.IDLE] = (steps.ends - steps.starts) - out.sum(axis=1)
+    return out, short
+
+
+def _in_short_pieces(launch: Intervals, steps: Steps) -> npt.NDArray[np.int64]:
+    """ps of each step."""
+    total = np.zeros(len(steps), np.int64)
+    for part in blocks(len(launch)):
+        starts, ends = launch.starts[part], launch.ends[part]
+        short = ends - starts < _SHORT_PS
+        total += Intervals(starts[short], ends[short]).within(steps.starts, steps.ends)
+    return total
 
 
 def _launched_not_started(device: Device) -> Intervals:

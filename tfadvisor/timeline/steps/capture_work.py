@@ -6,9 +6,12 @@ one batch. No step holds that time; the report names it, since a viewer that end
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.arrays import true_at
+from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.host import is_profiler_call, writes_file
@@ -22,10 +25,8 @@ def capture_work_ps(threads: Threads, steps: Steps) -> tuple[int, int]:
     if steps.thread < 0:
         return 0, 0
     thread = threads.threads[steps.thread]
-    mine = np.arange(thread.lo, thread.hi, dtype=np.int64)
     first, last = int(steps.starts[0]), int(steps.ends.max())
-    own = _named(threads, mine, profiler=True)
-    writes = _named(threads, mine, profiler=False)
+    own, writes = (_named(threads, thread, wanted) for wanted in (is_profiler_call, writes_file))
     before = own[threads.end[own] <= first]
     after = own[threads.start[own] >= last]
     if (threads.start[writes] >= last).all():
@@ -36,5 +37,5 @@ def capture_work_ps(threads: Threads, steps: Steps) -> tuple[int, int]:
     )
 
 
-def _named(threads: Threads, positions: Int64Array, *, profiler: bool) -> Int64Array:
-    return positions[threads.bear(positions, is_profiler_call if profiler else writes_file)]
+def _named(threads: Threads, thread: Thread, wanted: Callable[[str], bool]) -> Int64Array:
+    return true_at(threads.bear(slice(thread.lo, thread.hi), wanted)) + thread.lo

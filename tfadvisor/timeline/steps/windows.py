@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.arrays import blocks
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.sweeps import reached
@@ -21,8 +22,11 @@ def in_counted_steps(times: Int64Array, steps: Steps) -> BoolArray:
     """Whether each time lies in a step that counts."""
     if not len(steps) or not len(times):
         return np.zeros(len(times), np.bool_)
-    step = step_of(times, steps)
-    return np.asarray((step >= 0) & steps.steady()[np.maximum(step, 0)], np.bool_)
+    counted, found = steps.steady(), np.empty(len(times), np.bool_)
+    for part in blocks(len(times)):
+        step = step_of(times[part], steps)
+        found[part] = (step >= 0) & counted[np.maximum(step, 0)]
+    return found
 
 
 def leading(known: BoolArray) -> int:

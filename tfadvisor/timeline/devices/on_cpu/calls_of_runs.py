@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 def calls_of_runs(
     trace: HostTrace, threads: Threads, positions: Int64Array, module: npt.NDArray[np.int32], names: tuple[str, ...]
-) -> tuple[Int64Array, Int64Array]:
-    """(start, end) in ps of the call that dispatched each thunk's run, -1 where unknown, each of shape (positions,).
+) -> npt.NDArray[np.int32]:
+    """Position of the call that dispatched each thunk's run, -1 where unknown, of shape (positions,).
 
     Runs of one module start in the order of its calls, and no run starts before its call. positions: of the thunks.
     module: index of each thunk's module in names, -1 without one.
     """
     where, value = threads.integers(trace.stat(stats.RUN_ID))
     if not len(where):
-        return constant(-1, len(positions), np.int64), constant(-1, len(positions), np.int64)
+        return constant(-1, len(positions))
     run_of = np.full(len(threads), -1, np.int64)
     run_of[where] = ranks(value)
     run, start, end = run_of[positions], threads.start[positions], threads.end[positions]
-    launch_start, launch_end = np.full(len(positions), -1, np.int64), np.full(len(positions), -1, np.int64)
+    launch = np.full(len(positions), -1, np.int32)
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
         mine = true_at((module == one) & (run >= 0))
         inverse = ranks(run[mine])
@@ -44,9 +44,8 @@ def calls_of_runs(
         if early is not None:
             call = rank[inverse] - early
             known = (call >= 0) & (call < len(calls))
-            launch_start[mine[known]] = threads.start[calls][call[known]]
-            launch_end[mine[known]] = threads.end[calls][call[known]]
-    return launch_start, launch_end
+            launch[mine[known]] = calls[call[known]]
+    return launch
 
 
 def runs_before_calls(calls: Int64Array, begins: Int64Array, ends: Int64Array) -> int | None:

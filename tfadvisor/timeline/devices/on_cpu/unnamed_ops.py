@@ -13,7 +13,7 @@ from tfadvisor.arrays import is_in
 from tfadvisor.timeline.host.dispatches import calls_that_execute
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, union
-from tfadvisor.timeline.model import DeviceOps
+from tfadvisor.timeline.model import COLUMNS, DeviceOps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host import is_end_mark
 from tfadvisor.timeline.names.programs import (
@@ -49,7 +49,7 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
     ]
     names = tuple(dict.fromkeys(programs))
     name = np.array([names.index(one) for one in programs], np.int32) + np.int32(len(ops.names))
-    nothing, called = np.full(count, -1, np.int32), unnamed.call >= 0
+    nothing = np.full(count, -1, np.int32)
     added = DeviceOps(
         start=unnamed.start,
         end=unnamed.end,
@@ -63,9 +63,8 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
         bytes=np.full(count, -1, np.int64),
         meeting=np.full(count, -1, np.int64),
         memory=np.zeros(count, np.int8),
-        launch_start=np.where(called, threads.start[unnamed.call], -1),
-        launch_end=np.where(called, threads.end[unnamed.call], -1),
-        launch_name=nothing,
+        launch=unnamed.call.astype(np.int32),
+        callers=ops.callers,
         names=(),
         program_ids=(),
     )
@@ -138,9 +137,5 @@ def _calls(threads: Threads, position: Int64Array, start: Int64Array) -> Int64Ar
 def _merged(one: DeviceOps, other: DeviceOps, names: tuple[str, ...]) -> DeviceOps:
     """Both, in order of start."""
     order = np.argsort(np.concatenate([one.start, other.start]), kind="stable")
-    columns = {
-        name: np.concatenate([getattr(one, name), getattr(other, name)])[order]
-        for name in one.__struct_fields__
-        if name not in ("names", "program_ids")
-    }
-    return DeviceOps(**columns, names=names, program_ids=one.program_ids)
+    columns = {name: np.concatenate([getattr(one, name), getattr(other, name)])[order] for name in COLUMNS}
+    return DeviceOps(**columns, callers=one.callers, names=names, program_ids=one.program_ids)
