@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 _SHORT = 256
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 _FEW = 4
 """Numbers that are compared one by one sooner than they are looked up."""
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _UNKNOWN = 8 << 30
+_MANY_EVENTS = 1 << 20
 
 
 def free_memory() -> int:
@@ -18,8 +19,12 @@ def free_memory() -> int:
     return max(min(known, default=_UNKNOWN), 0)
 
 
-def give_back() -> None:
-    """Hands freed memory to the system. glibc keeps arrays of less than 32 MB for later ones, also where none follows."""
+def give_back(events: int) -> None:
+    """Hands freed memory to the system after work on so many events, where they are many: glibc keeps arrays of less than
+    32 MB for later ones, also where none follows.
+    """
+    if events < _MANY_EVENTS:
+        return
     with suppress(AttributeError, OSError, TypeError):  # another C library than glibc
         ctypes.CDLL(None).malloc_trim(0)
 

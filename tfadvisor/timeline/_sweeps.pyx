@@ -301,10 +301,10 @@ def innermost(const int64_t[::1] starts, const int64_t[::1] ends):
     cdef Py_ssize_t n = starts.shape[0], i, at, depth = 0, k = 0
     cdef int64_t moves = 0, since = 0, until, now = -1
     cdef bint fits = True
-    begin, finish, event = (np.empty(2 * n, np.int64) for _ in range(3))
+    begin, finish, event = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n, np.int32)
     cdef int64_t[::1] lo = begin
     cdef int64_t[::1] hi = finish
-    cdef int64_t[::1] who = event
+    cdef int32_t[::1] who = event
     cdef Open* stack = <Open*>malloc((n + 1) * sizeof(Open))
     cdef int64_t* latest = <int64_t*>malloc((n + 1) * sizeof(int64_t))
     cdef Open opened
@@ -343,7 +343,7 @@ def innermost(const int64_t[::1] starts, const int64_t[::1] ends):
     return (cut(begin, k), cut(finish, k), cut(event, k)) if fits else None
 
 
-cdef inline Py_ssize_t stretch(int64_t[::1] lo, int64_t[::1] hi, int64_t[::1] who, Py_ssize_t k, int64_t since,
+cdef inline Py_ssize_t stretch(int64_t[::1] lo, int64_t[::1] hi, int32_t[::1] who, Py_ssize_t k, int64_t since,
                                int64_t until, int64_t now) noexcept nogil:
     """Adds a stretch, or makes the last one longer; returns how many there are."""
     if until <= since:
@@ -353,7 +353,7 @@ cdef inline Py_ssize_t stretch(int64_t[::1] lo, int64_t[::1] hi, int64_t[::1] wh
         return k
     lo[k] = since
     hi[k] = until
-    who[k] = now
+    who[k] = <int32_t>now
     return k + 1
 
 

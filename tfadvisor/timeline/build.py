@@ -106,6 +106,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     what a page draws; None for no pictures.
     """
     trace = on_own_clocks(trace)
+    events = len(trace.events)
     host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
     threads = without_evaluations(host_threads(trace))
     programs, window = find_modules(replace(trace, events=NO_EVENTS, stats={})), window_of(trace)
@@ -116,7 +117,9 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
     steps = find_steps(trace, threads, devices)
     trace = replace(trace, events=NO_EVENTS, stats=_still_asked(trace, threads))
-    give_back()  # most of the memory
+    if not any(map(len, trace.stats.values())):
+        threads = replace(threads, position_of=None)  # nobody asks for events by their number any more
+    give_back(events)  # most of the memory
     steps = placed_on_device(steps, devices)
     activity = host_activity(trace, threads, steps, pipeline)
     classes = host_classes_of_time(activity)
@@ -126,7 +129,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     costs, compiling = host_costs(threads, steps, activity, classes, active, pipeline), activity.compile
     del activity
-    give_back()
+    give_back(events)
     names = cache(lambda: names_of(threads))
     losses = () if unrecorded.proof else lost_time(threads, steps, time.first, active, programs, names)
     short_launch_ps = time.short_launch_ps
@@ -186,9 +189,8 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
 
 def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]:
     """The stats that are asked for when devices and steps are known: correlation ids tell of TensorFlow's ops alone."""
-    if len(threads.everywhere(HostClass.OP)):
-        return trace.stats
-    return {name: column for name, column in trace.stats.items() if name != stats.CORRELATION_ID}
+    known = {stats.STEP_NUM} if len(threads.everywhere(HostClass.OP)) else {stats.STEP_NUM, stats.CORRELATION_ID}
+    return {name: column for name, column in trace.stats.items() if name not in known}
 
 
 def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) -> tuple[Int64Array, Int64Array]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import blocks
 from tfadvisor.timeline import sweeps
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Intervals(msgspec.Struct, frozen=True):
 
     def length(self) -> int:
         """Total length in ps."""
-        return int((self.ends - self.starts).sum())
+        return sum(int((self.ends[part] - self.starts[part]).sum()) for part in blocks(len(self)))
 
     def covered_before(self, times: Int64Array) -> Int64Array:
         """How much of the set lies before each time, in ps; the difference of two is the length between them."""

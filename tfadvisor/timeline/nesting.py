@@ -6,10 +6,15 @@ overlap), the one that began later counts as the inner one until either ends.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfadvisor.timeline import sweeps
 from tfadvisor.timeline.intervals import Int64Array
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
@@ -20,7 +25,7 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
     return sweeps.parents(np.ascontiguousarray(starts), np.ascontiguousarray(ends))
 
 
-def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
     """(from, to, event) of the stretches of time covered by any event, with the innermost event of each.
 
     Events must be sorted by start, longer ones first among equal starts, and have a positive length. Stretches come in

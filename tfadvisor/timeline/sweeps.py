@@ -60,9 +60,9 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
     return twin.parents(starts, ends) if found is None else found
 
 
-def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
     """(from, to, event) of the stretches with the same innermost event."""
-    found: tuple[Int64Array, Int64Array, Int64Array] | None = passes.innermost(starts, ends)
+    found: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]] | None = passes.innermost(starts, ends)
     return twin.innermost(starts, ends) if found is None else found
 
 

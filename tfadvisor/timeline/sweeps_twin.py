@@ -137,11 +137,11 @@ def _depths(starts: Int64Array, ends: Int64Array) -> Int64Array:
     return np.asarray(np.maximum(np.arange(len(starts), dtype=np.int64) - ended, 0), np.int64)
 
 
-def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
     """(from, to, event) of the stretches with the same innermost event. Events as for parents, of positive length."""
     n = len(starts)
     if not n:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
     parent = parents(starts, ends)
     times = np.concatenate([ends, starts])
     # After an end the parent is innermost, after a start the event itself. At one instant: inner ends first, then
@@ -153,7 +153,7 @@ def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Ar
     lo, hi, who = times[:-1], times[1:], event[:-1]
     hi = np.minimum(hi, ends[who])  # an event that was only overlapped may have ended before its inner one
     keep = (hi > lo) & (who >= 0)
-    lo, hi, who = lo[keep], hi[keep], who[keep]
+    lo, hi, who = lo[keep], hi[keep], who[keep].astype(np.int32)
     if not len(who):
         return lo, hi, who
     new = np.empty(len(who), np.bool_)

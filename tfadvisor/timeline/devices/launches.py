@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, true_at, used
+from tfadvisor.arrays import distinct, is_in, used
 from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
@@ -34,15 +34,14 @@ class Launches(msgspec.Struct, frozen=True):
 
 def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
     """Of the chosen events. most: values of a distribution that are kept."""
+    by_graph = is_in(ops.launch_name, _graph_rows(ops))
     launched = ops.launch_end
     linked = chosen & (launched >= 0)
-    by_graph = linked & is_in(ops.launch_name, _graph_rows(ops))
-    single = linked & _is_first_of_launch(ops, linked)
-    free = _stream_free_since(ops) <= launched
-    behind = linked & (_device_free_since(ops) > launched)
+    free, behind = _on_free_stream(ops, launched), linked & _behind_others(ops, launched)
     wait = ops.start - launched
     del launched
     np.maximum(wait, 0, out=wait)
+    by_graph, single = linked & by_graph, linked & _is_first_of_launch(ops, linked)
     latency, queued = distribution(wait[single & free], most), distribution(wait[single & ~free], most)
     length = np.subtract(ops.end, ops.start, out=wait)
     return Launches(
@@ -64,26 +63,32 @@ def _graph_rows(ops: DeviceOps) -> list[int]:
 
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
     """A graph launches many kernels with one call: only the first of them starts because of it."""
+    out, call = np.zeros(len(ops), np.bool_), ops.launch[linked]  # events are in order of start
+    if (call[1:] >= call[:-1]).all():
+        out[linked] = np.append(True, call[1:] != call[:-1])[: len(call)]
+        return out
+    order = np.argsort(call, kind="stable")
+    call, first = call[order], np.empty(len(call), np.bool_)
+    first[order] = np.append(True, call[1:] != call[:-1])
+    out[linked] = first
+    return out
+
+
+def _behind_others(ops: DeviceOps, launched: Int64Array) -> BoolArray:
+    """Which events were launched before all that began before them on the device was done."""
     out = np.zeros(len(ops), np.bool_)
-    mine = true_at(linked)
-    if len(mine):
-        order = mine[np.argsort(ops.launch[mine], kind="stable")]  # events are in order of start
-        call = ops.launch[order]
-        out[order] = np.append(True, call[1:] != call[:-1])
+    np.greater(np.maximum.accumulate(ops.end)[:-1], launched[1:], out=out[1:])
     return out
 
 
-def _device_free_since(ops: DeviceOps) -> Int64Array:
-    """For each event the end of all that began before it on the device; the earliest time for the first."""
-    out = np.full(len(ops), np.iinfo(np.int64).min)
-    out[1:] = np.maximum.accumulate(ops.end)[:-1]
-    return out
-
-
-def _stream_free_since(ops: DeviceOps) -> Int64Array:
-    """For each event the end of what ran before it on its stream; the earliest time where nothing did."""
-    out = np.full(len(ops), np.iinfo(np.int64).min)
+def _on_free_stream(ops: DeviceOps, launched: Int64Array) -> BoolArray:
+    """Which events were launched when all that began before them on their stream was done."""
+    out = np.empty(len(ops), np.bool_)
     for stream in distinct(ops.stream).tolist():
-        mine = true_at(ops.stream == stream)
-        out[mine[1:]] = np.maximum.accumulate(ops.end[mine])[:-1]
+        mine = ops.stream == stream
+        until = ops.end[mine]
+        np.maximum.accumulate(until, out=until)
+        free = np.ones(len(until), np.bool_)
+        np.less_equal(until[:-1], launched[mine][1:], out=free[1:])
+        out[mine] = free
     return out

@@ -116,7 +116,7 @@ def _events_in_order(
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(event indexes, line id and start of each) of the lines that hold what the device ran, by start, longer ones first."""
     lines = trace.lines
-    kind = np.int32 if (lines.id.astype(np.int32) == lines.id).all() else np.int64
+    kind = next(one for one in (np.int16, np.int32, np.int64) if (lines.id.astype(one) == lines.id).all())
     events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
     for line in true_at(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])

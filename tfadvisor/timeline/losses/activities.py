@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import blocks, distinct, true_at
+from tfadvisor.memory import give_back
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
 from tfadvisor.timeline.losses.model import Activity
@@ -17,6 +18,7 @@ from tfadvisor.timeline.names.package_files import is_users_frame
 from tfadvisor.timeline.names.programs import inside_runtime
 from tfadvisor.timeline.nesting import innermost, parents
 from tfadvisor.timeline.sweeps import reached
+from tfadvisor.xplane.columns import Int32Array
 
 _MOST_EVENTS = 3_000_000
 _FEW_GROUPS = 1 << 22
@@ -50,7 +52,7 @@ def main_activity(
     steps: Steps,
     instants: Intervals,
     drivers: bool,
-    of_steps: Callable[[Thread], Int64Array],
+    of_steps: Callable[[Thread], Int32Array],
 ) -> Activity:
     """What fills most of these instants: on the driving thread if its events cover enough of them, else on the thread whose
     events cover most. drivers: the instants are by definition the driving thread's. of_steps: see
@@ -78,11 +80,11 @@ class _Seen(msgspec.Struct, frozen=True):
     """Positions of a thread's events that say something, and of those among them at the instants that are asked about."""
 
     thread: Thread
-    all: Int64Array
-    telling: Int64Array
+    all: Int32Array
+    telling: Int32Array
 
 
-def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Intervals) -> _Seen:
+def _seen(threads: Threads, thread: Thread, inside: Int32Array, instants: Intervals) -> _Seen:
     keep = np.empty(len(inside), np.bool_)
     for part in blocks(len(inside)):
         mine = inside[part]
@@ -90,9 +92,9 @@ def _seen(threads: Threads, thread: Thread, inside: Int64Array, instants: Interv
     return _Seen(thread, inside, inside if keep.all() else inside[keep])
 
 
-def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread) -> Int64Array:
+def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread) -> Int32Array:
     """Positions of a thread's events that say something: no marker of a whole step, no frame of the profiler's."""
-    found, looked_at = [np.empty(0, np.int64)], 0
+    found, looked_at = [np.empty(0, np.int32)], 0
     for part in blocks(thread.hi - thread.lo):
         at = slice(thread.lo + part.start, thread.lo + part.stop)
         start, end, row = threads.start[at], threads.end[at], threads.row[at]
@@ -102,11 +104,12 @@ def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread
         start, end, row = start[inside], end[inside], row[inside]
         step = reached(steps.starts, start - 1)
         around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
-        found.append(inside[(~around | names.users[row]) & ~names.silent[row]] + at.start)
+        inside = inside[(~around | names.users[row]) & ~names.silent[row]]
+        found.append((inside + at.start).astype(np.int32))
     return np.concatenate(found)
 
 
-def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
+def _covered(threads: Threads, chosen: Int32Array, instants: Intervals) -> int:
     """How much of the instants the events cover, ps."""
     covering = union(threads.start[chosen], threads.end[chosen])
     return sum(
@@ -116,6 +119,7 @@ def _covered(threads: Threads, chosen: Int64Array, instants: Intervals) -> int:
 
 def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> Activity:
     """The user's call, or the event without one, that fills most of the instants; nothing named where gaps fill more."""
+    give_back(len(seen.all))
     chosen, thread = seen.telling, seen.thread.name
     start, end = threads.start[chosen], threads.end[chosen]
     everything = (start, end) if seen.all is chosen else (threads.start[seen.all], threads.end[seen.all])
@@ -200,19 +204,24 @@ def _unnamed(
 
     times: when all events begin and end. pieces: the gaps, some after the other.
     """
-    names, row = len(threads.names) + 1, np.append(threads.row[seen.all], np.int32(-1))
-    start, end = times
-    order = None if (end[1:] >= end[:-1]).all() else np.append(np.argsort(end, kind="stable"), len(end))
-    row_by_end = row if order is None else row[order]
-    end = end if order is None else end[order[:-1]]
+    names, (start, end) = len(threads.names) + 1, times
+    order = None if (end[1:] >= end[:-1]).all() else np.argsort(end, kind="stable")
+    end = end if order is None else end[order]
     total = 0
+
+    def row(at: Int64Array) -> Int64Array:
+        """Of the name of the event that is there in time, -1 before the first."""
+        found, known = np.full(len(at), -1, np.int64), at >= 0
+        found[known] = threads.row[seen.all[at[known]]]
+        return found
 
     def pairs() -> Iterator[tuple[Int64Array, Int64Array]]:
         nonlocal total
         for gaps in pieces:
             total += gaps.length()
-            before = row_by_end[reached(end, gaps.starts) - 1].astype(np.int64)
-            after = row[reached(start, gaps.ends - 1)]
+            before, after = reached(end, gaps.starts) - 1, reached(start, gaps.ends - 1)
+            before = row(before if order is None else np.where(before < 0, -1, order[before]))
+            after = row(np.where(after < len(start), after, -1))
             yield (before + 1) * names + after + 1, gaps.ends - gaps.starts
 
     top, _ = _largest(pairs(), names * names)

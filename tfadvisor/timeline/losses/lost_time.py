@@ -7,12 +7,13 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING
 
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
+from tfadvisor.timeline.intervals import Intervals, difference, intersection
 from tfadvisor.timeline.losses.activities import Names, events_of_steps, main_activity
 from tfadvisor.timeline.losses.device_ops import main_device_op
 from tfadvisor.timeline.losses.model import LostTime
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.vocabulary import TimeClass
+from tfadvisor.xplane.columns import Int32Array
 
 if TYPE_CHECKING:
     from tfadvisor.hlo.format.find_modules import Modules
@@ -39,7 +40,7 @@ def lost_time(
     device = devices[0] if devices else None
 
     @cache
-    def of_steps(thread: Thread) -> Int64Array:
+    def of_steps(thread: Thread) -> Int32Array:
         return events_of_steps(threads, names(), steps, thread)
 
     length = {kind: int(classes[kind].within(windows.starts, windows.ends).sum()) for kind in classes}

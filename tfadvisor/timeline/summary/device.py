@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, true_at
 from tfadvisor.hlo.format.find_modules import Modules
+from tfadvisor.memory import give_back
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.distributions import Distribution, distribution
@@ -116,6 +117,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
     first = np.where(works_on, steps.starts, np.where(lo < hi, first, -1))
     table, by_path = _op_tables(ops, counted)
+    give_back(len(ops))
     return DeviceSummary(
         name=device.name,
         kind=device.kind,
@@ -127,7 +129,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         covered_ps=_covered(device, steps),
         copies={kind: _copy_totals(ops, counted & (ops.kind == kind.value)) for kind in _copied(ops)},
         launches=launches_of(ops, compute, most),
-        lengths=distribution(ops.end[compute] - ops.start[compute], most),
+        lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
         first_start=first,
         collectives=collective_calls(device, steps, programs),
