@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import constant, is_in
+from tfadvisor.arrays import blocks, constant, is_in
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
 from tfadvisor.vocabulary import DeviceKind
 
@@ -100,10 +100,10 @@ class Callers(msgspec.Struct, frozen=True):
         """A column's values at these indexes, -1 where an index is -1."""
         if not len(column) or launch.strides == (0,):  # a constant: no event is linked
             return constant(-1, len(launch), column.dtype)
-        found: npt.NDArray[Any] = column[launch]
-        unknown = launch < 0
-        if unknown.any():
-            found[unknown] = -1
+        found = np.empty(len(launch), column.dtype)
+        for part in blocks(len(launch)):  # NumPy would make eight bytes of each index first
+            index = launch[part]
+            found[part] = np.where(index < 0, -1, column[index])
         return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, used
+from tfadvisor.arrays import blocks, distinct, is_in, true_at
 from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import DeviceOps
@@ -34,13 +34,12 @@ class Launches(msgspec.Struct, frozen=True):
 
 def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
     """Of the chosen events. most: values of a distribution that are kept."""
-    by_graph = is_in(ops.launch_name, _graph_rows(ops))
+    by_graph = _by_graphs(ops)
     launched = ops.launch_end
     linked = chosen & (launched >= 0)
     free, behind = _on_free_stream(ops, launched), linked & _behind_others(ops, launched)
-    wait = ops.start - launched
-    del launched
-    np.maximum(wait, 0, out=wait)
+    wait = launched if launched.flags.writeable else launched.copy()
+    np.maximum(np.subtract(ops.start, launched, out=wait), 0, out=wait)
     by_graph, single = linked & by_graph, linked & _is_first_of_launch(ops, linked)
     latency, queued = distribution(wait[single & free], most), distribution(wait[single & ~free], most)
     length = np.subtract(ops.end, ops.start, out=wait)
@@ -56,9 +55,14 @@ def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
     )
 
 
-def _graph_rows(ops: DeviceOps) -> list[int]:
-    callers = used(ops.callers.row[ops.launch[ops.launch >= 0]], len(ops.names))
-    return [row for row in callers if launches_graph(ops.names[row])]
+def _by_graphs(ops: DeviceOps) -> BoolArray:
+    """Which events were launched by a call that launches a graph."""
+    called = np.zeros(len(ops.names), np.bool_)
+    for part in blocks(len(ops)):
+        launch = ops.launch[part]
+        called[ops.callers.row[launch[launch >= 0]]] = True
+    graphs = [row for row in true_at(called).tolist() if launches_graph(ops.names[row])]
+    return is_in(ops.launch_name, graphs) if graphs else np.zeros(len(ops), np.bool_)
 
 
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
@@ -76,8 +80,10 @@ def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
 
 def _behind_others(ops: DeviceOps, launched: Int64Array) -> BoolArray:
     """Which events were launched before all that began before them on the device was done."""
-    out = np.zeros(len(ops), np.bool_)
-    np.greater(np.maximum.accumulate(ops.end)[:-1], launched[1:], out=out[1:])
+    out, done = np.empty(len(ops), np.bool_), np.array([np.iinfo(np.int64).min])
+    for part in blocks(len(ops)):
+        done = np.maximum.accumulate(np.append(done[-1], ops.end[part]))
+        out[part] = done[:-1] > launched[part]
     return out
 
 
