@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor import arrays
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.names.classes import DeviceClass
 
@@ -106,3 +108,35 @@ def test_nothing_chosen_is_nothing() -> None:
 
     assert (len(found.latency), len(found.queued)) == (0, 0)
     assert (found.kernels, found.linked, found.in_graphs, found.graphs) == (0, 0, 0, 0)
+
+
+def test_kernels_that_run_in_another_order_than_they_were_launched_in() -> None:
+    """Two graphs of two kernels each: the second one's begin first, and the kernels of both come in turns.
+
+    The first of each tells how long its launch took: 10 - 4, where the stream was free, and 20 - 2, where it was not. All
+    but the very first were launched before the one before them was done.
+    """
+    builder = trace()
+    for launched, number in ((1, 1), (3, 2)):
+        builder.call("cuGraphLaunch", launched, launched + 1, correlation_id=number)
+    for start, number in ((10, 2), (20, 1), (30, 2), (40, 1)):
+        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "k", start, start + 9, correlation_id=number)
+
+    found = launches(builder)
+
+    assert (found.latency.values.tolist(), found.queued.values.tolist()) == ([6 * PS], [18 * PS])
+    assert (found.in_graphs, found.graphs, found.linked) == (4, 2, 4)
+    assert (found.linked_ps, found.behind_ps) == (36 * PS, 27 * PS)
+
+
+def test_blocks_of_events_know_what_ran_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that runs until 100 is busy for the events of every later block."""
+    monkeypatch.setattr(arrays, "_BLOCK", 2)
+    builder = trace().kernel("GPU:0", "long", 10, 100, launched=(1, 2), stream=1)
+    for at in range(20, 80, 10):
+        builder.kernel("GPU:0", "k", at, at + 1, launched=(at - 5, at - 4), stream=2)
+
+    found = launches(builder.kernel("GPU:0", "last", 200, 203, launched=(150, 151), stream=2))
+
+    assert (found.linked_ps, found.behind_ps) == (99 * PS, 6 * PS)
+    assert found.latency.values.tolist() == [4 * PS] * 6 + [8 * PS, 49 * PS]
