@@ -112,9 +112,7 @@ def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread
 def _covered(threads: Threads, chosen: Int32Array, instants: Intervals) -> int:
     """How much of the instants the events cover, ps."""
     covering = union(threads.start[chosen], threads.end[chosen])
-    return sum(
-        int(covering.within(instants.starts[part], instants.ends[part]).sum()) for part in blocks(len(instants))
-    )
+    return sum(int(covering.within(instants.starts[part], instants.ends[part]).sum()) for part in blocks(len(instants)))
 
 
 def _most(threads: Threads, names: Names, seen: _Seen, instants: Intervals) -> Activity:
