@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor import arrays
 from tfadvisor.timeline.host import threads as threads_module
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.names.classes import HostClass
@@ -275,3 +276,16 @@ def test_columns_that_the_threads_share_with_the_trace_stay(monkeypatch: pytest.
     decoded = builder.decode()
 
     assert without_threads(decoded, host_threads(decoded)) is decoded
+
+
+def test_what_chosen_events_of_some_classes_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dispatches at 0–5, 4–9 and 20–30, the last on another thread; the one at 40–50 is not chosen. Blocks of two events."""
+    monkeypatch.setattr(arrays, "_BLOCK", 2)
+    builder = trace().call("PjitFunction(f)", 0, 5).call("other", 1, 2).call("PjitFunction(f)", 4, 9)
+    builder.call("PjitFunction(g)", 40, 50).thread("other").call("PjitFunction(f)", 20, 30)
+    threads = host_threads(builder.decode())
+
+    covered = threads.covered(threads.start != 40 * PS, HostClass.LAUNCH)
+
+    assert (covered.starts.tolist(), covered.ends.tolist()) == ([0, 20 * PS], [9 * PS, 30 * PS])
+    assert len(threads.covered(threads.start >= 0, HostClass.COMPILE)) == 0

@@ -13,6 +13,7 @@ from tfadvisor.timeline.devices.on_cpu.calls_of_runs import calls_of_runs
 from tfadvisor.timeline.devices.on_cpu.unnamed_ops import unnamed_ops, with_unnamed_ops
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
 from tfadvisor.timeline.devices.protocol import Properties, Recorded
+from tfadvisor.timeline.devices.stats_of_events import value_at
 from tfadvisor.timeline.host.eager_ops import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
@@ -82,10 +83,8 @@ def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]
     """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
     position = _named(trace, threads)
     position = position[~threads.bear(position, runs_python)]
-    ordinal = np.zeros(len(threads), np.int64)
     where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
-    ordinal[where] = np.maximum(value, 0)  # TensorFlow's XLA says -1 for its only device
-    return position, ordinal[position]
+    return position, value_at(where, np.maximum(value, 0), position, 0)  # TensorFlow's XLA says -1 for its only device
 
 
 def _named(trace: HostTrace, threads: Threads) -> Int64Array:
@@ -179,10 +178,8 @@ def _meeting_keys(trace: HostTrace, threads: Threads, positions: Int64Array) -> 
     found = [threads.integers(trace.stat(stat)) for stat in (stats.RUN_ID, stats.INSTANCE_KEY)]
     if not any(len(where) for where, _ in found):
         return constant(-1, len(positions), np.int64)
-    key = np.full(len(threads), -1, np.int64)
-    for where, value in found:
-        key[where] = value & ((1 << 63) - 1)
-    return key[positions]
+    run, instance = (value_at(where, value & ((1 << 63) - 1), positions, -1) for where, value in found)
+    return np.where(instance >= 0, instance, run)
 
 
 def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
@@ -203,9 +200,8 @@ def _programs(
     if not len(where):
         return constant(-1, len(positions)), ()
     every = distinct(value)
-    program_of = np.full(len(threads), -1, np.int32)
-    program_of[where] = np.searchsorted(every, value)
-    return program_of[positions], tuple(every.tolist())
+    program = value_at(where, np.searchsorted(every, value).astype(np.int32), positions, -1)
+    return program, tuple(every.tolist())
 
 
 def _modules(
@@ -215,7 +211,6 @@ def _modules(
     event, code = trace.stat(stats.HLO_MODULE).codes()
     if not len(event):
         return constant(-1, len(positions)), threads.names + trace.stat(stats.HLO_MODULE).texts
-    module_of = np.full(len(threads), -1, np.int32)
     where = threads.positions(event)
-    module_of[where[where >= 0]] = code[where >= 0] + len(threads.names)
-    return module_of[positions], threads.names + trace.stat(stats.HLO_MODULE).texts
+    module = value_at(where[where >= 0], (code[where >= 0] + len(threads.names)).astype(np.int32), positions, -1)
+    return module, threads.names + trace.stat(stats.HLO_MODULE).texts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,25 @@ from tfadvisor.xplane.columns import LAST_EVENT, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+def value_at(where: Int64Array, value: npt.NDArray[Any], positions: Int64Array, without: int) -> npt.NDArray[Any]:
+    """The value at each position; of several at one position the last. without: what stands for none.
+
+    where: the position of each value, in any order.
+    """
+    if not len(where):
+        return np.full(len(positions), without, value.dtype)
+    if (where[1:] < where[:-1]).any():
+        order = np.argsort(where, kind="stable")
+        where, value = where[order], value[order]
+    if (where[1:] == where[:-1]).any():
+        last = np.append(where[1:] != where[:-1], True)
+        where, value = where[last], value[last]
+    place = places(where, positions)
+    found: npt.NDArray[Any] = value[place]
+    found[place < 0] = without
+    return found
 
 
 def texts_of(column: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import true_at, used
+from tfadvisor.arrays import blocks, true_at, used
 from tfadvisor.timeline.crossing_frames import without_crossings
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import host_classes
@@ -110,7 +110,7 @@ class Threads(msgspec.Struct, frozen=True):
         if self.position_of is not None:
             event, value = column.integers_between(self.first_event, until)
             parts.append(value[self.position_of[event - self.first_event] < 0])
-        found: Int64Array | npt.NDArray[np.int32] = np.concatenate(parts)
+        found: npt.NDArray[Any] = np.concatenate(parts)
         return found
 
     def thread_of(self, positions: Int64Array) -> Int64Array:
@@ -127,6 +127,15 @@ class Threads(msgspec.Struct, frozen=True):
     def everywhere(self, *kinds: HostClass) -> Int64Array:
         """Positions of all events of the given classes."""
         return self._of_classes(self.kind, kinds)
+
+    def covered(self, chosen: BoolArray, *kinds: HostClass) -> Intervals:
+        """The instants at which a chosen event of the given classes runs. chosen: of every event."""
+        parts = [EMPTY]
+        for part in blocks(len(self)):
+            mine = self._of_classes(self.kind[part], kinds)
+            mine = mine[chosen[part][mine]]
+            parts.append(union(self.start[part][mine], self.end[part][mine]))
+        return union(np.concatenate([one.starts for one in parts]), np.concatenate([one.ends for one in parts]))
 
     def _of_classes(self, kind: npt.NDArray[np.int8], kinds: tuple[HostClass, ...]) -> Int64Array:
         there = [one.value for one in kinds if self.classes >> one & 1]

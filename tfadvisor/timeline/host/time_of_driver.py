@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -169,16 +169,13 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
     if driver >= 0:
         beside[threads.threads[driver].lo : threads.threads[driver].hi] = False
 
-    def elsewhere(kinds: Sequence[HostClass]) -> Intervals:
-        position = threads.everywhere(*kinds)
-        position = position[beside[position]]
-        return union(threads.start[position], threads.end[position])
-
-    compiling = elsewhere([HostClass.COMPILE])
-    waiting = difference(elsewhere([HostClass.GET_NEXT]), compiling)
-    launching = elsewhere([HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP])
-    python = threads.everywhere(HostClass.OP)
-    python = python[threads.bear(python, is_python_op) & pipeline[python]]
+    compiling = threads.covered(beside, HostClass.COMPILE)
+    waiting = difference(threads.covered(beside, HostClass.GET_NEXT), compiling)
+    launching = threads.covered(
+        beside, HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP
+    )
+    python = threads.named(is_python_op)
+    python = python[(threads.kind[python] == HostClass.OP.value) & pipeline[python]]
     running_python = union(threads.start[python], threads.end[python])
     return Pending(
         compile=compiling,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.arrays import distinct, ranks, true_at
+from tfadvisor.timeline.devices.stats_of_events import value_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
@@ -25,6 +26,8 @@ _NEVER = np.iinfo(np.int64).max
 
 def thunk_ends(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64Array:
     """End of each thunk, ps. thunks: positions of one device's, ascending."""
+    if not len(thunks):
+        return np.empty(0, np.int64)
     return _within_own_run(trace, threads, thunks, _ends_by_marks(trace, threads, thunks))
 
 
@@ -50,11 +53,9 @@ def _runs(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64
     """(number of the run, -1 without one; number of the XLA module) of each thunk. No two modules share a run."""
     where, run_id = threads.integers(trace.stat(stats.RUN_ID))
     event, code = trace.stat(stats.HLO_MODULE).codes()
-    run, module = np.full(len(threads), -1, np.int64), np.full(len(threads), -1, np.int64)
-    run[where] = ranks(run_id)
     named = threads.positions(event)
-    module[named[named >= 0]] = code[named >= 0]
-    run, module = run[thunks], module[thunks]
+    run = value_at(where, ranks(run_id), thunks, -1)
+    module = value_at(named[named >= 0], code[named >= 0], thunks, -1)
     return np.where(run >= 0, (module + 1) * len(threads) + run, -1), module
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import constant, distinct, group_spans, ranks, true_at
+from tfadvisor.timeline.devices.stats_of_events import value_at
 from tfadvisor.timeline.host.dispatches import calls_of_module
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -28,9 +29,7 @@ def calls_of_runs(
     where, value = threads.integers(trace.stat(stats.RUN_ID))
     if not len(where):
         return constant(-1, len(positions))
-    run_of = np.full(len(threads), -1, np.int64)
-    run_of[where] = ranks(value)
-    run, start, end = run_of[positions], threads.start[positions], threads.end[positions]
+    run, start, end = value_at(where, ranks(value), positions, -1), threads.start[positions], threads.end[positions]
     launch = np.full(len(positions), -1, np.int32)
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
         mine = true_at((module == one) & (run >= 0))
