@@ -142,6 +142,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
 
         pictures = step_pictures(threads, pipeline, active, classes, steps, drawing)
         curves = memory_curves(trace, threads)
+    give_back(events)
     return HostTimeline(
         host=host,
         capture=capture_of(

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import blocks
 from tfadvisor.timeline.devices.unrecorded import Unrecorded
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names import stats
@@ -80,8 +81,9 @@ def window_of(trace: HostTrace) -> tuple[int, int]:
     """First start and last end of all events, ps."""
     if not len(trace.events):
         return 0, 0
-    end = trace.events.start_ps + np.maximum(trace.events.duration_ps, 0)
-    return int(trace.events.start_ps.min()), int(end.max())
+    start, duration = trace.events.start_ps, trace.events.duration_ps
+    last = max(int((start[part] + np.maximum(duration[part], 0)).max()) for part in blocks(len(start)))
+    return int(start.min()), last
 
 
 def _framework(trace: HostTrace) -> tuple[str, str]:

@@ -270,12 +270,18 @@ def test_events_of_others_between_those_of_the_threads_stay(monkeypatch: pytest.
 
 
 def test_columns_that_the_threads_share_with_the_trace_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four of five events are the threads': a copy of the rest would save nothing."""
+    """Four of five events are the threads': they look at the trace's starts and names, and know ends instead of lengths."""
     monkeypatch.setattr(threads_module, "_MANY", 1)
-    builder = trace().call("a", 0, 1).call("b", 1, 2).call("c", 2, 3).call("d", 3, 4).busy("GPU:0", (0, 1))
+    builder = trace().call("a", 0, 1).call("b", 1, 2).call("c", 2, 3).call("d", 3, 4).busy("GPU:0", (0, 7))
     decoded = builder.decode()
+    threads = host_threads(decoded)
 
-    assert without_threads(decoded, host_threads(decoded)) is decoded
+    rest = without_threads(decoded, threads)
+
+    assert rest.events.start_ps is decoded.events.start_ps
+    assert rest.events.row is decoded.events.row
+    assert rest.events.duration_ps.tolist() == [0, 0, 0, 0, 7 * PS]
+    assert threads.end.tolist() == [1 * PS, 2 * PS, 3 * PS, 4 * PS]
 
 
 def test_what_chosen_events_of_some_classes_cover(monkeypatch: pytest.MonkeyPatch) -> None:

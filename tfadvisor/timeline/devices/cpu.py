@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, true_at
+from tfadvisor.arrays import constant, distinct
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.devices.on_cpu.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.devices.on_cpu.calls_of_runs import calls_of_runs
@@ -95,11 +95,12 @@ def _named(trace: HostTrace, threads: Threads) -> Int64Array:
 
 def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     """Positions of TensorFlow ops that are device work on a CPU."""
-    ops = threads.everywhere(HostClass.OP)
-    ops = ops[~pipeline_work[ops]]
-    ops = ops[~threads.bear(ops, runs_python)]
+    ops = threads.everywhere(HostClass.OP, among=~pipeline_work)
+    python = threads.bear(ops, runs_python)
+    ops = ops[~python] if python.any() else ops
     kernels, _ = eager_kernels(threads)
-    return np.sort(np.concatenate([ops, kernels[~pipeline_work[kernels]]]))
+    kernels = kernels[~pipeline_work[kernels]]
+    return np.sort(np.concatenate([ops, kernels])) if len(kernels) else ops
 
 
 def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
@@ -128,14 +129,12 @@ def _table(
     trace: HostTrace, threads: Threads, thunks: Int64Array, ops: Int64Array, communicate: frozenset[str]
 ) -> DeviceOps:
     """thunks, ops: positions of what runs on one device. communicate: names of ops that are collectives by the HLO."""
-    thunk_end = thunk_ends(trace, threads, thunks)
-    positions = np.concatenate([thunks, ops])
-    end = np.concatenate([thunk_end, threads.end[ops]])
-    is_thunk = np.arange(len(positions)) < len(thunks)
-    control = _control_flow(threads, thunks)
-    keep = true_at(~np.concatenate([control, np.zeros(len(ops), np.bool_)]))
-    keep = keep[np.argsort(threads.start[positions[keep]], kind="stable")]
-    positions, end, is_thunk = positions[keep], end[keep], is_thunk[keep]
+    body = ~_control_flow(threads, thunks)
+    end = np.concatenate([thunk_ends(trace, threads, thunks)[body], threads.end[ops]])
+    positions = np.concatenate([thunks[body], ops])
+    order = np.argsort(threads.start[positions], kind="stable")
+    positions, end, is_thunk = positions[order], end[order], order < np.count_nonzero(body)
+    del order
     row = threads.row[positions]
     module, names = _modules(trace, threads, positions)
     program, program_ids = _programs(trace, threads, positions)
@@ -144,11 +143,11 @@ def _table(
         end=end,
         kind=_classes(threads, row, is_thunk, communicate),
         stream=threads.thread_of(positions).astype(np.int32),
-        name=row.astype(np.int32),
-        op=np.where(is_thunk, row, -1).astype(np.int32),
+        name=row,
+        op=_only(row, is_thunk),
         module=module,
         program=program,
-        path=np.where(is_thunk, -1, row).astype(np.int32),
+        path=_only(row, ~is_thunk),
         bytes=constant(-1, len(positions), np.int64),
         meeting=_meeting_keys(trace, threads, positions),
         memory=constant(0, len(positions), np.int8),
@@ -157,6 +156,13 @@ def _table(
         names=names,
         program_ids=program_ids,
     )
+
+
+def _only(row: npt.NDArray[np.int32], where: BoolArray) -> npt.NDArray[np.int32]:
+    """-1 elsewhere."""
+    if where.all():
+        return row
+    return np.where(where, row, -1).astype(np.int32, copy=False) if where.any() else constant(-1, len(row))
 
 
 def _classes(

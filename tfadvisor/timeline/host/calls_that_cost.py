@@ -99,7 +99,7 @@ def host_calls(
         named_eager_kernels=int(in_counted_steps(threads.start[named_eager_kernels(threads)], steps).sum()),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
         synchronises=len(synchronising),
-        synchronise_ps=int((threads.end - threads.start)[synchronising].sum()),
+        synchronise_ps=int((threads.end[synchronising] - threads.start[synchronising]).sum()),
         memory_calls=device_memory_calls(threads, steps),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
@@ -119,7 +119,7 @@ def function_calls(threads: Threads, calls: Int64Array) -> dict[str, tuple[int, 
     """(calls, ps) by the name of the tf.function, `train_step`, of these dispatches. Copies for other shapes count as one."""
     found: dict[str, tuple[int, int]] = {}
     calls = calls[threads.bear(calls, calls_function)]
-    lengths = (threads.end - threads.start)[calls].tolist()
+    lengths = (threads.end[calls] - threads.start[calls]).tolist()
     for row, length in zip(threads.row[calls].tolist(), lengths, strict=True):
         name = called_function(threads.names[row])
         number, total = found.get(name, (0, 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import used
+from tfadvisor.arrays import blocks, true_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
@@ -28,8 +28,7 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
 
     Ops of the input pipeline belong on the host and are left out.
     """
-    ops = threads.everywhere(HostClass.OP)
-    ops = ops[~pipeline[ops]]
+    ops = threads.everywhere(HostClass.OP, among=~pipeline)
     if not len(ops):
         return HostOps(0, ())
     launches, _ = threads.integers(trace.stat(stats.CORRELATION_ID))
@@ -45,20 +44,19 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
 
 def pipeline_ops(threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps:
     """Ops of the functions that tf.data maps over elements."""
-    ops = threads.everywhere(HostClass.OP)
-    return _by_type(threads, steps, ops[pipeline[ops]])
+    return _by_type(threads, steps, threads.everywhere(HostClass.OP, among=pipeline))
 
 
 def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
     """Those of the ops that begin in counted steps."""
-    ops = ops[in_counted_steps(threads.start[ops], steps)]
-    if not len(ops):
-        return HostOps(0, ())
-    row, length = threads.row[ops], threads.end[ops] - threads.start[ops]
-    time = np.zeros(len(threads.names), np.int64)
-    np.add.at(time, row, length)
+    time, seen = np.zeros(len(threads.names), np.int64), np.zeros(len(threads.names), np.bool_)
+    for part in blocks(len(ops)):
+        mine = ops[part]
+        mine = mine[in_counted_steps(threads.start[mine], steps)]
+        np.add.at(time, threads.row[mine], threads.end[mine] - threads.start[mine])
+        seen[threads.row[mine]] = True
     by_type: dict[str, int] = {}
-    for one in used(row, len(threads.names)):
+    for one in true_at(seen).tolist():
         kind = op_type(threads.names[one]) or threads.names[one]
         by_type[kind] = by_type.get(kind, 0) + int(time[one])
-    return HostOps(int(length.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1])))
+    return HostOps(int(time.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1])))

@@ -24,7 +24,7 @@ from tfadvisor.timeline.names.input_pipeline import (
     works_ahead,
 )
 from tfadvisor.timeline.nesting import parents
-from tfadvisor.xplane.columns import HostTrace, Value
+from tfadvisor.xplane.columns import HostTrace, Int32Array, Value
 
 _MOST_EVENTS = 2_000_000
 _MANY = 16
@@ -83,6 +83,7 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
         return None
     lo, hi, count = _window(threads, events, steps)
     rows = used(threads.row[events], len(threads.names))
+    del events
     path_of = {row: path for row in rows if (path := stage_path(threads.names[row])) is not None}
     if not path_of:
         return None
@@ -139,13 +140,13 @@ def _add_thread(
     parent: of each event among them, -1 for none.
     A stage that works in the background only waits in its own events; its work is that of its functions.
     """
-    start, end, row = threads.start[events], threads.end[events], threads.row[events]
-    children = np.zeros(len(events), np.int64)
+    row, length = threads.row[events], threads.end[events] - threads.start[events]
+    own = length.copy()
     is_stage = _among(path_of, threads)[row]
     nested = (parent >= 0) & is_stage
-    np.add.at(children, parent[nested], (end - start)[nested])
+    np.subtract.at(own, parent[nested], length[nested])
+    np.maximum(own, 0, out=own)
     owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
-    own = np.maximum(end - start - children, 0)
     kind = threads.kind[events]
     captured = kind == HostClass.CAPTURED.value
     for one in used(row[is_stage], len(threads.names)):
@@ -154,7 +155,7 @@ def _add_thread(
         if not works_ahead(stage_kind(path_of[one])):
             busy[path_of[one]] += int(own[mine].sum())
     extra, is_python = functions.beyond(events[captured])
-    extra = extra + np.where(in_background[captured], (end - start)[captured], 0)
+    extra = extra + np.where(in_background[captured], length[captured], 0)
     stage = owner[captured]
     for code in distinct(stage[stage >= 0]).tolist():
         path = path_of[code]
@@ -187,7 +188,7 @@ def _add_fills(
 
 def _owning_stage(
     parent: Int64Array, is_stage: np.ndarray, row: np.ndarray, threads: Threads, path_of: dict[int, str]
-) -> tuple[Int64Array, np.ndarray]:
+) -> tuple[Int32Array, np.ndarray]:
     """(row of the stage each event works for, whether it does so in the background), -1 where none is near.
 
     That is the nearest stage around it, or the one that a Produce event around it names. Where neither is around it, as up
@@ -202,14 +203,14 @@ def _owning_stage(
             consumer[one] = by_path.get(asking_stage(path_of[one]), -1)
         elif (kind := produced_kind(threads.names[one])) is not None:
             named[one] = by_kind.get(kind, -1)
-    direct = np.where(is_stage, row, named[row]).astype(np.int64)
+    direct = np.where(is_stage, row, named[row]).astype(np.int32)
     asked = true_at(is_stage & (parent >= 0))
     asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
     direct[parent[asked]] = consumer[row[asked]]  # what a Produce event asks tells which stage of that kind it is
     waiting = _among([one for one, path in path_of.items() if works_ahead(stage_kind(path))], threads)
-    owner = np.full(len(parent), -1, np.int64)
+    owner = np.full(len(parent), -1, np.int32)
     background = np.zeros(len(parent), np.bool_)
-    current = parent.copy()
+    current = parent.astype(np.int32)
     for _ in range(8):  # user functions sit a level or two below their stage
         open_ = (owner < 0) & (current >= 0)
         if not open_.any():
@@ -231,10 +232,12 @@ class _Functions:
     """User functions that tf.data runs: from the call to the end of the executor work with the same step id."""
 
     def __init__(self, trace: HostTrace, threads: Threads) -> None:
-        position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
-        self._threads = threads
-        self._call_position, self._call_id = self._of(position, step_id, HostClass.CAPTURED)
-        work_position, work_id = self._of(position, step_id, HostClass.PROCESS)
+        position, step_id = threads.integers_as_stored(trace.stat(stats.EXECUTOR_STEP))
+        self._threads, kind = threads, threads.kind[position]
+        call = true_at(kind == HostClass.CAPTURED.value)
+        self._call_position, self._call_id = position[call].astype(np.int64), step_id[call].astype(np.int64)
+        work = true_at((kind == HostClass.PROCESS.value) & is_in(step_id, distinct(self._call_id)))
+        work_position, work_id = position[work].astype(np.int64), step_id[work].astype(np.int64)
         order = np.argsort(work_id, kind="stable")
         self._work_id = work_id[order]
         self._ids, first = np.unique(self._work_id, return_index=True)
@@ -242,15 +245,11 @@ class _Functions:
         self._last_end = np.maximum.reduceat(ends, first) if len(first) else np.empty(0, np.int64)
         self._python_ids = self._ids_with_python(work_position, work_id)
 
-    def _of(self, position: Int64Array, step_id: Int64Array, kind: HostClass) -> tuple[Int64Array, Int64Array]:
-        keep = self._threads.kind[position] == kind.value
-        return position[keep], step_id[keep]
-
     def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
         """Step ids of runs inside which a Python op executes."""
         threads = self._threads
-        ops = threads.everywhere(HostClass.OP)
-        ops = ops[threads.bear(ops, is_python_op)]
+        ops = threads.named(is_python_op)
+        ops = ops[threads.kind[ops] == HostClass.OP.value]
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)
         order = np.argsort(work, kind="stable")  # position order is time order within a thread

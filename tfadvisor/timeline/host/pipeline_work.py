@@ -42,8 +42,7 @@ def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
 
     work: of pipeline_work.
     """
-    ops = threads.everywhere(HostClass.OP)
-    ops = ops[work[ops]]
+    ops = threads.everywhere(HostClass.OP, among=work)
     thread = threads.thread_of(ops)
     once = twice = EMPTY
     for one in distinct(thread).tolist():

@@ -28,19 +28,20 @@ class SharedCores(msgspec.Struct, frozen=True):
 
 def shared_cores(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> SharedCores:
     """pipeline: for every host event, whether it is work of the pipeline."""
-    ops = _counted(threads, steps, threads.everywhere(HostClass.OP), pipeline)
-    stages = _counted(threads, steps, threads.everywhere(HostClass.DATASET), pipeline)
-    waiting = threads.bear(stages, _waits)
-    work = np.sort(np.concatenate([ops, stages[threads.bear(stages, _works)]]))
+    stages = _counted(threads, steps, threads.everywhere(HostClass.DATASET, among=pipeline))
+    waits, own = stages[threads.bear(stages, _waits)], stages[threads.bear(stages, _works)]
+    del stages
+    ops = _counted(threads, steps, threads.everywhere(HostClass.OP, among=pipeline))
+    work = np.sort(np.concatenate([ops, own]))
     if not len(work):
         return SharedCores()
-    computing = computing_events(trace, threads, pipeline)
-    computing = computing[in_counted_steps(threads.start[computing], steps)]
-    thread, waits = threads.thread_of(work), stages[waiting]
-    waits_of = threads.thread_of(waits)
+    del ops, own
+    thread, waits_of = threads.thread_of(work), threads.thread_of(waits)
     preparing = distinct(thread)
     return SharedCores(
-        computing=len(distinct(threads.thread_of(computing))),
+        computing=len(
+            distinct(threads.thread_of(_counted(threads, steps, computing_events(trace, threads, pipeline))))
+        ),
         preparing=len(preparing),
         preparing_ps=sum(
             difference(_covered(threads, work[thread == one]), _covered(threads, waits[waits_of == one])).length()
@@ -49,8 +50,7 @@ def shared_cores(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Boo
     )
 
 
-def _counted(threads: Threads, steps: Steps, events: Int64Array, pipeline: BoolArray) -> Int64Array:
-    events = events[pipeline[events]]
+def _counted(threads: Threads, steps: Steps, events: Int64Array) -> Int64Array:
     return events[in_counted_steps(threads.start[events], steps)]
 
 

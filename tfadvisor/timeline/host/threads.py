@@ -124,26 +124,29 @@ class Threads(msgspec.Struct, frozen=True):
         found += thread.lo
         return found
 
-    def everywhere(self, *kinds: HostClass) -> Int64Array:
-        """Positions of all events of the given classes."""
-        return self._of_classes(self.kind, kinds)
+    def everywhere(self, *kinds: HostClass, among: BoolArray | None = None) -> Int64Array:
+        """Positions of all events of the given classes. among: which events count, of every event; None for all."""
+        return self._of_classes(self.kind, kinds, among)
 
     def covered(self, chosen: BoolArray, *kinds: HostClass) -> Intervals:
         """The instants at which a chosen event of the given classes runs. chosen: of every event."""
         parts = [EMPTY]
         for part in blocks(len(self)):
-            mine = self._of_classes(self.kind[part], kinds)
-            mine = mine[chosen[part][mine]]
+            mine = self._of_classes(self.kind[part], kinds, chosen[part])
             parts.append(union(self.start[part][mine], self.end[part][mine]))
         return union(np.concatenate([one.starts for one in parts]), np.concatenate([one.ends for one in parts]))
 
-    def _of_classes(self, kind: npt.NDArray[np.int8], kinds: tuple[HostClass, ...]) -> Int64Array:
+    def _of_classes(
+        self, kind: npt.NDArray[np.int8], kinds: tuple[HostClass, ...], among: BoolArray | None = None
+    ) -> Int64Array:
         there = [one.value for one in kinds if self.classes >> one & 1]
         if not there:
             return np.empty(0, np.int64)
         found = kind == there[0]
         for one in there[1:]:
             found |= kind == one
+        if among is not None:
+            found &= among
         return true_at(found)
 
     def named(self, wanted: Callable[[str], bool]) -> Int64Array:
@@ -222,7 +225,9 @@ def host_threads(trace: HostTrace) -> Threads:
         event = np.concatenate(parts).astype(np.int64) if parts else np.empty(0, np.int64)
         start, duration, row = trace.events.start_ps[event], trace.events.duration_ps[event], trace.events.row[event]
         first_event = 0
-    end = np.maximum(start + np.maximum(duration, 0), start)
+    end = np.maximum(duration, 0)
+    end += start
+    np.maximum(end, start, out=end)
     order = _order(threads, start, end)
     if order is not None:
         start, end, row = start[order], end[order], row[order]
@@ -258,19 +263,21 @@ def host_threads(trace: HostTrace) -> Threads:
 
 
 def without_threads(trace: HostTrace, threads: Threads) -> HostTrace:
-    """The trace with zeros for the times and names of its threads' events, where they have columns of their own and are many:
-    memory that is never written to is none.
+    """The trace with zeros for what its threads' events have in columns of their own, where these are many: memory that is
+    never written to is none.
     """
     lo = threads.first_event
     hi = lo + (len(threads) if threads.position_of is None else len(threads.position_of))
     alone = threads.position_of is None or (threads.position_of >= 0).all()
-    if hi - lo < _MANY or _OTHERS * (hi - lo) >= len(trace.events) or not alone:
+    if hi - lo < _MANY or not alone:
         return trace
-    columns = []
-    for name in Events.__struct_fields__:
-        whole = getattr(trace.events, name)
-        others = np.zeros(len(whole), whole.dtype)
-        others[:lo], others[hi:] = whole[:lo], whole[hi:]
+    every = trace.events
+    columns: list[npt.NDArray[Any]] = []
+    for whole, own in ((every.start_ps, threads.start), (every.duration_ps, threads.end), (every.row, threads.row)):
+        others = whole
+        if not np.may_share_memory(whole, own):
+            others = np.zeros(len(whole), whole.dtype)
+            others[:lo], others[hi:] = whole[:lo], whole[hi:]
         columns.append(others)
     return msgspec.structs.replace(trace, events=Events(*columns))
 
