@@ -94,3 +94,22 @@ def test_steps_that_are_asked_for_are_of_the_main_window(tmp_path: Path) -> None
     run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-loader"))
 
     assert notes(tfadvisor.analyze(tmp_path, steps=(0, 5))) == []
+
+
+def test_where_a_host_has_no_second_window_the_others_give_lines_alone(tmp_path: Path) -> None:
+    """Two hosts, of which one has calls: findings of half of the run would not be those of the run."""
+    for host in "ab":
+        (tmp_path / f"{host}.xplane.pb").write_bytes(recorded("jax-healthy"))
+    (tmp_path / "recording.json").write_text("{}")
+    main = tfadvisor.analyze(tmp_path)
+
+    (tmp_path / "a.calls.pb").write_bytes(recorded("jax-loader"))
+    report = tfadvisor.analyze(tmp_path)
+
+    assert [one.rule_id for one in report.findings] == [one.rule_id for one in main.findings]
+    assert report.verdict == main.verdict
+
+    (tmp_path / "b.calls.pb").write_bytes(recorded("jax-loader"))
+    assert (
+        advice(tfadvisor.analyze(tmp_path))[0].rule_id == advice(tfadvisor.analyze(FIXTURES / "jax-loader"))[0].rule_id
+    )

@@ -15,11 +15,10 @@ from tfadvisor.xplane.runs import CALLS_ENDING, LINES_ENDING, Run, host_of
 
 NOTE = "recording.json"
 """Beside each run that tfadvisor recorded."""
-_WEB = ("http", "https")
 
 
 class SecondWindow(msgspec.Struct, frozen=True):
-    """run: its files. tells_findings: whether more than lines may be taken from it."""
+    """run: its files. tells_findings: whether more than lines may be taken from it; not where a host has none."""
 
     run: Run
     tells_findings: bool
@@ -28,14 +27,14 @@ class SecondWindow(msgspec.Struct, frozen=True):
 def second_window(run: Run) -> SecondWindow | None:
     """What lies beside a run's traces; None where nothing does. A web server is not asked for what it may not have."""
     first = run.files[0]
-    if isinstance(first, RemotePath) and first.scheme in _WEB:
+    if isinstance(first, RemotePath) and first.is_on_the_web:
         return None
     if not _is_file(first.with_name(NOTE)):
         return None
-    for ending, tells_findings in ((CALLS_ENDING, True), (LINES_ENDING, False)):
+    for ending, whole in ((CALLS_ENDING, True), (LINES_ENDING, False)):
         beside = (file.with_name(f"{host_of(file)}{ending}") for file in run.files)
         if files := tuple(filter(_is_file, beside)):
-            return SecondWindow(Run(run.name, run.path, files), tells_findings)
+            return SecondWindow(Run(run.name, run.path, files), whole and len(files) == len(run.files))
     return None
 
 

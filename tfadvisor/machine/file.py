@@ -16,7 +16,6 @@ from tfadvisor.sources.remote_path import RemotePath
 
 ENDING = ".machine.json"
 VERSION = 1
-_WEB = ("http", "https")
 LARGEST = 128 << 10
 """Bytes of a file; one of 16 GPUs and 64 variables has 40 KiB."""
 _Number = Annotated[float, Meta(ge=0, le=1e18)]
@@ -139,7 +138,7 @@ def read_counters(trace: Path, host: str) -> HostCounters:
     not have."""
     file = trace.with_name(f"{host}{ENDING}")
     try:
-        if isinstance(trace, RemotePath) and (trace.scheme in _WEB or not file.is_file()):
+        if isinstance(trace, RemotePath) and (trace.is_on_the_web or not file.is_file()):
             return HostCounters(host)
         text = read_small_text(file, LARGEST)
         counted = msgspec.json.decode(text, type=Counted)

@@ -75,6 +75,11 @@ class RemotePath(PosixPath):
         """As `s3`."""
         return self.parts[0].removesuffix(":")
 
+    @property
+    def is_on_the_web(self) -> bool:
+        """Whether a web server has it, which is not asked for what it may not have."""
+        return self.scheme in WEB
+
     def entry(self) -> Entry:
         """What the store says; asked once. Raises OSError, UsageError without a driver."""
         if self._entry is None or self._entry.size is None:
@@ -112,7 +117,7 @@ class RemotePath(PosixPath):
 
     def is_dir(self, **_: Any) -> bool:
         """Asked of the store only where the name does not tell: a web server knows no folders."""
-        if self._entry is None and (self.scheme in WEB or self.name.endswith(_FILE_ENDINGS)):
+        if self._entry is None and (self.is_on_the_web or self.name.endswith(_FILE_ENDINGS)):
             return not self.name.endswith(_FILE_ENDINGS)
         return stat.S_ISDIR(self._mode())
 
