@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _EVENTS_A_CHUNK = 1 << 16
+_WORTH_GIVING_BACK = 1 << 18
+"""Bytes of a chunk; of smaller ones, which many short lines make, the search for what must stay costs more."""
 _DENSE_LIMIT = 1 << 22
 
 
@@ -290,6 +292,14 @@ class _Work:
         following = self._chunks[index + 1, :2].tolist() if index + 1 < len(self._chunks) else (-1, 0)
         return int(following[1] if following[0] == line else hi)
 
+    def _give_back(self, index: int, exemplar: Int64Array) -> None:
+        """The file's memory behind a chunk, unless it has texts: these are read when all chunks are decoded."""
+        lo, until = int(self._chunks[index, 1]), self._until(index)
+        spans = (self.tallies[index, :, 1] & _SPANS).any()
+        if self._source.pages is not None and until - lo >= _WORTH_GIVING_BACK and not spans:
+            kept = (exemplar[:, 0] >= lo) & (exemplar[:, 0] < until)
+            self._source.give_back(lo, until, exemplar[kept])
+
     def _drain(self, exemplar: Int64Array) -> None:
         while True:
             try:
@@ -317,12 +327,7 @@ class _Work:
                 return
             stats.tally(self.tallies[index])
             self.stats[index] = stats
-            if not (
-                self.tallies[index, :, 1] & _SPANS
-            ).any():  # texts are read from the file when all chunks are decoded
-                until = self._until(index)
-                mine = (exemplar[:, 0] >= lo) & (exemplar[:, 0] < until)
-                self._source.give_back(lo, until, exemplar[mine])
+            self._give_back(index, exemplar)
             self._done += count
             if self._progress is not None:
                 self._progress(self._done, len(self.row))

@@ -50,8 +50,8 @@ class Source(msgspec.Struct, frozen=True):
     pages: mmap.mmap | None = None
 
     def give_back(self, lo: int, hi: int, kept: npt.NDArray[np.int64]) -> None:
-        """Frees the memory of the bytes lo .. hi - 1, which read as zeros from then on, but for those of rows (from, to) of
-        `kept`. Only whole pages go, and none of a small or packed file.
+        """Frees the memory of the bytes lo .. hi - 1, but for those of rows (from, to) of `kept`. What is read there afterwards
+        means nothing: zeros on Linux. Only whole pages go, and none of a small or packed file.
         """
         if self.pages is None:
             return
