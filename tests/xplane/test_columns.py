@@ -163,3 +163,23 @@ def test_many_threads_give_what_one_gives(monkeypatch, decode) -> None:
     assert [split.details.exemplar_stats(row) for row in range(6)] == [
         whole.details.exemplar_stats(row) for row in range(6)
     ]
+
+
+def test_a_machine_that_gives_no_thread_decodes_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the limit of the process' memory leaves no room for one more stack."""
+
+    def refused(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    builder = trace()
+    for at in range(8):
+        builder.call("a", at, at + 1)
+    data = builder.bytes()
+    alone = compiled.decode(Source("memory", memoryview(data), len(data)), Selection(None))
+    monkeypatch.setattr(compiled, "_EVENTS_A_CHUNK", 2)
+    monkeypatch.setattr(compiled, "_processors", lambda: 4)
+    monkeypatch.setattr(compiled.Thread, "start", refused)
+
+    found = compiled.decode(Source("memory", memoryview(data), len(data)), Selection(None))
+
+    assert found.events.start_ps.tolist() == alone.events.start_ps.tolist() == [at * 1_000_000 for at in range(8)]

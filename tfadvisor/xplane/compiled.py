@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -273,9 +274,12 @@ class _Work:
         """Decodes every chunk. Raises the error with the lowest position."""
         workers = min(len(self._chunks), _processors() if len(self.row) > _EVENTS_A_CHUNK else 1)
         tables = [np.zeros_like(self.exemplar) for _ in range(workers)]
-        threads = [Thread(target=self._drain, args=(table,)) for table in tables[1:]]
-        for thread in threads:
-            thread.start()
+        threads: list[Thread] = []
+        with suppress(RuntimeError):  # no memory for one more: fewer do the same
+            for table in tables[1:]:
+                thread = Thread(target=self._drain, args=(table,))
+                thread.start()
+                threads.append(thread)
         if tables:
             self._drain(tables[0])
         for thread in threads:
