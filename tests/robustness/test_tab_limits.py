@@ -69,10 +69,8 @@ def test_an_analysis_that_takes_too_much_memory_says_so(tmp_path: Path, monkeypa
 
     error = told(Analyses(Cache(tmp_path / "cache")).page(listed(tmp_path / "logdir")))
 
-    assert (
-        error["cause"].startswith("needs more than the 0.1 GiB that an analysis")
-        or "not enough memory" in error["cause"]
-    )
+    said = ("needs more than the 0.1 GiB that an analysis", "not enough memory", "probably because memory ran out")
+    assert any(words in error["cause"] for words in said)  # by where the limit is met
 
 
 def test_limits_grow_with_the_files(tmp_path: Path) -> None:

@@ -230,7 +230,10 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
             return {"place": analysis.task["path"], **_too_late(limits)}
         if code < 0:
             return {"place": analysis.task["path"], **_KILLED}
-        return _broken(analysis, _last_line(complaints))
+        why = _last_line(complaints)
+        if why.startswith(MemoryError.__name__):  # there was none left to say so either
+            return _failed(analysis, MemoryError())
+        return _broken(analysis, why)
 
 
 def _failed(analysis: Analysis, error: Exception) -> dict[str, str]:
