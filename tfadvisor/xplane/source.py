@@ -65,7 +65,8 @@ class Source(msgspec.Struct, frozen=True):
         free[1:-1] = held.cumsum()[:-1] == 0
         for begin, end in np.flatnonzero(free[1:] != free[:-1]).reshape(-1, 2).tolist():
             start, size = (first + begin) * mmap.PAGESIZE, (end - begin) * mmap.PAGESIZE
-            self.pages.madvise(mmap.MADV_DONTNEED, start, size)
+            with suppress(OSError):  # as where the process has locked its memory
+                self.pages.madvise(mmap.MADV_DONTNEED, start, size)
 
 
 def open_source(path: Path) -> Source:

@@ -106,6 +106,8 @@ def events_of_steps(threads: Threads, names: Names, steps: Steps, thread: Thread
         around = (step < len(steps)) & (end >= steps.span_ends[np.minimum(step, len(steps) - 1)])
         inside = inside[(~around | names.users[row]) & ~names.silent[row]]
         found.append((inside + at.start).astype(np.int32))
+        if looked_at == _MOST_EVENTS:
+            break
     return np.concatenate(found)
 
 
