@@ -17,8 +17,9 @@ from tfadvisor.record.window import Refused, Window, record_window
 
 STEPS = 20
 """What is recorded unless asked otherwise."""
-COST_LIMIT = 0.10
-"""Share of a step that recording may cost, calls of Python and the frameworks' own events together."""
+COST_LIMIT = 0.05
+"""Share of a step that recording may cost by the estimate, calls of Python and the frameworks' own events together. Twice as much
+where other programs slow the machine, as its steps were measured there: still no more than 10%."""
 BLIND_LIMIT = 1.0
 """Calls of Python that cost less leave findings to be believed in the second window; others, only lines of the program."""
 _POLL_SECONDS = 0.05
