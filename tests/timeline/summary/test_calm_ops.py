@@ -40,11 +40,12 @@ def test_an_op_shorter_than_a_start_is_all_start() -> None:
     assert found(ops(4)) == CalmOps(4 * PS, 4 * PS, 4 * PS)
 
 
-def test_ops_are_told_apart() -> None:
-    """Three of 10 and 40, 40, 100: 30 and 120, whatever their order."""
+@pytest.mark.parametrize("scale", [1, 1 << 40])
+def test_ops_are_told_apart(scale: int) -> None:
+    """Three of 10 and 40, 40, 100: 30 and 120, whatever their order, and where op and length need more than 63 bits."""
     length, op = np.array([40, 10, 100, 10, 40, 10]), np.array([2, 1, 2, 1, 2, 1])
 
-    assert _calm(length, op) == 3 * 10 + 3 * 40
+    assert _calm(length * scale, op * scale) == (3 * 10 + 3 * 40) * scale
 
 
 def test_an_accelerator_has_none() -> None:
