@@ -9,11 +9,14 @@ from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
+_MOST = 0.5
+
 
 def _frames(question: Question) -> list[FrameShare]:
-    """Calls of the training loop that load data, the costliest first."""
+    """Calls of the training loop that load data, the costliest first; none that mostly waits for a tf.data pipeline."""
     frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.input_ps > frame.host_ps]
-    return sorted(frames, key=lambda frame: -frame.input_ps)
+    own = [frame for frame in frames if frame.pipeline_ps <= _MOST * frame.input_ps]
+    return sorted(own, key=lambda frame: -frame.input_ps)
 
 
 @fact

@@ -40,6 +40,7 @@ class FrameShare(msgspec.Struct, frozen=True):
     inside it: such a call is the step, and no work beside it. own: where Python's or a library's function is called,
     the user's own function: the one below it that takes most of its time, else the one that calls it; "" where neither is
     known, or the call is the user's itself. dispatches: programs and ops that the thread dispatches inside these calls.
+    pipeline_ps: how much of input_ps it waits for a batch of a tf.data pipeline, whose stages tell more.
     """
 
     file: str
@@ -53,6 +54,7 @@ class FrameShare(msgspec.Struct, frozen=True):
     runs_step: bool = False
     own: str = ""
     dispatches: int = 0
+    pipeline_ps: int = 0
 
     def place(self) -> str:
         """Of the user's own function, where that is known: `load_batch (train.py:42)`."""
@@ -84,7 +86,10 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
     total = windows.length()
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
-    begun = threads.start[dispatches(threads, threads.threads[steps.thread])]
+    thread = threads.threads[steps.thread]
+    begun = threads.start[dispatches(threads, thread)]
+    asked = threads.of(thread, HostClass.GET_NEXT)
+    pipeline = intersection(loading, union(threads.start[asked], threads.end[asked]))
     shares = []
     for used in distinct(row[called]).tolist():
         mine = called[row[called] == used]
@@ -105,6 +110,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
                 _holds_most(longest, start[mine], end[mine]),
                 _own(threads.names, parent, start, end, row, mine),
                 int((np.searchsorted(begun, end[mine]) - np.searchsorted(begun, start[mine])).sum()),
+                int(pipeline.within(start[mine], end[mine]).sum()),
             )
         )
     return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))

@@ -29,7 +29,8 @@ _LOADER_FILE_PARTS = (
     "data_pipe",
     "data_adapter",
 )
-_LOADER_FILES = frozenset({"loader.py", "input_pipeline.py", "iterator_ops.py"})
+_TF_DATA_FILE = "iterator_ops.py"
+_LOADER_FILES = frozenset({"loader.py", "input_pipeline.py", _TF_DATA_FILE})
 _ITERATION = frozenset({"__next__", "__iter__", "__getitem__", "next"})
 
 _JAX_COMPILER_FILES = frozenset(
@@ -74,6 +75,12 @@ def bare_frame(name: str) -> str:
 def asks_iterator(name: str) -> bool:
     """Whether a frame is Python's own `next()`."""
     return name == _NEXT
+
+
+def asks_tf_data(name: str) -> bool:
+    """Whether a frame is tf.data's own iterator being asked for a batch."""
+    place = frame_place(name)
+    return place is not None and place[0] == _TF_DATA_FILE and place[2] in _ITERATION
 
 
 def traces_jax(name: str) -> bool:

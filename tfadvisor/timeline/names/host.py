@@ -15,7 +15,7 @@ import numpy as np
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
-from tfadvisor.timeline.names.frames import frame_class, sounds_like_loading
+from tfadvisor.timeline.names.frames import asks_tf_data, frame_class, sounds_like_loading
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -155,8 +155,14 @@ _LAUNCH_PARTS = ("Executable::",)
 
 @lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
 def host_classes(names: tuple[str, ...]) -> npt.NDArray[np.int8]:
-    """The class of every name; not to be written to."""
-    return np.fromiter((host_class(name) for name in names), dtype=np.int8, count=len(names))
+    """The class of every name; not to be written to. Where tf.data's runtime tells when the loop waits for it, frames that
+    ask it are Python on the way to its op.
+    """
+    classes = np.fromiter((host_class(name) for name in names), dtype=np.int8, count=len(names))
+    if (classes == HostClass.GET_NEXT).any():
+        loading = np.flatnonzero(classes == HostClass.INPUT).tolist()
+        classes[[row for row in loading if asks_tf_data(names[row])]] = HostClass.LAUNCH
+    return classes
 
 
 def host_class(name: str) -> HostClass:
