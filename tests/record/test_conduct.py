@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.record.conduct import Wanted, record_fully, record_plainly, window_seconds
+from tfadvisor.api import Options
+from tfadvisor.record.conduct import Recorded, Wanted, conduct, record_fully, record_plainly, window_seconds
 from tfadvisor.record.pace import Pace
+from tfadvisor.record.settling import Ready
 from tfadvisor.record.window import Refused, Window
 
 
 def window(
-    step_ms: float, *, python_tracer: bool = False, count: int = 20, opened: float = 0.0, followed: int | None = None
+    step_ms: float,
+    *,
+    python_tracer: bool = False,
+    count: int = 20,
+    opened: float = 0.0,
+    followed: int | None = None,
+    compiles: bool = False,
+    folder: Path = Path("w"),
 ) -> Window:
-    pace = Pace(count, step_ms, compiles=False)
+    pace = Pace(count, step_ms, compiles=compiles)
     report = SimpleNamespace(findings=())
-    return Window(Path("w"), python_tracer, opened, opened + 1, report=report, pace=pace, followed=followed)
+    return Window(folder, python_tracer, opened, opened + 1, report=report, pace=pace, followed=followed)
 
 
 class Windows:
@@ -147,3 +157,34 @@ def test_a_short_look_is_followed_by_a_window_without_the_tracer() -> None:
 
 def test_a_window_that_fails_leaves_the_look() -> None:
     assert plainly(Windows([], [Refused("busy")]), window(10.0, count=4)) == (0.0, 4)
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[float, int], list[float]]:
+    """Looks at a program of which every look shows steps of 100 ms that compile; seconds of each window that was opened."""
+
+    def conducted(ready_seconds: float, steps: int) -> list[float]:
+        asked: list[float] = []
+
+        def record(seconds: float, *, python_tracer: bool) -> Window:
+            asked.append(seconds)
+            return window(100.0, count=5, compiles=True, folder=tmp_path)
+
+        monkeypatch.setattr("tfadvisor.record.conduct._recorder", lambda *_: record)
+        monkeypatch.setattr("tfadvisor.record.conduct._wait_until_ready", lambda *_: Ready((), ready_seconds))
+        board = SimpleNamespace(processes=list)
+        found = conduct(board, None, Wanted(None, steps, python_tracer=False), Options())  # type: ignore[arg-type]
+        assert isinstance(found, Recorded)
+        return asked
+
+    return conducted
+
+
+def test_steps_that_always_compile_are_believed_in_the_third_look(looks: Callable[[float, int], list[float]]) -> None:
+    """Then eight of them are enough: 9.5 times 100 ms."""
+    assert looks(0.0, 20) == pytest.approx([0.6, 1.2, 2.4, 0.95])
+
+
+def test_where_nothing_but_compiling_was_seen_in_the_second(looks: Callable[[float, int], list[float]]) -> None:
+    """Both hold several compilations; the look's five steps are as many as were asked for."""
+    assert looks(4.0, 5) == pytest.approx([4.0, 4.0])

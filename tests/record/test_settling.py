@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.told_processes import process
 
-from tfadvisor.record.settling import settled
+from tfadvisor.record.settling import Patience, settled
 from tfadvisor.record.window import names_of
 
 
@@ -47,6 +47,37 @@ def test_those_that_have_left_or_failed_are_not_waited_for() -> None:
     trains = process("c", jax=0.0, compiled_at=5.0)
 
     assert names(settled([gone, broken, trains], 1.0, now=10.0)) == ["c"]
+
+
+def waited(*compiled: tuple[float, int]) -> tuple[float, float] | None:
+    """(when, seconds of a window) it is ready, asked at these times of a process that compiles just then, so many in all."""
+    patience = Patience(0.3)
+    for now, number in compiled:
+        found = patience.ready([process("a", tensorflow=0.0, compiled_at=now, compiled=number)], now)
+        if found is not None:
+            return now, found.seconds
+    return None
+
+
+def test_one_whose_every_step_compiles_is_ready_after_ten_seconds() -> None:
+    """20 more in the ten seconds: twelve of them, as of six tracings, take six."""
+    assert waited((5.0, 10), (14.9, 29), (15.0, 30), (16.0, 31)) == (15.0, 6.0)
+
+
+def test_one_long_compilation_is_waited_for() -> None:
+    """Seven more in ten seconds; then the count begins anew: eight in the next ten."""
+    assert waited((5.0, 10), (15.0, 17)) is None
+    assert waited((5.0, 10), (15.0, 17), (16.0, 17), (26.0, 25)) == (26.0, 15.0)
+
+
+def test_one_that_settles_is_ready_at_once() -> None:
+    patience = Patience(0.3)
+    busy = process("a", tensorflow=0.0, compiled_at=5.0, compiled=30)
+
+    assert patience.ready([busy], 5.1) is None
+    found = patience.ready([busy], 5.4)
+    assert found is not None
+    assert (names(found.processes), found.seconds) == (["a"], 0.0)
 
 
 def test_a_trace_is_named_after_its_host_and_numbered_where_several_share_one() -> None:

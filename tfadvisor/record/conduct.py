@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.api import Options
 from tfadvisor.record.board import Board, Process
 from tfadvisor.record.cost import cost_of, cost_without_calls
 from tfadvisor.record.program import Program
-from tfadvisor.record.settling import may_step, settled
+from tfadvisor.record.settling import Patience, Ready, may_train
 from tfadvisor.record.window import Refused, Window, record_window
 
 STEPS = 20
@@ -23,6 +24,12 @@ where other programs slow the machine, as its steps were measured there: still n
 BLIND_LIMIT = 1.0
 """Calls of Python that cost less leave findings to be believed in the second window; others, only lines of the program."""
 _POLL_SECONDS = 0.05
+_UNSETTLED_LOOKS = 3
+"""Looks in which steps compiled, before it is believed that they always do."""
+_RESTLESS_LOOKS = 2
+"""The same where nothing but compiling was seen in between."""
+_COMPILING_STEPS = 8
+"""At most, where each compiles: they are long, and alike."""
 _FIRST_QUIET_SECONDS = 0.3
 _LONGEST_QUIET_SECONDS = 20.0
 _FIRST_LOOK_SECONDS = 0.6
@@ -88,9 +95,10 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     last: str | None = None
     best: Window | None = None
     longest = _LONGEST_LOOK_SECONDS
-    while (training := _wait_until_settled(board, program, wanted, began, attempt)) and attempt < _LOOKS:
-        seconds = min(wanted.first_look_seconds * 2**attempt, longest)
-        record = _recorder(board, program, training, options)
+    unsettled = 0
+    while attempt < _LOOKS and (ready := _wait_until_ready(board, program, wanted, began, attempt)) is not None:
+        seconds = min(max(wanted.first_look_seconds * 2**attempt, ready.seconds), longest)
+        record = _recorder(board, program, ready.processes, options)
         look = record(seconds, python_tracer=False)
         attempt += 1
         if isinstance(look, Refused):
@@ -101,10 +109,14 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
             best is None or best.pace is None or best.pace.compiles or not look.pace.compiles
         ):
             best = look
-        if look.pace is not None and look.pace.steady and not wanted.python_tracer:
-            return record_plainly(record, look, wanted)
-        if look.pace is not None and look.pace.steady:
-            return record_fully(record, look, wanted)
+        if look.pace is None or not look.pace.repeats:
+            continue
+        unsettled += look.pace.compiles
+        if look.pace.compiles and unsettled < (_RESTLESS_LOOKS if ready.seconds else _UNSETTLED_LOOKS):
+            continue
+        steps = min(wanted.steps, _COMPILING_STEPS) if look.pace.compiles else wanted.steps
+        how = record_fully if wanted.python_tracer else record_plainly
+        return how(record, look, replace(wanted, steps=steps))
     if best is not None:
         return Recorded(best, best, None, None)
     return Nothing(board.processes(), last)
@@ -126,21 +138,20 @@ def _recorder(board: Board, program: Program, training: Sequence[Process], optio
     return record
 
 
-def _wait_until_settled(board: Board, program: Program, wanted: Wanted, began: float, attempt: int) -> list[Process]:
-    """The processes to record; none once the program has ended. Waits longer after each attempt that found no rhythm."""
-    quiet = min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS)
+def _wait_until_ready(board: Board, program: Program, wanted: Wanted, began: float, attempt: int) -> Ready | None:
+    """Waits longer after each attempt that found no rhythm. None once the program has ended."""
+    patience = Patience(min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS))
     while program.ended() is None:
         now = time.time()
+        found = None
         if wanted.after_seconds is None:
-            found = settled(board.processes(), quiet, now)
-        elif now - began < wanted.after_seconds:
-            found = []
-        else:
-            found = [one for one in board.processes() if may_step(one, now)]
-        if found:
+            found = patience.ready(board.processes(), now)
+        elif now - began >= wanted.after_seconds and (training := may_train(board.processes(), now)):
+            found = Ready(training)
+        if found is not None:
             return found
         time.sleep(_POLL_SECONDS)
-    return []
+    return None
 
 
 def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from tfadvisor.record.board import Process
 
 _EAGER_AFTER_SECONDS = 10.0
+_PATIENCE_SECONDS = 10.0
+_RESTLESS = 8
+"""Compilations begun or ended in that time, from which on they look like those of the steps."""
+_TOLD = 12
+"""Of these, what a window should hold: TensorFlow tells two of each, JAX three or more."""
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """Processes that may be training.
+
+    seconds: 0 where they have settled; else they compile again and again, and that long a window holds several of these.
+    """
+
+    processes: Sequence[Process]
+    seconds: float = 0.0
 
 
 def may_step(process: Process, now: float) -> bool:
@@ -19,8 +36,38 @@ def may_step(process: Process, now: float) -> bool:
     return tensorflow is not None and not process.forked and now - tensorflow.ready >= _EAGER_AFTER_SECONDS
 
 
+def may_train(processes: Sequence[Process], now: float) -> list[Process]:
+    """Those of them that may be training. now: as their times."""
+    return [process for process in processes if may_step(process, now)]
+
+
 def settled(processes: Sequence[Process], quiet_seconds: float, now: float) -> list[Process]:
     """The processes that may be training, once none of them has compiled for so long; none before. now: as their times."""
-    training = [process for process in processes if may_step(process, now)]
+    training = may_train(processes, now)
     compiled = [process.last_compiled for process in training if process.last_compiled is not None]
     return training if now - max(compiled, default=0.0) >= quiet_seconds else []
+
+
+class Patience:
+    """Waits for processes to settle, and no longer than some seconds for those whose every step compiles."""
+
+    def __init__(self, quiet_seconds: float) -> None:
+        """quiet_seconds: as of settled."""
+        self._quiet = quiet_seconds
+        self._since: tuple[float, int] | None = None
+
+    def ready(self, processes: Sequence[Process], now: float) -> Ready | None:
+        """None as long as it waits. To be asked again and again, with later times."""
+        if found := settled(processes, self._quiet, now):
+            return Ready(found)
+        training = may_train(processes, now)
+        if not training:
+            return None
+        compiled = max(process.compiled for process in training)
+        since, before = self._since = self._since or (now, compiled)
+        if now - since < _PATIENCE_SECONDS:
+            return None
+        if compiled - before < _RESTLESS:  # a single one that takes long
+            self._since = None
+            return None
+        return Ready(training, (now - since) * _TOLD / (compiled - before))

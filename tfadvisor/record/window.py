@@ -18,7 +18,7 @@ from tfadvisor.machine.file import ENDING
 from tfadvisor.record.board import Board, Process
 from tfadvisor.record.gpus import GpuWatch
 from tfadvisor.record.injected.tfadvisor_hook.letters import read_letter, write_letter
-from tfadvisor.record.pace import Pace, pace_of
+from tfadvisor.record.pace import Compiling, Pace, pace_of
 from tfadvisor.report.model import Report
 from tfadvisor.xplane.runs import choose_run
 
@@ -86,7 +86,11 @@ def record_window(
         trace.replace(folder / f"{host}.xplane.pb")
         _keep_counters(trace, folder / f"{host}{ENDING}", gpus.told(opened, closed) if process in here else [])
     followed = [one["followed"] for one in given if "followed" in one]
-    window = read_window(folder, options, python_tracer=python_tracer, opened=opened, closed=closed)
+    most = max(given, key=lambda one: one["compiling"])
+    compiling = Compiling(min(most["compiling"] / max(closed - opened, 1e-9), 1.0), most["compiled"])
+    window = read_window(
+        folder, options, python_tracer=python_tracer, opened=opened, closed=closed, compiling=compiling
+    )
     return replace(window, followed=max(followed)) if followed and isinstance(window, Window) else window
 
 
@@ -98,14 +102,20 @@ def _keep_counters(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> Non
 
 
 def read_window(
-    folder: Path, options: Options, *, python_tracer: bool, opened: float, closed: float
+    folder: Path,
+    options: Options,
+    *,
+    python_tracer: bool,
+    opened: float,
+    closed: float,
+    compiling: Compiling | None = None,
 ) -> Window | Refused:
     """Of traces that lie in a folder. opened, closed: seconds since the epoch."""
     try:
         report = analyze_run(choose_run([folder])[0], options)
     except TraceError:
         return Refused(None)
-    return Window(folder, python_tracer, opened, closed, report, pace_of(report))
+    return Window(folder, python_tracer, opened, closed, report, pace_of(report, compiling))
 
 
 def names_of(processes: Sequence[Process]) -> dict[str, str]:

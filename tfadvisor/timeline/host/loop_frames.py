@@ -22,6 +22,7 @@ from tfadvisor.timeline.names.frames import (
     waits_for_others,
 )
 from tfadvisor.timeline.names.package_files import is_users_frame, walks_modules
+from tfadvisor.timeline.names.programs import takes_over_value
 from tfadvisor.timeline.nesting import parents
 
 _MOST_FRAMES = 3_000_000
@@ -198,6 +199,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     thread = threads.threads[steps.thread]
     others = _waits_for_others(threads, frames)
     dispatched = dispatches(threads, thread)
+    dispatched = dispatched[~threads.bear(dispatched, takes_over_value)]
     if not len(called) or not len(dispatched):
         return np.empty(0, np.int64)
     calls = frames[called]

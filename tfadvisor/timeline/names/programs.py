@@ -128,6 +128,14 @@ def makes_tensor(name: str) -> bool:
     return name.startswith(_CONVERSIONS)
 
 
+_CONSTANT = "EagerLocalExecute: _EagerConst"
+
+
+def takes_over_value(name: str) -> bool:
+    """Whether a dispatch of TensorFlow's only puts a value of Python's on a device: it depends on no other."""
+    return name == _CONSTANT
+
+
 _INSIDE_RUNTIME = re.compile(
     r"^(?:\w+::\w*(?:Run|Execute|Enqueue|Launch|Process|Await)\w*$|TFE_|PJRT_|Tfrt|PjRt|ThenExecute|BufferSequencing|MemoryDe|MemoryAl)"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any
 
@@ -12,14 +13,29 @@ _TRACE = "func_graph_from_py_func"
 
 
 class Compilations:
-    """Counted over all threads. last: seconds since the epoch, None before the first."""
+    """Counted over all threads, each when it begins and when it ends as far as the framework tells."""
 
     def __init__(self) -> None:
         """Nothing is watched yet."""
         self.counts: dict[str, int] = {}
-        self.last: float | None = None
+        self._last: float | None = None
         self._undo: list[Any] = []
         self._watched: set[str] = set()
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._began = 0.0
+        self._seconds = 0.0
+
+    @property
+    def last(self) -> float | None:
+        """When there was one, in seconds since the epoch: now, where one is under way; None before the first."""
+        return time.time() if self._under_way else self._last
+
+    @property
+    def seconds(self) -> float:
+        """How long all of them took so far, the one that is under way included."""
+        with self._lock:
+            return self._seconds + (time.time() - self._began if self._under_way else 0.0)
 
     @property
     def count(self) -> int:
@@ -56,14 +72,27 @@ class Compilations:
 
     def _seen(self, framework: str) -> None:
         self.counts[framework] = self.counts.get(framework, 0) + 1
-        self.last = time.time()
+        self._last = time.time()
+
+    def _begin(self) -> None:
+        with self._lock:
+            if not self._under_way:
+                self._began = time.time()
+            self._under_way += 1
+
+    def _end(self) -> None:
+        with self._lock:
+            self._under_way -= 1
+            if not self._under_way:
+                self._seconds += time.time() - self._began
 
     def _listen_to_jax(self) -> None:
         from jax import monitoring
 
-        def compiled(event: str, _seconds: float, **_more: Any) -> None:
+        def compiled(event: str, seconds: float, **_more: Any) -> None:
             if event.startswith("/jax/core/compile/"):
                 self._seen("jax")
+                self._seconds += seconds
 
         def forget() -> None:
             from jax._src import monitoring as inside
@@ -80,9 +109,11 @@ class Compilations:
 
         def traced(*arguments: Any, **named: Any) -> Any:
             self._seen("tensorflow")
+            self._begin()
             try:
                 return trace(*arguments, **named)
             finally:
+                self._end()
                 self._seen("tensorflow")
 
         def put_back() -> None:

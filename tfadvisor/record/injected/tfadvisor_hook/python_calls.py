@@ -12,7 +12,7 @@ from typing import Any
 
 _KEPT: list[object] = []
 """What the main thread may still be going to call, however long it takes until it can: never freed."""
-_INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen")
+_INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen", os.path.dirname(__file__))
 
 
 class PythonCalls:

@@ -118,15 +118,19 @@ class Recorder:
             begun = time.time()
             tracer.start(order)
             opened, before = time.time(), reading(self.root())
+            compiled, compiling = self.compilations.count, self.compilations.seconds
             with GivingWay() as self.way:
                 self.way.wait(order["seconds"], self.leaving)
+                compiled = self.compilations.count - compiled
+                compiling = self.compilations.seconds - compiling
                 after = reading(self.root())
                 written = _written(tracer, file)
             if self.way.given:
                 return {"framework": framework, "error": "the program began to record itself"}
             counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
             write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
-            return {"framework": framework, **written, "begun": begun, "opened": opened}
+            written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling)
+            return {"framework": framework, **written}
         except Exception as error:
             return {"framework": framework, "error": f"{type(error).__name__}: {error}"}
 

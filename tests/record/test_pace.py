@@ -1,0 +1,42 @@
+"""What a window says about the program's steps: reports made up of what is asked of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from tfadvisor.record.pace import Compiling, Pace, pace_of
+
+
+def report(*compile_shares: float, source: str = "marker") -> SimpleNamespace:
+    """A step of 10 ms for each share of it that compiles."""
+    each = [SimpleNamespace(breakdown={"compile": share}) for share in compile_shares]
+    return SimpleNamespace(
+        steps=SimpleNamespace(source=source, time_ms=SimpleNamespace(median=10.0), each=each, count=len(each))
+    )
+
+
+def test_steps_that_repeat_and_do_not_compile_are_steady() -> None:
+    assert pace_of(report(0.0, 0.04, 0.02)) == Pace(3, 10.0, compiles=False)
+    assert Pace(3, 10.0, compiles=False).steady
+    assert not Pace(2, 10.0, compiles=False).steady
+
+
+def test_steps_that_compile_by_the_trace_or_by_what_the_process_told() -> None:
+    """6% in the mean of the trace; 6% of the window in the process."""
+    assert pace_of(report(0.18, 0.0, 0.0)) == Pace(3, 10.0, compiles=True)
+    assert pace_of(report(0.0, 0.0, 0.0), Compiling(0.06, 2)) == Pace(3, 10.0, compiles=True)
+    assert Pace(3, 10.0, compiles=True).repeats
+    assert not Pace(3, 10.0, compiles=True).steady
+
+
+@pytest.mark.parametrize(("share", "count", "found"), [(0.6, 5, False), (0.6, 6, True), (0.5, 0, True)])
+def test_what_repeats_inside_a_compilation_is_no_step(share: float, count: int, found: bool) -> None:
+    """Six beginnings and ends are three compilations, which may be those of three steps."""
+    assert (pace_of(report(0.0, 0.0, 0.0), Compiling(share, count)) is not None) is found
+
+
+def test_without_steps_there_is_no_pace() -> None:
+    assert pace_of(report(0.0, 0.0, 0.0, source="whole-trace")) is None
+    assert pace_of(report()) is None
