@@ -12,7 +12,8 @@ from pathlib import Path, PosixPath
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from tfadvisor.errors import UsageError
-from tfadvisor.sources.stores import WEB, Entry, entry_of, objects_below
+from tfadvisor.sources.faults import NotThere, Unreachable
+from tfadvisor.sources.stores import WEB, Entry, entry_of, objects_below, objects_in
 
 if TYPE_CHECKING:
     import io
@@ -64,6 +65,8 @@ class RemotePath(PosixPath):
     query = ""
     """With its question mark; of this object alone, no path made from it has it."""
     _entry: Entry | None = None
+    _folder: _Folder | None = None
+    """That of the path beside which this one was looked for, or of the listing that it was found in."""
 
     @property
     def address(self) -> str:
@@ -83,12 +86,36 @@ class RemotePath(PosixPath):
     def entry(self) -> Entry:
         """What the store says; asked once. Raises OSError, UsageError without a driver."""
         if self._entry is None or self._entry.size is None:
-            self._entry = entry_of(self.address)
+            self._entry = self._beside() or entry_of(self.address)
         return self._entry
+
+    def _beside(self) -> Entry | None:
+        """By the listing of its folder; None where there is none. Raises NotThere for what it does not show."""
+        if self._folder is None or not self._folder.listed():
+            return None
+        if self.name not in self._folder.shown:
+            raise NotThere(self.address, "it is not there")
+        entry = self._folder.shown[self.name]
+        return None if entry.size is None else entry
+
+    def with_name(self, name: str) -> RemotePath:
+        """What lies beside it: one listing of the folder tells of all that is asked for, found or not."""
+        path = super().with_name(name)
+        if not self.is_on_the_web:
+            self._folder = self._folder or _Folder(str(self.parent))
+            path._folder = self._folder
+        return path
 
     def files_below(self) -> list[RemotePath]:
         """Every object below this folder, by name. Raises as entry."""
-        found = [known(address, entry) for address, entry in objects_below(self.address)]
+        found = []
+        folders: dict[Path, _Folder] = {}
+        for address, entry in objects_below(self.address):
+            path = known(address, entry)
+            if not self.is_on_the_web:
+                path._folder = folders.setdefault(path.parent, _Folder(str(path.parent), listed=True))
+                path._folder.shown[path.name] = entry
+            found.append(path)
         return sorted(found)
 
     def open_copy(self) -> io.BufferedReader:
@@ -170,6 +197,26 @@ class RemotePath(PosixPath):
 
     def _refuse(self) -> NoReturn:
         raise OSError(errno.EROFS, "tfadvisor only reads there", str(self))
+
+
+class _Folder:
+    """What lies in a folder of a store, asked once."""
+
+    def __init__(self, address: str, *, listed: bool = False) -> None:
+        """listed: `shown` is filled by who made it."""
+        self.shown: dict[str, Entry] = {}
+        self._address = address
+        self._listed: bool | None = True if listed else None
+
+    def listed(self) -> bool:
+        """Whether `shown` is all that lies there. Not where the store lists nothing, though it may give what it is asked for."""
+        if self._listed is None:
+            try:
+                self.shown = objects_in(self._address)
+                self._listed = True
+            except Unreachable:
+                self._listed = False
+        return self._listed
 
 
 def known(address: str, entry: Entry | None) -> RemotePath:
