@@ -216,6 +216,43 @@ def test_a_host_with_foreign_keys_does_not_silence_the_others() -> None:
     assert found.strangers == (2,)
 
 
+def recorded_from(*first: int) -> Meetings:
+    """Each host has ten calls, in the runs from its first on."""
+    builder = trace()
+    for host, begin in enumerate(first):
+        builder.host(f"host{host}")
+        for run in range(begin, begin + 10):
+            builder.collective("GPU:0", run * 100, run * 100 + 60, run_id=run)
+    return meetings(builder)
+
+
+def test_a_host_that_shares_less_than_half_does_not_hide_the_rest() -> None:
+    """The third holds runs 7 to 16, so four of the ten."""
+    found = recorded_from(1, 1, 7, 1, 1)
+
+    assert found.host.tolist() == [0, 1, 3, 4]
+    assert len(found) == 10
+    assert found.strangers == (2,)
+
+
+def test_a_host_that_shares_half_takes_part_in_it() -> None:
+    """The third holds runs 6 to 15."""
+    found = recorded_from(1, 1, 6, 1, 1)
+
+    assert found.host.tolist() == [0, 1, 2, 3, 4]
+    assert len(found) == 5
+    assert found.strangers == ()
+
+
+def test_half_is_enough_beside_a_host_that_shares_none() -> None:
+    """The third holds runs 6 to 15, the fourth 11 to 20."""
+    found = recorded_from(1, 1, 6, 11, 1, 1)
+
+    assert found.host.tolist() == [0, 1, 2, 4, 5]
+    assert len(found) == 5
+    assert found.strangers == (3,)
+
+
 def test_a_first_host_with_foreign_keys_does_not_set_the_clock() -> None:
     """a comes first and calls three times, so that neither keys nor order pair it with the others."""
     builder = trace()

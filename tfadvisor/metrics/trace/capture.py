@@ -80,15 +80,15 @@ def _some(named: list[str]) -> str:
 
 @metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
 def unpaired_hosts(question: Question) -> float:
-    """Number of hosts that communicate but share no collective with most others: of another run, or recorded at another
-    time.
+    """Number of hosts that communicate but share no collective with most others, or few: of another run, or recorded at
+    another time.
     """
     return float(len(question.run.meetings.strangers))
 
 
 @fact
 def unpaired_host(question: Question) -> str:
-    """The hosts that communicate but share no collective with most others."""
+    """The hosts that communicate but share no collective with most others, or few."""
     if not question.run.meetings.strangers:
         raise MetricAbsent("all hosts that communicate share collectives")
     return _some([question.run.hosts[one].host for one in question.run.meetings.strangers])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, ranks
+from tfadvisor.arrays import distinct, median, ranks
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MOST_ALIKE = 1 << 32
+_FEWEST = 0.5
+"""Of the collectives that most members take part in: who shares fewer was recorded at another time, and would hide the rest."""
 
 
 class Meetings(msgspec.Struct, frozen=True):
@@ -31,7 +33,7 @@ class Meetings(msgspec.Struct, frozen=True):
     computation covers; exposed_from: when that begins. step: on the member's host, -1 outside of all. label: index into
     labels, shape (meetings,).
     why: why there is none, "" when there are some. clocks: how the hosts' clocks were aligned. strangers: hosts that
-    communicate and share no collective with the others.
+    communicate and share few collectives or none with the others.
     """
 
     host: Int64Array
@@ -75,11 +77,12 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
         return _none("no collective was recorded on two devices whose clocks can be compared", clocks)
     found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
     strangers: tuple[int, ...] = ()
-    if not found.size:
-        met = with_shared_keys([one[2] for one in members])
-        strangers = tuple(sorted({one[0] for one, shares in zip(members, met, strict=True) if not shares}))
-        members = [one for one, shares in zip(members, met, strict=True) if shares]
-        found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
+    if len(found) < _FEWEST * median(np.array([len(one[2]) for one in members])):
+        met = in_quorum([one[2] for one in members])
+        if not met.all():
+            strangers = tuple(sorted({one[0] for one, shares in zip(members, met, strict=True) if not shares}))
+            members = [one for one, shares in zip(members, met, strict=True) if shares]
+            found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
     strangers += tuple(
         host
         for host, offset in enumerate(clocks.offset_ps)
@@ -115,10 +118,10 @@ def _communicates(device: DeviceSummary) -> bool:
     return len(device.collectives) > 0
 
 
-def with_shared_keys(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
-    """Which members took part in a collective that more than half of all were seen in, by its key and name.
+def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
+    """Which members took part in half or more of the collectives that more than half of all were seen in, by key and name.
 
-    A host of another run, or one that was recorded at another time, shares none with them. All, where there is no such
+    A host of another run shares none of them, one that was recorded at another time few. All, where there is no such
     collective, or a call without a key.
     """
     if any((one.key < 0).any() for one in calls):
@@ -130,9 +133,8 @@ def with_shared_keys(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
     pairs = distinct(key * len(calls) + member)
     seen, member = ranks(pairs // len(calls)), pairs % len(calls)
     shared = 2 * np.bincount(seen) > len(calls)
-    found = np.zeros(len(calls), np.bool_)
-    found[member[shared[seen]]] = True
-    return found if found.any() else np.ones(len(calls), np.bool_)
+    shares = np.bincount(member[shared[seen]], minlength=len(calls))
+    return np.asarray(shares >= _FEWEST * shared.sum(), np.bool_)
 
 
 def _column(calls: Sequence[CollectiveCalls], name: str, found: npt.NDArray[np.int64]) -> Int64Array:
