@@ -15,7 +15,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.machine.file import read_counters
 from tfadvisor.sources import remote_path, stores
 from tfadvisor.sources.faults import Refused
-from tfadvisor.sources.remote_path import RemotePath, place_of
+from tfadvisor.sources.remote_path import RemotePath, place_of, places_of
 
 fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
 RUN = "memory://beside/log/plugins/profile/r"
@@ -83,6 +83,13 @@ def test_beside_a_single_file_the_folder_is_listed_once(run: str, asked: Counter
     assert not file.with_name("w0.machine.json").is_file()
     assert not file.with_name("recording.json").is_file()
     assert file.with_name("w1.machine.json").stat().st_size == len(json.dumps(COUNTERS))
+    assert asked == {"objects_in": 1}
+
+
+def test_files_of_one_folder_share_its_listing(run: str, asked: Counter[str]) -> None:
+    files = places_of([f"{run}/w0.xplane.pb", f"{run}/w1.xplane.pb", f"{run}/w2.xplane.pb"])
+
+    assert [file.is_file() for file in files] == [True, True, False]
     assert asked == {"objects_in": 1}
 
 

@@ -12,12 +12,16 @@ from typing import Any
 
 import pytest
 from support.logdirs import add_broken_run, add_run
+from support.trace_builder import trace
+from support.web_server import web_server
 
 import tfadvisor
 from tfadvisor import processes
+from tfadvisor.sources.remote_path import place_of, places_of
 from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis
 from tfadvisor.tensorboard_tab.cache import Cache
 from tfadvisor.tensorboard_tab.listing import ListedRun, Listing
+from tfadvisor.xplane.runs import Run
 
 
 def listed(logdir: Path) -> ListedRun:
@@ -78,6 +82,22 @@ def test_a_broken_file_is_told_and_not_read_again_unless_asked(tmp_path: Path, a
     assert failed.error["remedy"] != ""
     assert analyses.page(run) is failed
     assert analyses.page(run, again=True) is not failed
+
+
+def test_a_step_of_a_run_on_a_server_is_drawn_from_the_file_of_its_host(analyses: Analyses) -> None:
+    pytest.importorskip("aiohttp", reason="http:// needs it")
+    with web_server() as server:
+        server.content["/other.xplane.pb"] = b"no trace"
+        server.content["/host.xplane.pb"] = trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+        files = places_of(f"{server.address}/{name}.xplane.pb" for name in ("other", "host"))
+        run = ListedRun(Run("r", place_of(server.address), files), 0, 0.0, "stamp")
+
+        error = ended(analyses.step(run, "host", 1)).error
+        step = analyses.step(run, "host", 1)
+
+    assert error is None
+    assert isinstance(step, bytes)
+    assert [path for method, path, _ in server.asked if method == "GET"] == ["/host.xplane.pb"]
 
 
 def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:

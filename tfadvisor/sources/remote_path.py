@@ -7,7 +7,7 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PosixPath
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
@@ -54,6 +54,16 @@ def place_of(text: str | Path) -> Path:
     path = RemotePath(f"{scheme.lower()}:/{rest.lstrip('/')}")
     path.query = query
     return path
+
+
+def places_of(texts: Iterable[str]) -> tuple[Path, ...]:
+    """As place_of each. One listing tells of all that lie in the same folder of a store."""
+    places = tuple(map(place_of, texts))
+    folders: dict[Path, _Folder] = {}
+    for place in places:
+        if isinstance(place, RemotePath) and not place.is_on_the_web:
+            place._folder = folders.setdefault(place.parent, _Folder(str(place.parent)))
+    return places
 
 
 class RemotePath(PosixPath):

@@ -18,7 +18,7 @@ from tfadvisor.environment_faults import fault_of_environment
 from tfadvisor.errors import UsageError
 from tfadvisor.gate.config.limits import limits_of_project
 from tfadvisor.processes import start
-from tfadvisor.sources.remote_path import place_of
+from tfadvisor.sources.remote_path import places_of
 from tfadvisor.tensorboard_tab.cache import (
     COMPARISON,
     PAGE,
@@ -76,7 +76,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 def limits_of(task: Mapping[str, Any]) -> Limits:
     """From the sizes of the files: long and large enough for any trace of theirs, many times over."""
-    sizes = [_unpacked_size(place_of(file)) for file in task.get("files", ())]
+    sizes = [_unpacked_size(file) for file in places_of(task.get("files", ()))]
     return Limits(
         _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
     )

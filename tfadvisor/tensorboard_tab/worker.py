@@ -24,13 +24,13 @@ from tfadvisor.limit_change import LimitChange
 from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.report.page.encode import encode, encode_comparison, encode_step
-from tfadvisor.sources.remote_path import place_of
+from tfadvisor.sources.remote_path import place_of, places_of
 from tfadvisor.tensorboard_tab.cache import COMPARISON, PAGE, REPORT, SNAPSHOT, STEP, SUMMARY
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.run.read_hosts import progress_over
 from tfadvisor.xplane.decode import decode_file
-from tfadvisor.xplane.runs import Run
+from tfadvisor.xplane.runs import Run, host_of
 
 _SAY_EVERY_S = 0.1
 _STEP_EVENTS = 30_000
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def _analyse(task: dict[str, Any]) -> None:
-    files = tuple(place_of(file) for file in task["files"])
+    files = places_of(task["files"])
     run = Run(task["name"], place_of(task["path"]), files)
     said_at = 0.0
 
@@ -109,7 +109,7 @@ def _draw(task: dict[str, Any]) -> None:
     """One step of one host, with every thread."""
     from tfadvisor.assembly.page_drawn import drawn_step  # noqa: PLC0415
 
-    for file in (Path(one) for one in task["files"]):
+    for file in sorted(places_of(task["files"]), key=lambda one: host_of(one) != task["host"]):
         trace = decode_file(file, SELECTION, None)
         timeline = build_host(trace, None, Drawing(_STEP_EVENTS, step=task["index"]))
         if timeline.host == task["host"]:
