@@ -12,6 +12,8 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.errors import TraceError
+from tfadvisor.fleet.find import Labels, find_tasks
+from tfadvisor.fleet.work import HowToRead, row_of
 from tfadvisor.machine.file import read_counters
 from tfadvisor.sources import remote_path, stores
 from tfadvisor.sources.faults import Refused
@@ -90,6 +92,16 @@ def test_files_of_one_folder_share_its_listing(run: str, asked: Counter[str]) ->
     files = places_of([f"{run}/w0.xplane.pb", f"{run}/w1.xplane.pb", f"{run}/w2.xplane.pb"])
 
     assert [file.is_file() for file in files] == [True, True, False]
+    assert asked == {"objects_in": 1}
+
+
+def test_a_run_of_a_fleet_costs_one_listing_where_it_is_read(run: str, asked: Counter[str]) -> None:
+    (task,) = find_tasks([place_of("memory://beside/log")], Labels(None), HowToRead()).tasks
+    asked.clear()
+
+    row = row_of(task)
+
+    assert (row.error, row.hosts) == (None, 2)
     assert asked == {"objects_in": 1}
 
 

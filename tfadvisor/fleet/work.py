@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 
 import msgspec
 
@@ -19,7 +18,7 @@ from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import AdvisorError, UsageError
 from tfadvisor.fleet.row import Row, columns_of
 from tfadvisor.sources.faults import Unreachable
-from tfadvisor.sources.remote_path import place_of
+from tfadvisor.sources.remote_path import place_of, places_of
 from tfadvisor.version import VERSION
 from tfadvisor.xplane.runs import Run, recorded_at
 
@@ -75,7 +74,7 @@ def lost_row(task: Task) -> Row:
 
 def row_of(task: Task) -> Row:
     """The run's row, also where the run cannot be read."""
-    run = Run(task.run, _path(task.folder), tuple(map(_path, task.files)))
+    run = Run(task.run, place_of(os.fsdecode(task.folder)), places_of(map(os.fsdecode, task.files)))
     try:
         report = conclude(run, Options(), catalogue=catalogue_of(task.how))[0]
         columns = columns_of(report)
@@ -115,10 +114,6 @@ def _task(packed: bytes) -> Task:
     if (tool, its_format) != (VERSION, FORMAT):
         raise WrongVersion(f"a worker has tfadvisor {VERSION}, and this is {tool}. Install the same one everywhere.")
     return msgspec.convert(told, Task)
-
-
-def _path(name: bytes) -> Path:
-    return place_of(os.fsdecode(name))
 
 
 def _by_files(run: Run) -> datetime | None:
