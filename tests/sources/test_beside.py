@@ -78,20 +78,21 @@ def test_counters_beside_a_listed_trace_are_read_without_asking(run: str, asked:
     assert asked == {"objects_below": 1}
 
 
-def test_beside_a_single_file_the_folder_is_listed_once(run: str, asked: Counter[str]) -> None:
+def test_what_lies_beside_a_single_file_is_asked_for_by_name(run: str, asked: Counter[str]) -> None:
+    """Its folder may hold any number of others."""
     file = place_of(f"{run}/w1.xplane.pb")
 
     assert file.with_name("w1.machine.json").is_file()
     assert not file.with_name("w0.machine.json").is_file()
-    assert not file.with_name("recording.json").is_file()
-    assert file.with_name("w1.machine.json").stat().st_size == len(json.dumps(COUNTERS))
-    assert asked == {"objects_in": 1}
+    assert asked == {"entry_of": 2}
 
 
 def test_files_of_one_folder_share_its_listing(run: str, asked: Counter[str]) -> None:
     files = places_of([f"{run}/w0.xplane.pb", f"{run}/w1.xplane.pb", f"{run}/w2.xplane.pb"])
+    counters = files[1].with_name("w1.machine.json")
 
     assert [file.is_file() for file in files] == [True, True, False]
+    assert counters.stat().st_size == len(json.dumps(COUNTERS))
     assert asked == {"objects_in": 1}
 
 
@@ -106,7 +107,7 @@ def test_a_run_of_a_fleet_costs_one_listing_where_it_is_read(run: str, asked: Co
 
 
 def test_a_folder_beside_it_is_none_of_its_files(run: str) -> None:
-    file = place_of(f"{run}/w1.xplane.pb")
+    (file,) = places_of([f"{run}/w1.xplane.pb"])
 
     assert not file.with_name("w0.machine.json.d").is_file()
     assert file.with_name("w0.xplane.pb").is_file()
@@ -119,7 +120,7 @@ def test_a_store_that_lists_nothing_is_asked_by_name(
         raise Refused(address, "the store lists nothing")
 
     monkeypatch.setattr(remote_path, "objects_in", refuse)
-    file = place_of(f"{run}/w1.xplane.pb")
+    (file,) = places_of([f"{run}/w1.xplane.pb"])
 
     assert file.with_name("w1.machine.json").is_file()
     assert not file.with_name("w0.machine.json").is_file()
@@ -127,7 +128,7 @@ def test_a_store_that_lists_nothing_is_asked_by_name(
 
 
 def test_what_is_not_there_says_so(run: str) -> None:
-    missing = place_of(f"{run}/w1.xplane.pb").with_name("w7.xplane.pb")
+    (missing,) = places_of([f"{run}/w7.xplane.pb"])
 
     with pytest.raises(FileNotFoundError):
         missing.stat()

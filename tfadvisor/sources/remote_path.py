@@ -57,7 +57,7 @@ def place_of(text: str | Path) -> Path:
 
 
 def places_of(texts: Iterable[str]) -> tuple[Path, ...]:
-    """As place_of each. One listing tells of all that lie in the same folder of a store."""
+    """As place_of each, for files of runs that were found by listing: one more of a run's folder tells of all in it."""
     places = tuple(map(place_of, texts))
     folders: dict[Path, _Folder] = {}
     for place in places:
@@ -76,7 +76,7 @@ class RemotePath(PosixPath):
     """With its question mark; of this object alone, no path made from it has it."""
     _entry: Entry | None = None
     _folder: _Folder | None = None
-    """That of the path beside which this one was looked for, or of the listing that it was found in."""
+    """Where it was found by a listing, or lies beside what was. Others are asked for by name: their folder may hold anything."""
 
     @property
     def address(self) -> str:
@@ -109,11 +109,9 @@ class RemotePath(PosixPath):
         return None if entry.size is None else entry
 
     def with_name(self, name: str) -> RemotePath:
-        """What lies beside it: one listing of the folder tells of all that is asked for, found or not."""
+        """What lies beside it; where its folder has been listed, or will be, that tells of it."""
         path = super().with_name(name)
-        if not self.is_on_the_web:
-            self._folder = self._folder or _Folder(str(self.parent))
-            path._folder = self._folder
+        path._folder = self._folder
         return path
 
     def files_below(self) -> list[RemotePath]:
