@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -80,12 +80,9 @@ def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found
     return Found(tuple(found[place] for place in sorted(found)), roots)
 
 
-def _runs_below(root: Path) -> Iterator[Run]:
-    first = choose_run([root])[0]  # says what is wrong with a source that holds none
-    if root.is_dir():
-        yield from find_runs(root)
-    else:
-        yield first
+def _runs_below(root: Path) -> Sequence[Run]:
+    """Raises TraceError for a source that cannot be listed or holds none."""
+    return (find_runs(root) if root.is_dir() else ()) or (choose_run([root])[0],)  # which says what is wrong
 
 
 def _stamp(run: Run) -> str:
