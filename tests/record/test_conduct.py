@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -160,15 +160,15 @@ def test_a_window_that_fails_leaves_the_look() -> None:
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[float, int], list[float]]:
+def looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., list[float]]:
     """Looks at a program of which every look shows steps of 100 ms that compile; seconds of each window that was opened."""
 
-    def conducted(ready_seconds: float, steps: int) -> list[float]:
+    def conducted(ready_seconds: float, steps: int, lengths: Sequence[float] = (100.0,)) -> list[float]:
         asked: list[float] = []
 
         def record(seconds: float, *, python_tracer: bool) -> Window:
             asked.append(seconds)
-            return window(100.0, count=5, compiles=True, folder=tmp_path)
+            return window(lengths[len(asked) % len(lengths)], count=5, compiles=True, folder=tmp_path)
 
         monkeypatch.setattr("tfadvisor.record.conduct._recorder", lambda *_: record)
         monkeypatch.setattr("tfadvisor.record.conduct._wait_until_ready", lambda *_: Ready((), ready_seconds))
@@ -180,11 +180,16 @@ def looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[float, i
     return conducted
 
 
-def test_steps_that_always_compile_are_believed_in_the_third_look(looks: Callable[[float, int], list[float]]) -> None:
-    """Then eight of them are enough: 9.5 times 100 ms."""
-    assert looks(0.0, 20) == pytest.approx([0.6, 1.2, 2.4, 0.95])
+def test_steps_that_always_compile_are_believed_in_the_third_look(looks: Callable[..., list[float]]) -> None:
+    """Twenty of them: 21.5 times 100 ms."""
+    assert looks(0.0, 20) == pytest.approx([0.6, 1.2, 2.4, 2.15])
 
 
-def test_where_nothing_but_compiling_was_seen_in_the_second(looks: Callable[[float, int], list[float]]) -> None:
-    """Both hold several compilations; the look's five steps are as many as were asked for."""
-    assert looks(4.0, 5) == pytest.approx([4.0, 4.0])
+def test_where_nothing_but_compiling_was_seen_in_the_second(looks: Callable[..., list[float]]) -> None:
+    """Both hold several compilations; then eight steps are enough: 9.5 times 100 ms."""
+    assert looks(4.0, 20) == pytest.approx([4.0, 4.0, 0.95])
+
+
+def test_looks_at_something_else_each_time_are_no_steps(looks: Callable[..., list[float]]) -> None:
+    """Parts of the start compile as well: 100 ms, then 200, then 100 and so on, until there are no more looks."""
+    assert len(looks(4.0, 20, lengths=(100.0, 200.0))) == 14

@@ -60,14 +60,28 @@ def waited(*compiled: tuple[float, int]) -> tuple[float, float] | None:
 
 
 def test_one_whose_every_step_compiles_is_ready_after_ten_seconds() -> None:
-    """20 more in the ten seconds: twelve of them, as of six tracings, take six."""
-    assert waited((5.0, 10), (14.9, 29), (15.0, 30), (16.0, 31)) == (15.0, 6.0)
+    """20 in the ten seconds: six of them take three."""
+    assert waited((5.0, 10), (14.9, 29), (15.0, 30), (16.0, 31)) == (15.0, 3.0)
+
+
+def test_where_each_takes_long_four_are_waited_for() -> None:
+    """Three in ten seconds, the fourth after sixteen: six of them take 24."""
+    assert waited((5.0, 10), (15.0, 13), (21.0, 14)) == (21.0, 24.0)
 
 
 def test_one_long_compilation_is_waited_for() -> None:
-    """Seven more in ten seconds; then the count begins anew: eight in the next ten."""
-    assert waited((5.0, 10), (15.0, 17)) is None
-    assert waited((5.0, 10), (15.0, 17), (16.0, 17), (26.0, 25)) == (26.0, 15.0)
+    assert waited((5.0, 10), (15.0, 10), (300.0, 11)) is None
+
+
+def test_a_process_that_compiled_much_and_then_waits_hides_no_other() -> None:
+    """Which compiles five times in ten seconds."""
+    patience = Patience(0.3)
+    waits = process("a", tensorflow=0.0, compiled_at=1.0, compiled=300)
+
+    for now, compiled, expected in ((5.0, 2, None), (15.0, 7, 12.0)):
+        trains = process("b", tensorflow=0.0, compiled_at=now, compiled=compiled)
+        found = patience.ready([waits, trains], now)
+        assert (found and found.seconds) == expected
 
 
 def test_one_that_settles_is_ready_at_once() -> None:

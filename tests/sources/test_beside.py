@@ -106,6 +106,14 @@ def test_a_run_of_a_fleet_costs_one_listing_where_it_is_read(run: str, asked: Co
     assert asked == {"objects_in": 1}
 
 
+def test_a_single_file_in_a_fleet_is_read_without_listing_its_folder(run: str, asked: Counter[str]) -> None:
+    (task,) = find_tasks([place_of(f"{run}/w1.xplane.pb")], Labels(None), HowToRead()).tasks
+    asked.clear()
+
+    assert row_of(task).error is None
+    assert asked["objects_in"] == 0
+
+
 def test_a_folder_beside_it_is_none_of_its_files(run: str) -> None:
     (file,) = places_of([f"{run}/w1.xplane.pb"])
 

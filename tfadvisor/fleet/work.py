@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
@@ -74,7 +75,7 @@ def lost_row(task: Task) -> Row:
 
 def row_of(task: Task) -> Row:
     """The run's row, also where the run cannot be read."""
-    run = Run(task.run, place_of(os.fsdecode(task.folder)), places_of(map(os.fsdecode, task.files)))
+    run = Run(task.run, place_of(os.fsdecode(task.folder)), _files(task))
     try:
         report = conclude(run, Options(), catalogue=catalogue_of(task.how))[0]
         columns = columns_of(report)
@@ -114,6 +115,12 @@ def _task(packed: bytes) -> Task:
     if (tool, its_format) != (VERSION, FORMAT):
         raise WrongVersion(f"a worker has tfadvisor {VERSION}, and this is {tool}. Install the same one everywhere.")
     return msgspec.convert(told, Task)
+
+
+def _files(task: Task) -> tuple[Path, ...]:
+    """A single file that was given as a source may lie in a folder of any size, which is not listed."""
+    files = map(os.fsdecode, task.files)
+    return tuple(map(place_of, files)) if task.files == (task.folder,) else places_of(files)
 
 
 def _by_files(run: Run) -> datetime | None:

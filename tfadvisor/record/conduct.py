@@ -12,24 +12,26 @@ from msgspec.structs import replace
 from tfadvisor.api import Options
 from tfadvisor.record.board import Board, Process
 from tfadvisor.record.cost import cost_of, cost_without_calls
+from tfadvisor.record.pace import Pace
 from tfadvisor.record.program import Program
-from tfadvisor.record.settling import Patience, Ready, may_train
+from tfadvisor.record.settling import PATIENCE_SECONDS, Patience, Ready, may_train
 from tfadvisor.record.window import Refused, Window, record_window
 
 STEPS = 20
 """What is recorded unless asked otherwise."""
 COST_LIMIT = 0.05
-"""Share of a step that recording may cost by the estimate, calls of Python and the frameworks' own events together. Twice as much
-where other programs slow the machine, as its steps were measured there: still no more than 10%."""
+"""Share of a step that recording may cost by the estimate, with calls of Python; beyond it these are left out. On a machine that
+others slowed, steps were measured to lose up to twice as much: 10%."""
 BLIND_LIMIT = 1.0
 """Calls of Python that cost less leave findings to be believed in the second window; others, only lines of the program."""
 _POLL_SECONDS = 0.05
 _UNSETTLED_LOOKS = 3
-"""Looks in which steps compiled, before it is believed that they always do."""
+"""Looks one after the other that show the same steps, which compile, before it is believed that they always do."""
 _RESTLESS_LOOKS = 2
 """The same where nothing but compiling was seen in between."""
-_COMPILING_STEPS = 8
-"""At most, where each compiles: they are long, and alike."""
+_RESTLESS_STEPS = 8
+"""At most, there: such steps are long, and alike."""
+_LONGEST_PATIENCE_SECONDS = 60.0
 _FIRST_QUIET_SECONDS = 0.3
 _LONGEST_QUIET_SECONDS = 20.0
 _FIRST_LOOK_SECONDS = 0.6
@@ -96,6 +98,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     best: Window | None = None
     longest = _LONGEST_LOOK_SECONDS
     unsettled = 0
+    before: Pace | None = None
     while attempt < _LOOKS and (ready := _wait_until_ready(board, program, wanted, began, attempt)) is not None:
         seconds = min(max(wanted.first_look_seconds * 2**attempt, ready.seconds), longest)
         record = _recorder(board, program, ready.processes, options)
@@ -111,10 +114,13 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
             best = look
         if look.pace is None or not look.pace.repeats:
             continue
-        unsettled += look.pace.compiles
-        if look.pace.compiles and unsettled < (_RESTLESS_LOOKS if ready.seconds else _UNSETTLED_LOOKS):
-            continue
-        steps = min(wanted.steps, _COMPILING_STEPS) if look.pace.compiles else wanted.steps
+        steps = wanted.steps
+        if look.pace.compiles:
+            unsettled = unsettled + 1 if before is not None and look.pace.resembles(before) else 1
+            before = look.pace
+            if unsettled < (_RESTLESS_LOOKS if ready.seconds else _UNSETTLED_LOOKS):
+                continue
+            steps = min(steps, _RESTLESS_STEPS) if ready.seconds else steps
         how = record_fully if wanted.python_tracer else record_plainly
         return how(record, look, replace(wanted, steps=steps))
     if best is not None:
@@ -140,7 +146,10 @@ def _recorder(board: Board, program: Program, training: Sequence[Process], optio
 
 def _wait_until_ready(board: Board, program: Program, wanted: Wanted, began: float, attempt: int) -> Ready | None:
     """Waits longer after each attempt that found no rhythm. None once the program has ended."""
-    patience = Patience(min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS))
+    patience = Patience(
+        min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS),
+        min(PATIENCE_SECONDS * 2**attempt, _LONGEST_PATIENCE_SECONDS),
+    )
     while program.ended() is None:
         now = time.time()
         found = None

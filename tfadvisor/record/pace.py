@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from tfadvisor.report.model import Report
@@ -9,6 +11,8 @@ from tfadvisor.report.model import Report
 _COMPILES = 0.05
 _MOST = 0.5
 _FEWEST = 3
+_ALIKE = 1.5
+"""Steps of one loop whose lengths differ by no more than this factor."""
 
 
 class Compiling(msgspec.Struct, frozen=True):
@@ -17,36 +21,55 @@ class Compiling(msgspec.Struct, frozen=True):
     share: float = 0.0
     """Of the window, 0 to 1."""
     count: int = 0
-    """How often a compilation began or ended, as far as the framework tells."""
+    """How many ended, without those inside of others."""
 
 
 class Pace(msgspec.Struct, frozen=True):
     """The steps of a window."""
 
     count: int
-    """On the host that has most."""
     median_ms: float
+    """Of a step."""
     compiles: bool
-    """The steps compile, so the program has not settled."""
+    """Whether the program still compiles in its steps."""
+    told: bool = True
+    """Whether the process told of that: else it may be tracing a single program, in which something repeats."""
+    about: str = ""
+    """What the steps were told by."""
 
     @property
     def steady(self) -> bool:
-        """Whether there is a rhythm that can be recorded."""
+        """Whether there is a rhythm of steps that do not compile."""
         return self.repeats and not self.compiles
 
     @property
     def repeats(self) -> bool:
         """Whether there is a rhythm, though each step may compile."""
-        return self.count >= _FEWEST
+        return self.count >= _FEWEST and self.told
+
+    def resembles(self, other: Pace) -> bool:
+        """Whether they can be steps of one loop."""
+        longer, shorter = max(self.median_ms, other.median_ms), min(self.median_ms, other.median_ms)
+        return _unnumbered(self.about) == _unnumbered(other.about) and longer <= _ALIKE * shorter
+
+
+def _unnumbered(about: str) -> str:
+    """A program that is compiled anew may have a number, and a sequence one dispatch more."""
+    return re.sub(r"\d+", "", about)
 
 
 def pace_of(report: Report, compiling: Compiling | None = None) -> Pace | None:
-    """None where no step was found, or where the window lies in so few compilations that what repeats is theirs."""
+    """None where no step was found, or where the window lies in so few compilations that what repeats is theirs.
+
+    compiling: None where nobody tells.
+    """
     times = report.steps.time_ms
     if times is None or report.steps.source == "whole-trace" or not report.steps.each:
         return None
     told = compiling or Compiling()
-    if told.share > _MOST and told.count < 2 * _FEWEST:
+    few = compiling is not None and told.count < _FEWEST
+    if told.share > _MOST and few:
         return None
     share = sum(step.breakdown.get("compile", 0.0) for step in report.steps.each) / len(report.steps.each)
-    return Pace(report.steps.count, times.median, max(share, told.share) > _COMPILES)
+    compiles = max(share, told.share) > _COMPILES
+    return Pace(report.steps.count, times.median, compiles, not (compiles and few), report.steps.about)

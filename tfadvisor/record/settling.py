@@ -9,11 +9,11 @@ import msgspec
 from tfadvisor.record.board import Process
 
 _EAGER_AFTER_SECONDS = 10.0
-_PATIENCE_SECONDS = 10.0
-_RESTLESS = 8
-"""Compilations begun or ended in that time, from which on they look like those of the steps."""
-_TOLD = 12
-"""Of these, what a window should hold: TensorFlow tells two of each, JAX three or more."""
+PATIENCE_SECONDS = 10.0
+_RESTLESS = 4
+"""Compilations in that time, or a longer one, from which on they look like those of the steps."""
+_TOLD = 6
+"""Of these, what a window should hold."""
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -49,12 +49,14 @@ def settled(processes: Sequence[Process], quiet_seconds: float, now: float) -> l
 
 
 class Patience:
-    """Waits for processes to settle, and no longer than some seconds for those whose every step compiles."""
+    """Waits for processes to settle, and not for ever for those whose every step compiles."""
 
-    def __init__(self, quiet_seconds: float) -> None:
-        """quiet_seconds: as of settled."""
+    def __init__(self, quiet_seconds: float, seconds: float = PATIENCE_SECONDS) -> None:
+        """quiet_seconds: as of settled. seconds: how long it waits at least for what compiles all the time."""
         self._quiet = quiet_seconds
-        self._since: tuple[float, int] | None = None
+        self._seconds = seconds
+        self._since: float | None = None
+        self._before: dict[str, int] = {}
 
     def ready(self, processes: Sequence[Process], now: float) -> Ready | None:
         """None as long as it waits. To be asked again and again, with later times."""
@@ -63,11 +65,8 @@ class Patience:
         training = may_train(processes, now)
         if not training:
             return None
-        compiled = max(process.compiled for process in training)
-        since, before = self._since = self._since or (now, compiled)
-        if now - since < _PATIENCE_SECONDS:
-            return None
-        if compiled - before < _RESTLESS:  # a single one that takes long
-            self._since = None
-            return None
-        return Ready(training, (now - since) * _TOLD / (compiled - before))
+        if self._since is None:
+            self._since = now
+        more = max(one.compiled - self._before.setdefault(one.name, one.compiled) for one in training)
+        waited = now - self._since
+        return Ready(training, waited * _TOLD / more) if waited >= self._seconds and more >= _RESTLESS else None

@@ -253,6 +253,20 @@ def test_half_is_enough_beside_a_host_that_shares_none() -> None:
     assert found.strangers == (3,)
 
 
+def test_a_device_that_lost_most_of_its_calls_makes_no_stranger_of_its_host() -> None:
+    """The third GPU's trace has four of ten."""
+    builder = trace()
+    for gpu, runs in (("GPU:0", 10), ("GPU:1", 10), ("GPU:2", 4)):
+        for run in range(runs):
+            builder.collective(gpu, run * 100, run * 100 + 60, run_id=run + 1)
+
+    found = meetings(builder)
+
+    assert found.device.tolist() == [0, 1]
+    assert len(found) == 10
+    assert found.strangers == ()
+
+
 def test_a_first_host_with_foreign_keys_does_not_set_the_clock() -> None:
     """a comes first and calls three times, so that neither keys nor order pair it with the others."""
     builder = trace()

@@ -80,8 +80,8 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     if len(found) < _FEWEST * median(np.array([len(one[2]) for one in members])):
         met = in_quorum([one[2] for one in members])
         if not met.all():
-            strangers = tuple(sorted({one[0] for one, shares in zip(members, met, strict=True) if not shares}))
-            members = [one for one, shares in zip(members, met, strict=True) if shares]
+            before, members = members, [one for one, shares in zip(members, met, strict=True) if shares]
+            strangers = tuple(sorted({one[0] for one in before} - {one[0] for one in members}))
             found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
     strangers += tuple(
         host

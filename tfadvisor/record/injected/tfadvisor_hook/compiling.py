@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
+from threading import get_ident
 from typing import Any
 
 _TRACES_FUNCTIONS = "tensorflow.python.framework.func_graph"
 _JAX_DEVICES = "jax._src.xla_bridge"
 _TRACE = "func_graph_from_py_func"
+_JAX_COMPILES = "/jax/core/compile/"
+_JAX_COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 class Compilations:
-    """Counted over all threads, each when it begins and when it ends as far as the framework tells."""
+    """Counted over all threads, each when it has ended; what is traced inside another belongs to it. No locks: all of this
+    runs inside of the program, where a signal or a fork may come at any moment."""
 
     def __init__(self) -> None:
         """Nothing is watched yet."""
@@ -21,21 +24,19 @@ class Compilations:
         self._last: float | None = None
         self._undo: list[Any] = []
         self._watched: set[str] = set()
-        self._lock = threading.Lock()
-        self._under_way = 0
-        self._began = 0.0
+        self._open: dict[int, list[float]] = {}  # thread: when its outermost one began, and how many are in each other
         self._seconds = 0.0
 
     @property
     def last(self) -> float | None:
         """When there was one, in seconds since the epoch: now, where one is under way; None before the first."""
-        return time.time() if self._under_way else self._last
+        return time.time() if self._open else self._last
 
     @property
     def seconds(self) -> float:
-        """How long all of them took so far, the one that is under way included."""
-        with self._lock:
-            return self._seconds + (time.time() - self._began if self._under_way else 0.0)
+        """How long all of them took so far, those that are under way included."""
+        now = time.time()
+        return self._seconds + sum(now - began for began, _ in list(self._open.values()))
 
     @property
     def count(self) -> int:
@@ -75,23 +76,26 @@ class Compilations:
         self._last = time.time()
 
     def _begin(self) -> None:
-        with self._lock:
-            if not self._under_way:
-                self._began = time.time()
-            self._under_way += 1
+        self._open.setdefault(get_ident(), [time.time(), 0])[1] += 1
 
-    def _end(self) -> None:
-        with self._lock:
-            self._under_way -= 1
-            if not self._under_way:
-                self._seconds += time.time() - self._began
+    def _end(self, framework: str) -> None:
+        mine = self._open.get(get_ident())
+        if mine is None:
+            return
+        mine[1] -= 1
+        if mine[1] <= 0:
+            del self._open[get_ident()]
+            self._seconds += time.time() - mine[0]
+            self._seen(framework)
 
     def _listen_to_jax(self) -> None:
         from jax import monitoring
 
         def compiled(event: str, seconds: float, **_more: Any) -> None:
-            if event.startswith("/jax/core/compile/"):
+            if event == _JAX_COMPILED:
                 self._seen("jax")
+            if event.startswith(_JAX_COMPILES):
+                self._last = time.time()
                 self._seconds += seconds
 
         def forget() -> None:
@@ -108,13 +112,11 @@ class Compilations:
         trace = getattr(module, _TRACE)
 
         def traced(*arguments: Any, **named: Any) -> Any:
-            self._seen("tensorflow")
-            self._begin()
             try:
+                self._begin()
                 return trace(*arguments, **named)
             finally:
-                self._end()
-                self._seen("tensorflow")
+                self._end("tensorflow")
 
         def put_back() -> None:
             if getattr(module, _TRACE) is traced:
