@@ -54,6 +54,7 @@ def test_steps_that_do_not_compile_need_nobody_who_tells() -> None:
     ("other", "alike"),
     [
         (Pace(9, 15.0, True, about="calls of jit_step(77)"), True),
+        (Pace(9, 10.0, True, about="calls of jit_step(77), placed where the device ran them: the host is ahead"), True),
         (Pace(9, 15.1, True, about="calls of jit_step(77)"), False),
         (Pace(9, 10.0, True, about="calls of jit_init(77)"), False),
     ],

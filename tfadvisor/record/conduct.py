@@ -31,7 +31,8 @@ _RESTLESS_LOOKS = 2
 """The same where nothing but compiling was seen in between."""
 _RESTLESS_STEPS = 8
 """At most, there: such steps are long, and alike."""
-_LONGEST_PATIENCE_SECONDS = 60.0
+_LESS_IMPATIENT = 1.5
+"""How much longer it waits for a pause in compiling, each time that it did so in vain."""
 _FIRST_QUIET_SECONDS = 0.3
 _LONGEST_QUIET_SECONDS = 20.0
 _FIRST_LOOK_SECONDS = 0.6
@@ -97,9 +98,12 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     last: str | None = None
     best: Window | None = None
     longest = _LONGEST_LOOK_SECONDS
-    unsettled = 0
-    before: Pace | None = None
-    while attempt < _LOOKS and (ready := _wait_until_ready(board, program, wanted, began, attempt)) is not None:
+    restless = 0
+    compiling = _StepsThatCompile()
+    while (
+        attempt < _LOOKS and (ready := _wait_until_ready(board, program, wanted, began, attempt, restless)) is not None
+    ):
+        restless += ready.seconds > 0
         seconds = min(max(wanted.first_look_seconds * 2**attempt, ready.seconds), longest)
         record = _recorder(board, program, ready.processes, options)
         look = record(seconds, python_tracer=False)
@@ -114,18 +118,29 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
             best = look
         if look.pace is None or not look.pace.repeats:
             continue
-        steps = wanted.steps
-        if look.pace.compiles:
-            unsettled = unsettled + 1 if before is not None and look.pace.resembles(before) else 1
-            before = look.pace
-            if unsettled < (_RESTLESS_LOOKS if ready.seconds else _UNSETTLED_LOOKS):
-                continue
-            steps = min(steps, _RESTLESS_STEPS) if ready.seconds else steps
+        if look.pace.compiles and not compiling.believed(look.pace, ready):
+            continue
+        few = look.pace.compiles and ready.seconds > 0
+        steps = min(wanted.steps, _RESTLESS_STEPS) if few else wanted.steps
         how = record_fully if wanted.python_tracer else record_plainly
         return how(record, look, replace(wanted, steps=steps))
     if best is not None:
         return Recorded(best, best, None, None)
     return Nothing(board.processes(), last)
+
+
+class _StepsThatCompile:
+    """Whether they are those of the program and no part of its start: looks one after the other show the same."""
+
+    def __init__(self) -> None:
+        self._before: Pace | None = None
+        self._alike = 0
+
+    def believed(self, pace: Pace, ready: Ready) -> bool:
+        """Of the next look."""
+        self._alike = self._alike + 1 if self._before is not None and pace.resembles(self._before) else 1
+        self._before = pace
+        return self._alike >= (_RESTLESS_LOOKS if ready.seconds else _UNSETTLED_LOOKS)
 
 
 def _recorder(board: Board, program: Program, training: Sequence[Process], options: Options) -> Recorder:
@@ -144,11 +159,13 @@ def _recorder(board: Board, program: Program, training: Sequence[Process], optio
     return record
 
 
-def _wait_until_ready(board: Board, program: Program, wanted: Wanted, began: float, attempt: int) -> Ready | None:
-    """Waits longer after each attempt that found no rhythm. None once the program has ended."""
+def _wait_until_ready(
+    board: Board, program: Program, wanted: Wanted, began: float, attempt: int, restless: int
+) -> Ready | None:
+    """Waits longer after each attempt that found no rhythm. restless: how many looks saw nothing but compiling before them.
+    None once the program has ended."""
     patience = Patience(
-        min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS),
-        min(PATIENCE_SECONDS * 2**attempt, _LONGEST_PATIENCE_SECONDS),
+        min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS), PATIENCE_SECONDS * _LESS_IMPATIENT**restless
     )
     while program.ended() is None:
         now = time.time()

@@ -54,8 +54,8 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 def _unnumbered(about: str) -> str:
-    """A program that is compiled anew may have a number, and a sequence one dispatch more."""
-    return re.sub(r"\d+", "", about)
+    """A program that is compiled anew may have a number, and a sequence one dispatch more; how they were placed may differ."""
+    return re.sub(r"\d+", "", about.partition(", placed")[0])
 
 
 def pace_of(report: Report, compiling: Compiling | None = None) -> Pace | None:
