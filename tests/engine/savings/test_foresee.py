@@ -30,7 +30,7 @@ STEP = {
 
 
 def metrics(device: str = "cpu", **values: float) -> Metrics:
-    facts = {"framework": "jax", "device_kind": device, "steps_per_execution": "4"}
+    facts = {"framework": "jax", "device_kind": device, "python_tracer": "off", "steps_per_execution": "4"}
     return Metrics(
         {
             name: Measured(values.get(name), one.unit, "" if name in values else "absent", one.about)
