@@ -36,7 +36,7 @@ class Program:
 
 PROGRAMS = (
     Program("Keras fit", "tensorflow", ("keras_fit.py",), 2000),
-    Program("TensorFlow loop", "tensorflow", ("tf_custom_loop.py",), 1500),
+    Program("TensorFlow loop", "tensorflow", ("tf_custom_loop.py",), 1000),
     Program("TensorFlow, a pipeline a step", "tensorflow", ("tf_loop.py",), 1500),
     Program("TensorFlow op by op", "tensorflow", ("tf_eager.py",), 4000),
     Program("JAX loop", "jax", ("jax_loop.py",), 2000),
