@@ -94,20 +94,21 @@ class Nothing(msgspec.Struct, frozen=True):
 def conduct(board: Board, program: Program, wanted: Wanted, options: Options) -> Recorded | Nothing:
     """Ends with a recording, or when the program does."""
     began = time.time()
-    attempt = 0
     last: str | None = None
     best: Window | None = None
     longest = _LONGEST_LOOK_SECONDS
     restless = 0
     compiling = _StepsThatCompile()
-    while (
-        attempt < _LOOKS and (ready := _wait_until_ready(board, program, wanted, began, attempt, restless)) is not None
-    ):
-        restless += ready.seconds > 0
+    for attempt in range(_LOOKS):
+        quiet = min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS)
+        patience = Patience(quiet, PATIENCE_SECONDS * _LESS_IMPATIENT**restless)
+        ready = _wait_until_ready(board, program, wanted, began, patience)
+        if ready is None:
+            break
+        restless += ready.restless
         seconds = min(max(wanted.first_look_seconds * 2**attempt, ready.seconds), longest)
         record = _recorder(board, program, ready.processes, options)
         look = record(seconds, python_tracer=False)
-        attempt += 1
         if isinstance(look, Refused):
             last = look.why
             continue
@@ -120,7 +121,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
             continue
         if look.pace.compiles and not compiling.believed(look.pace, ready):
             continue
-        few = look.pace.compiles and ready.seconds > 0
+        few = look.pace.compiles and ready.restless
         steps = min(wanted.steps, _RESTLESS_STEPS) if few else wanted.steps
         how = record_fully if wanted.python_tracer else record_plainly
         return how(record, look, replace(wanted, steps=steps))
@@ -140,7 +141,7 @@ class _StepsThatCompile:
         """Of the next look."""
         self._alike = self._alike + 1 if self._before is not None and pace.resembles(self._before) else 1
         self._before = pace
-        return self._alike >= (_RESTLESS_LOOKS if ready.seconds else _UNSETTLED_LOOKS)
+        return self._alike >= (_RESTLESS_LOOKS if ready.restless else _UNSETTLED_LOOKS)
 
 
 def _recorder(board: Board, program: Program, training: Sequence[Process], options: Options) -> Recorder:
@@ -159,14 +160,8 @@ def _recorder(board: Board, program: Program, training: Sequence[Process], optio
     return record
 
 
-def _wait_until_ready(
-    board: Board, program: Program, wanted: Wanted, began: float, attempt: int, restless: int
-) -> Ready | None:
-    """Waits longer after each attempt that found no rhythm. restless: how many looks saw nothing but compiling before them.
-    None once the program has ended."""
-    patience = Patience(
-        min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS), PATIENCE_SECONDS * _LESS_IMPATIENT**restless
-    )
+def _wait_until_ready(board: Board, program: Program, wanted: Wanted, began: float, patience: Patience) -> Ready | None:
+    """None once the program has ended."""
     while program.ended() is None:
         now = time.time()
         found = None

@@ -25,6 +25,11 @@ class Ready(msgspec.Struct, frozen=True):
     processes: Sequence[Process]
     seconds: float = 0.0
 
+    @property
+    def restless(self) -> bool:
+        """Whether nothing but compiling was seen."""
+        return self.seconds > 0
+
 
 def may_step(process: Process, now: float) -> bool:
     """Whether a process may be training: it has compiled, or has had TensorFlow for long, which can do without."""

@@ -41,6 +41,10 @@ class StepKind(Enum):
     NOT_CHOSEN = "not chosen"
 
 
+WHERE_THE_DEVICE_RAN = ", placed where the device ran them"
+"""What `about` adds to steps that a host dispatched long before: the same steps, told by the same."""
+
+
 class Steps(msgspec.Struct, frozen=True, dict=True):
     """Steps of one host, by ascending start: period i is starts[i] .. ends[i].
 
