@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 import shutil
 import subprocess
@@ -23,7 +24,9 @@ from tfadvisor.xplane.decode import is_compiled
 def wheel(tmp_path_factory) -> list[str]:
     target = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, ROOT]
-    subprocess.run(build, check=True, capture_output=True)
+    with (tmp_path_factory.getbasetemp().parent / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # each worker of pytest-xdist builds in the one folder `build/`
+        subprocess.run(build, check=True, capture_output=True)
     (path,) = target.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
         return archive.namelist()

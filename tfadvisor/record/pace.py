@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.model import WHERE_THE_DEVICE_RAN
+from tfadvisor.timeline.model import Steps
 
 _COMPILES = 0.05
 _MOST = 0.5
@@ -56,7 +56,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 def _unnumbered(about: str) -> str:
     """A program that is compiled anew may have a number, and a sequence one dispatch more; how they were placed may differ."""
-    return re.sub(r"\d+", "", about.partition(WHERE_THE_DEVICE_RAN)[0])
+    return re.sub(r"\d+", "", about.partition(Steps.WHERE_THE_DEVICE_RAN)[0])
 
 
 def pace_of(report: Report, compiling: Compiling | None = None) -> Pace | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -41,10 +41,6 @@ class StepKind(Enum):
     NOT_CHOSEN = "not chosen"
 
 
-WHERE_THE_DEVICE_RAN = ", placed where the device ran them"
-"""What `about` adds to steps that a host dispatched long before: the same steps, told by the same."""
-
-
 class Steps(msgspec.Struct, frozen=True, dict=True):
     """Steps of one host, by ascending start: period i is starts[i] .. ends[i].
 
@@ -61,6 +57,9 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     confidence: float
     thread: int
     about: str
+
+    WHERE_THE_DEVICE_RAN: ClassVar[str] = ", placed where the device ran them"
+    """What `about` adds to steps that a host dispatched long before: the same steps, told by the same."""
 
     def __len__(self) -> int:
         """Number of steps, those that do not count included."""

@@ -14,7 +14,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.timeline.host.dispatches import driving_thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import WHERE_THE_DEVICE_RAN, Device, StepKind, Steps, StepSource
+from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
@@ -156,7 +156,7 @@ def _placed(steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64
     ahead = begins[:-1] >= steps.starts[1:run]
     if ahead.mean() <= 0.5 or (np.diff(begins) <= 0).any():
         return None
-    about = f"{steps.about}{WHERE_THE_DEVICE_RAN}: the host is more than a step ahead"
+    about = f"{steps.about}{Steps.WHERE_THE_DEVICE_RAN}: the host is more than a step ahead"
     if lost:
         about += f", and the trace ends before the device begins {lost} more"
     following = np.append(begins[1:], finishes[-1:])
