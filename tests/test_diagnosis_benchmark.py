@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -14,12 +15,25 @@ import yaml
 from support.places import FIXTURES, ROOT
 
 BENCHMARK = ROOT / "benchmarks" / "diagnosis"
-PROGRAMS = sorted((BENCHMARK / "programs").glob("*.py"))
+
+
+def module(name: str) -> ModuleType:
+    """A file of the benchmark, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, BENCHMARK / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+sources = module("sources")
+PROGRAMS: dict[str, str] = sources.programs(BENCHMARK / "programs.txt")
 TRUTH: dict[str, Any] = yaml.safe_load((BENCHMARK / "truth.yaml").read_text(encoding="utf-8"))
 CLASSES = set("input host launch compile transfer collective imbalance memory compute".split())
 REQUIRED = {"framework", "fault", "cause", "steps", "marked"}
 OPTIONAL = {"also", "where", "hosts", "notes", "later"}
-each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+each_program = pytest.mark.parametrize("program", PROGRAMS)
 
 
 @pytest.fixture
@@ -30,41 +44,41 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
 
 
 def test_each_program_has_its_truth_and_the_other_way_round() -> None:
-    assert {program.stem for program in PROGRAMS} == set(TRUTH["programs"])
+    assert {*PROGRAMS} == set(TRUTH["programs"])
     assert len(PROGRAMS) >= 30
 
 
 @each_program
-def test_truth_says_all_that_is_needed(program: Path) -> None:
-    entry = TRUTH["programs"][program.stem]
+def test_truth_says_all_that_is_needed(program: str) -> None:
+    entry = TRUTH["programs"][program]
 
     assert set(entry) >= REQUIRED
     assert set(entry) <= REQUIRED | OPTIONAL
-    assert {"tf": "tensorflow", "jax": "jax"}[program.stem.split("_")[0]] == entry["framework"]
+    assert {"tf": "tensorflow", "jax": "jax"}[program.split("_")[0]] == entry["framework"]
     assert {entry["cause"], *entry.get("also", [])} <= set(TRUTH["causes"])
 
 
 @each_program
-def test_a_program_profiles_the_steps_that_truth_says_and_has_both_forms(program: Path) -> None:
-    tree = ast.parse(program.read_text(encoding="utf-8"))
+def test_a_program_profiles_the_steps_that_truth_says_and_has_both_forms(program: str) -> None:
+    tree = ast.parse(PROGRAMS[program])
     steps = [
         node.value
         for node in tree.body
         if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == "STEPS" for one in node.targets)
     ]
     main = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main")
-    several = "hosts" in TRUTH["programs"][program.stem]
+    several = "hosts" in TRUTH["programs"][program]
 
-    assert [ast.literal_eval(one) for one in steps] == [TRUTH["programs"][program.stem]["steps"]]
+    assert [ast.literal_eval(one) for one in steps] == [TRUTH["programs"][program]["steps"]]
     assert [one.arg for one in main.args.args] == ["logdir", "faulty", *(["peers", "rank"] if several else [])]
     assert any(isinstance(node, ast.Name) and node.id == "faulty" for node in ast.walk(main) if node is not main)
 
 
 @each_program
-def test_the_place_of_the_fault_is_in_the_program(program: Path) -> None:
-    where = TRUTH["programs"][program.stem].get("where")
+def test_the_place_of_the_fault_is_in_the_program(program: str) -> None:
+    where = TRUTH["programs"][program].get("where")
 
-    assert where is None or where in program.read_text(encoding="utf-8")
+    assert where is None or where in PROGRAMS[program]
 
 
 def test_causes_are_of_known_classes_and_cover_known_causes() -> None:
@@ -155,3 +169,20 @@ def test_the_seventh_batch_by_hand(blind: ModuleType) -> None:
 
     assert (found["faulty"], found["cause"], found["class"], found["silent"]) == (15, 5, 12, 2)
     assert (found["healthy"], found["alarms"]) == (24, [])
+
+
+def test_unpacking_writes_each_program_once(tmp_path: Path) -> None:
+    packed = tmp_path / "programs.txt"
+    packed.write_text("# %% one.py\na = 1\n# %% two.py\n# %%\nb = 2\n", encoding="utf-8")
+
+    folder = sources.unpacked(packed, tmp_path / "unpacked")
+
+    assert {file.name: file.read_text("utf-8") for file in folder.iterdir()} == {
+        "one.py": "a = 1\n",
+        "two.py": "# %%\nb = 2\n",
+    }
+
+
+def test_every_program_of_a_batch_is_in_its_file(blind: ModuleType) -> None:
+    for batch in blind.judged_batches():
+        assert sources.programs(blind.BATCHES / batch / "programs.txt").keys() == blind.truth_of(batch).keys()

@@ -5,7 +5,7 @@
     python benchmarks/diagnosis/blind.py show 7 [--now]    what is planted, and what was (or is now) said
     python benchmarks/diagnosis/blind.py page              writes docs/first-sight.md and the head of docs/diagnosis.md
 
-A batch is a folder of `batches/`: programs, and `truth.yaml`, both written by somebody who had seen no rule and no answer.
+A batch is a folder of `batches/`: `programs.txt` and `truth.yaml`, both written by somebody who had seen no rule and no answer.
 `first_answers.json` is frozen before anything is mended because of the batch; `judged.yaml` says by hand, with the reason, what
 each of those answers was worth. Recordings stay in `benchmarks/data/diagnosis/batches`, outside git.
 """
@@ -26,6 +26,7 @@ from typing import Any
 
 import yaml
 from curve import section, svg
+from sources import unpacked
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -53,7 +54,7 @@ def record(batch: str, python: Path, only: Sequence[str]) -> int:
             folder = DATA / batch / name / form
             folder.mkdir(parents=True, exist_ok=True)
             arguments = ["--fault"] if form == "faulty" else []
-            program = BATCHES / batch / f"{name}.py"
+            program = unpacked(BATCHES / batch / "programs.txt", DATA / batch / "programs") / f"{name}.py"
             measured = _ran([python, HERE / "measure.py", str(planted["steps"]), program, "logdir", *arguments], None)
             traced = _ran([python, program, "logdir", *arguments], folder)
             failed += measured is None or traced is None

@@ -28,6 +28,7 @@ import record
 from adapters import installed
 from answers import Diagnosis, Planted, UnmappedError, checked, load_truth, planted
 from score import Case, alarms, rank_of_cause, rank_of_class
+from sources import programs
 
 PAGE = record.ROOT / "docs" / "diagnosis.md"
 
@@ -85,9 +86,9 @@ def arguments(truth: Mapping[str, Any]) -> argparse.Namespace:
     options = parser.parse_args()
     if unknown := sorted(set(options.only or ()) - set(truth["programs"])):
         parser.error(f"no such program: {', '.join(unknown)}")
-    missing = sorted({path.stem for path in record.PROGRAMS.glob("*.py")} ^ set(truth["programs"]))
+    missing = sorted(programs(record.PACKED).keys() ^ truth["programs"].keys())
     if missing:
-        parser.error(f"in programs/ or in truth.yaml only: {', '.join(missing)}")
+        parser.error(f"in programs.txt or in truth.yaml only: {', '.join(missing)}")
     return options
 
 
