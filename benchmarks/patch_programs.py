@@ -1,6 +1,6 @@
 """How many of the diagnosis benchmark's faulty programs does `tfadvisor fix` patch from their first finding alone?
 
-    python benchmarks/patch_programs.py                      # what the recordings, else docs/diagnosis.md, say first
+    python benchmarks/patch_programs.py                      # what the recordings, else diagnosis/results.md, say first
     python benchmarks/patch_programs.py --each --only tf_two_tower
     python benchmarks/patch_programs.py --measure --rounds 3 # and how much of the lost time each patch gives back
     python benchmarks/patch_programs.py --programs benchmarks/diagnosis/batches/7/programs.txt --recordings data/batches/7   # others
@@ -44,7 +44,7 @@ sys.path.append(str(DIAGNOSIS))
 from sources import programs  # noqa: E402
 
 PROGRAMS = DIAGNOSIS / "programs.txt"
-PAGE = HERE.parent / "docs" / "diagnosis.md"
+PAGE = DIAGNOSIS / "results.md"
 RECORDINGS = HERE / "data" / "diagnosis"
 ROW = re.compile(
     r"^\| `(?P<name>\w+)` \| .*? → \*\*[\w/-]+\*\* \| [^|]*\| [\w/-]+\??: (?P<rule>[\w-]+), \w+"

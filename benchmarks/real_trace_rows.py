@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from beside_xprof import PARTS, plain, quiet
+from ask_xprof import PARTS, plain, quiet
 from xprof.convert import raw_to_tool_data
 
 import tfadvisor

@@ -1,6 +1,6 @@
 """Records the programs of the diagnosis benchmark, asks each advisor what is wrong, and counts how often it is right.
 
-    python benchmarks/diagnosis/run.py                     record everything, write docs/diagnosis.md
+    python benchmarks/diagnosis/run.py                     record everything, write benchmarks/diagnosis/results.md
     python benchmarks/diagnosis/run.py --skip-recording    judge what is recorded already
     python benchmarks/diagnosis/run.py --only NAME ...     some programs; prints the page instead of writing it
     python benchmarks/diagnosis/run.py --repeat 3          record each form three times, to see the noise
@@ -30,7 +30,7 @@ from answers import Diagnosis, Planted, UnmappedError, checked, load_truth, plan
 from score import Case, alarms, rank_of_cause, rank_of_class
 from sources import programs
 
-PAGE = record.ROOT / "docs" / "diagnosis.md"
+PAGE = record.HERE / "results.md"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A reader with only the page answers the questions of docs/ten-questions.md with as many clicks as it says."""
+"""A reader with only the page answers the questions of ten-questions.md with as many clicks as it says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfadvisor.report.outputs.html import as_html
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 
-QUESTIONS = ROOT / "docs" / "ten-questions.md"
+QUESTIONS = Path(__file__).with_name("ten-questions.md")
 
 
 class Reader:
