@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What `analyze` can be told."""
+    """Options of `analyze`."""
 
     run: str | None = None
     """Which session, the newest by default."""
@@ -94,7 +94,7 @@ def conclude(
 
 
 def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:
-    """A second window that cannot be read costs only what it would have told."""
+    """A second window that cannot be read costs only what it would have added."""
     try:
         other, _ = _of_one_window(second.run, options, catalogue)
     except TraceError as error:

@@ -38,10 +38,10 @@ class UsageError(AdvisorError):
 
 
 class SeveralMistakes(UsageError):
-    """More than one thing is wrong with what somebody wrote. Each is told in a line of its own."""
+    """Several mistakes in one input; prints one line per mistake."""
 
     def __init__(self, each: Sequence[UsageError]) -> None:
-        """each: at least two, in the order in which they are told."""
+        """each: at least two, in the order in which they are printed."""
         super().__init__("\n".join(map(str, each)))
         self.each = tuple(each)
 

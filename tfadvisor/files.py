@@ -50,7 +50,7 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def read_small_text(path: Path, most_bytes: int) -> str:
-    """A text that somebody wrote by hand or that tfadvisor wrote. Raises OSError, also for a longer one, UnicodeDecodeError."""
+    """A text that a user or tfadvisor wrote. Raises OSError, also for a longer one, UnicodeDecodeError."""
     return read_small(path, most_bytes).decode("utf-8")
 
 
@@ -90,7 +90,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """The same of a text. Raises OSError."""
+    """Writes a text whole or not at all, in place of what is there. Raises OSError."""
     with new_file(path) as file:
         file.write(text.encode("utf-8"))
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from tfadvisor.cli.main import guarded_main
+from tfadvisor.cli.main import app, guarded_main
 from tfadvisor.did_you_mean import did_you_mean
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
@@ -75,6 +78,30 @@ def test_options_stand_in_panels(say) -> None:
 
     assert panels == sorted(panels)
     assert out.index("What to analyse") < out.index("--steps") < out.index("Rules ") < out.index("--fail-on")
+
+
+def test_square_brackets_in_a_help_are_printed(say) -> None:
+    """Rich would take them for a style."""
+    _, out, _ = say("analyze", "--help")
+
+    assert "read rule thresholds, [rules], from FILE" in " ".join(out.replace("│", " ").split())
+
+
+def every_command(command: Any, context: typer.Context) -> Iterator[Any]:
+    """A command and all below it."""
+    yield command
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from every_command(command.get_command(context, name), context)
+
+
+def test_no_short_help_has_square_brackets_that_rich_would_drop() -> None:
+    """A list of commands prints short helps, which nothing escapes."""
+    top = typer.main.get_command(app)
+
+    shorts = [one.short_help or "" for one in every_command(top, typer.Context(top))]
+
+    assert len(shorts) > 16
+    assert not [short for short in shorts if "[" in short]
 
 
 def test_examples_keep_their_lines(say) -> None:

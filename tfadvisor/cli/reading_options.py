@@ -87,7 +87,7 @@ SetLimits = Annotated[
     typer.Option(
         "--set",
         metavar="RULE.LIMIT=VALUE",
-        help="a number of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
+        help="override a threshold of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
         rich_help_panel=RULES,
     ),
 ]
@@ -96,7 +96,7 @@ RulesConfig = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="whose [rules] set numbers of rules, instead of the nearest tfadvisor.toml or pyproject.toml",
+        help="read rule thresholds, [rules], from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
         rich_help_panel=RULES,
         readable=False,
     ),
@@ -123,7 +123,7 @@ Labels = Annotated[
     typer.Option(
         "--label",
         metavar="NAME=VALUE",
-        help="what else must be alike to compare, as batch=256 or precision=bf16; may be repeated",
+        help="only compare runs with the same NAME=VALUE, e.g. batch=256; may be repeated",
         rich_help_panel=BASELINE,
     ),
 ]
@@ -138,17 +138,17 @@ Config = Annotated[
     ),
 ]
 
-_WHERE = "Where it is done"
+_WHERE = "Execution"
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", help="processes of this machine (one a core)", rich_help_panel=_WHERE),
+    typer.Option("--workers", metavar="N", help="local worker processes (default: one per core)", rich_help_panel=_WHERE),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="of a Dask cluster whose workers can reach the files, as tcp://10.0.0.1:8786",
+        help="address of a Dask scheduler whose workers can reach the files, e.g. tcp://10.0.0.1:8786",
         rich_help_panel=_WHERE,
     ),
 ]

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 RECORDING = "What to record"
 
 StepCount = Annotated[
-    int, typer.Option("--steps", metavar="N", min=2, help="steps to record at least", rich_help_panel=RECORDING)
+    int, typer.Option("--steps", metavar="N", min=2, help="minimum number of steps to record", rich_help_panel=RECORDING)
 ]
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", metavar="DIR", help="the logdir that the trace is kept in", rich_help_panel=RECORDING, readable=False
+        "--out", metavar="DIR", help="logdir to write the trace to", rich_help_panel=RECORDING, readable=False
     ),
 ]
 Format = Annotated[

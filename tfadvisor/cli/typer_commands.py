@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import HAS_RICH, TyperCommand, TyperGroup
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
+
+_MARKUP = re.compile(r"(\[[a-z#/@][^[]*?])")
+"""What rich takes for a style."""
 
 
 class Command(TyperCommand):
@@ -24,7 +29,8 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Rich prints at once; without it the formatter collects."""
-        super().format_help(ctx, formatter)
+        with _literal(self):
+            super().format_help(ctx, formatter)
         _print_examples(self.examples, formatter)
 
 
@@ -38,7 +44,8 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As Command."""
-        super().format_help(ctx, formatter)
+        with _literal(self):
+            super().format_help(ctx, formatter)
         _print_examples(self.examples, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -91,6 +98,19 @@ def _is_path(text: str) -> bool:
 def _paragraphs(help: str | None) -> str | None:
     """Each paragraph on one line, to be wrapped as wide as the terminal is."""
     return help and "\n\n".join(" ".join(one.split()) for one in help.split("\n\n"))
+
+
+@contextmanager
+def _literal(command: Any) -> Iterator[None]:
+    """While rich prints a help, square brackets in it are text: rich would take `[rules]` for a style, and drop it."""
+    texts = [(one, one.help) for one in (command, *command.params) if HAS_RICH and hasattr(one, "help")]
+    for one, text in texts:
+        one.help = text and _MARKUP.sub(r"\\\1", text)
+    try:
+        yield
+    finally:
+        for one, text in texts:
+            one.help = text
 
 
 def _print_examples(examples: str | None, formatter: Any) -> None:

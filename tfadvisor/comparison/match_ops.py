@@ -28,7 +28,7 @@ class Pair(msgspec.Struct, frozen=True):
     new: Op | None
     """None where the new run has no such op."""
     by: str | None
-    """What told that it is the same, None where one side has no such op."""
+    """How it was recognised, None where one side has no such op."""
 
 
 def match_ops(base: Sequence[Op], new: Sequence[Op]) -> list[Pair]:

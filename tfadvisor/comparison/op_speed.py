@@ -1,4 +1,4 @@
-"""How fast the machine is in one run against another, told by the ops whose work did not change.
+"""How fast the machine is in one run against another, measured by the ops whose work did not change.
 
 A machine that is shared, throttled or simply another one slows all ops alike; an edit of the program slows some. The
 weighted median of the ops' ratios therefore tells the machine from the edit, as long as most of the work is unchanged.

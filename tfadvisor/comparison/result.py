@@ -28,9 +28,9 @@ class OpChange(msgspec.Struct, frozen=True):
     status: str
     """changed, new or gone."""
     by: str | None
-    """What told that it is the same op, None where one side has no such op."""
+    """How it was recognised as the same op, None where one side has no such op."""
     number: int
-    """How many ops are told together."""
+    """How many ops are reported together."""
     base_op_ms: float
     """The op's own time in the base, ms a step and device."""
     new_op_ms: float
@@ -134,7 +134,7 @@ class Comparison(msgspec.Struct, frozen=True):
     speed: Speed | None
     """Whether ops whose work did not change run slower; None where none can be compared."""
     matched: Mapping[str, int]
-    """How many ops were recognised, by what told them."""
+    """How many ops were recognised, by how."""
     differences: tuple[str, ...]
     """Why the runs are not quite alike."""
     same: bool

@@ -4,8 +4,8 @@ The breakdown gives every instant of a step to one class, so the changes of the 
 step time by construction. Ops run at the same time, so their times do not add up to their class: with S the sum of the
 ops' times and C the time of the class, an op of t ms takes t · C / S of the step.
 
-- Compute is split so, op by op. Ops whose work did not change are told together: what slows them all alike is the
-  machine rather than the program. One that stands out from them is told by itself.
+- Compute is split so, op by op. Ops whose work did not change are reported together: what slows them all alike is the
+  machine rather than the program. An outlier among them is reported on its own.
 - Causes are ordered by what is surely theirs: less what the steps' own scatter, the machine's speed and the scatter of the
   unchanged ops could have made of an unchanged program.
 - Collectives and copies hide behind compute, and how much they do is a cause of its own. With r = C / S, and S' the side
@@ -154,7 +154,7 @@ def _work(name: str, base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[floa
 
 
 def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Ops that only one side has are told together when their names differ in numbers only; every other op by itself."""
+    """Ops that only one side has are reported together when their names differ in numbers only, else one by one."""
     groups: dict[object, list[Pair]] = {}
     for number, pair in enumerate(pairs):
         one_sided = pair.new or pair.base if not (pair.base and pair.new) else None

@@ -62,8 +62,8 @@ class Advice(msgspec.Struct, frozen=True):
 class Variable(msgspec.Struct, frozen=True):
     """One environment variable. kind and values: what it accepts. bounds: of a number. fatal: a wrong value ends the process.
 
-    gone: why it is read no more, "" when it is. since: the jaxlib that first read it. value_since: the same of a value.
-    renamed: today's name, in use since renamed_since.
+    gone: why it is read no more, "" when it is. since: the jaxlib that first read it. value_since: by value, the first
+    jaxlib that takes it. renamed: today's name, in use since renamed_since.
     """
 
     name: str

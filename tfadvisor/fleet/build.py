@@ -38,7 +38,7 @@ def bring_up_to_date(
     output: Path,
     done: Callable[[int, int], None],
 ) -> Outcome:
-    """Reads what the known rows do not tell, and writes the table. done: told how many of how many runs are read.
+    """Reads what the known rows do not tell, and writes the table. done: called with how many of how many runs are read.
 
     Raises UsageError for a table that cannot be written, ClusterError; what was read until then is in the table.
     """

@@ -19,7 +19,7 @@ _KEY = b"tfadvisor_fleet_schema"
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows by place, and columns that somebody has added, as `hours`."""
+    """Rows by place, and columns that a user has added, as `hours`."""
 
     rows: tuple[Row, ...]
     hours: tuple[float | None, ...] = ()

@@ -58,7 +58,7 @@ class WrongVersion(UsageError):
 
 
 def row_bytes(task: bytes) -> bytes:
-    """A Task as msgpack to a Row as msgpack. Raises WrongVersion; what is wrong with the run is told in its row."""
+    """A Task as msgpack to a Row as msgpack. Raises WrongVersion; what is wrong with the run goes into its row."""
     return msgspec.msgpack.encode(row_of(_task(task)))
 
 

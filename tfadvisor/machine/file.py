@@ -31,11 +31,11 @@ class Reading(msgspec.Struct, frozen=True):
     busy_seconds: _Number | None = None
     """Of all cores of the machine together."""
     idle_seconds: _Number | None = None
-    """Likewise, without the time in which a read or write was waited for."""
+    """Core-seconds that were idle, without the time in which a read or write was waited for."""
     iowait_seconds: _Number | None = None
-    """Likewise: nothing ran, and a read or write was on its way."""
+    """Core-seconds in which nothing ran and a read or write was on its way."""
     stolen_seconds: _Number | None = None
-    """Likewise: the hypervisor ran others on these cores."""
+    """Core-seconds in which the hypervisor ran others on these cores."""
     program_seconds: _Number | None = None
     """Of cores, by all processes of the program."""
     ran_seconds: _Number | None = None
@@ -45,7 +45,7 @@ class Reading(msgspec.Struct, frozen=True):
     read_bytes: _Number | None = None
     """From storage, by the recorded process; what the system had in memory is not in it."""
     written_bytes: _Number | None = None
-    """Likewise, written."""
+    """To storage, by the recorded process."""
     major_faults: _Number | None = None
     """Of the recorded process: pages that had to come from storage."""
     minor_faults: _Number | None = None

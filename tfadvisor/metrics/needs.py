@@ -10,7 +10,7 @@ from tfadvisor.metrics.steady import accelerators, gpus, hosts_with_work, needs_
 
 
 def known_steps(question: Question) -> None:
-    """Steps that can be told apart."""
+    """Distinct steps."""
     needs_steps(question.run)
 
 

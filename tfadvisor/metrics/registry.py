@@ -19,7 +19,7 @@ class MetricAbsent(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the user told us that no trace can hold: model parameters, and bandwidth between devices in GB/s."""
+    """What the user gave, since no trace records it: model parameters, and bandwidth between devices in GB/s."""
 
     parameters: int | None = None
     bandwidth_gb_s: float | None = None

@@ -21,7 +21,7 @@ from tfadvisor.vocabulary import DeviceKind, TimeClass
 def counted_hosts(run: RunTimeline) -> list[HostSummary]:
     """The hosts that sums over steps are about.
 
-    Where some hosts' steps can be told apart, the whole window of another is no step. Where some hosts have devices, the
+    Where some hosts have distinct steps, the whole window of another is no step. Where some hosts have devices, the
     time of a coordinator without any is no device's.
     """
     told_apart = [host for host in run.hosts if host.steps.source is not StepSource.WHOLE_TRACE] or list(run.hosts)
@@ -65,7 +65,7 @@ def needs_device(run: RunTimeline) -> None:
 
 
 def shows_steps(run: RunTimeline) -> bool:
-    """Whether the steps of any host can be told apart."""
+    """Whether any host has distinct steps."""
     return any(host.steps.source is not StepSource.WHOLE_TRACE for host in run.hosts)
 
 

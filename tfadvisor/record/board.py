@@ -22,7 +22,7 @@ class Framework(msgspec.Struct, frozen=True):
 
 
 class Process(msgspec.Struct, frozen=True):
-    """What a process last told about itself."""
+    """What a process last reported about itself."""
 
     name: str
     pid: int
@@ -38,7 +38,7 @@ class Process(msgspec.Struct, frozen=True):
     windows: dict[str, dict[str, Any]]
     """By the order's number: the file, or the error, and times in seconds since the epoch."""
     left: bool
-    """It has ended, and told so."""
+    """It has ended, and reported that."""
     error: str | None = None
 
 

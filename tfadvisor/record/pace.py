@@ -17,7 +17,7 @@ _ALIKE = 1.5
 
 
 class Compiling(msgspec.Struct, frozen=True):
-    """What the process that compiled most told of a window."""
+    """What the process that compiled most reported about a window."""
 
     share: float = 0.0
     """Of the window, 0 to 1."""
@@ -34,9 +34,9 @@ class Pace(msgspec.Struct, frozen=True):
     compiles: bool
     """Whether the program still compiles in its steps."""
     told: bool = True
-    """Whether the process told of that: else it may be tracing a single program, in which something repeats."""
+    """Whether the process reported that: else it may be tracing a single program, in which something repeats."""
     about: str = ""
-    """What the steps were told by."""
+    """How the steps were detected."""
 
     @property
     def steady(self) -> bool:

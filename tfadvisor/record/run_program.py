@@ -72,7 +72,7 @@ class Running:
 
 
 def why_nothing(command: Sequence[str], found: Nothing, program: Program, seconds: float) -> BaseException:
-    """What a program is told that ended without a recording."""
+    """What is printed for a program that ended without a recording."""
     if program.interrupted:
         return KeyboardInterrupt()
     name = " ".join(command)

@@ -11,7 +11,7 @@ from tfadvisor.record.board import Process
 _EAGER_AFTER_SECONDS = 10.0
 PATIENCE_SECONDS = 10.0
 _RESTLESS = 4
-"""Compilations in that time, or a longer one, from which on they look like those of the steps."""
+"""With so many compilations in that time, or a longer one, they look like those of the steps."""
 _TOLD = 6
 """Of these, what a window should hold."""
 

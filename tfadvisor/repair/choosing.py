@@ -50,7 +50,7 @@ def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, Place]:
 
 
 def _still_there(text: str, line: int, function: str) -> bool:
-    """Whether the line, or the nearest `def` above it, names the function. Methods may be told without their class."""
+    """Whether the line, or the nearest `def` above it, names the function. Methods may be named without their class."""
     lines = text.split("\n")
     if not 1 <= line <= len(lines):
         return False

@@ -1,4 +1,4 @@
-"""What a codemod is told about a finding, and what it answers."""
+"""What a codemod gets of a finding, and what it answers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tfadvisor.report.printable import one_line
 
 _MOST_FILES = 2_000
 _LARGEST = 1_000_000
-"""Bytes; no program that somebody writes is larger."""
+"""Bytes; no program that a person writes is larger."""
 _NOT_OURS = ("site-packages", "node_modules", "__pycache__", "build", "dist", "tests")
 _FRAMEWORKS = ("tensorflow", "jax", "keras", "flax", "equinox", "optax", "torch", "grain", "haiku")
 

@@ -128,7 +128,7 @@ class StepsInfo(msgspec.Struct, frozen=True):
     confidence: float
     """That these are the program's steps, 0..1."""
     about: str
-    """What they were told by, in words."""
+    """How the steps were detected."""
     time_ms: StepTimes | None
     """None without a counted step."""
     each: tuple[StepInfo, ...]
@@ -381,7 +381,7 @@ class TimePart(msgspec.Struct, frozen=True):
     flops: int | None
     """Per step, by shapes; None where the HLO does not say for all of its ops."""
     bytes: int | None
-    """Likewise, read and written."""
+    """Read and written per step, by shapes; None where the HLO does not say for all of its ops."""
 
 
 class TimeBy(msgspec.Struct, frozen=True):
@@ -427,7 +427,7 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class GpuInfo(msgspec.Struct, frozen=True):
-    """One GPU as its driver told while the trace was recorded; None and "" where it does not tell."""
+    """One GPU as its driver reported while the trace was recorded; None and "" where it does not."""
 
     name: str
     """Its model."""

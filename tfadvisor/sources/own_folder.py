@@ -1,4 +1,4 @@
-"""Whether a folder is this user's alone. What lies in any other may have been put there by somebody else."""
+"""Whether a folder is this user's alone. What lies in any other may have been put there by another user."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class _Folder:
 
 
 def known(address: str, entry: Entry | None) -> RemotePath:
-    """The path of an object of which a store has told already."""
+    """The path of an object that a store has listed already."""
     path = place_of(address)
     assert isinstance(path, RemotePath)
     path._entry = entry

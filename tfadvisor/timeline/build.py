@@ -96,7 +96,7 @@ PICTURED = Selection(
         stats.REGION_TYPE: _ALLOCATIONS,
     }
 )
-"""Likewise, with what only a page draws."""
+"""What is decoded of a trace whose page is drawn."""
 
 
 def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing: Drawing | None = None) -> HostTimeline:

@@ -60,7 +60,7 @@ class HostEvidence(msgspec.Struct, frozen=True):
     pictures: tuple[StepPicture, ...]
     """The steps that a page draws; empty unless they were asked for."""
     memory_curves: tuple[MemoryCurve, ...] = ()
-    """What each allocator has given out over time; likewise."""
+    """What each allocator has given out over time; empty unless pictures were asked for."""
 
 
 class HostTimeline(msgspec.Struct, frozen=True):

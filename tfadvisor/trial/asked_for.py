@@ -78,7 +78,7 @@ def _offered(report: Report, named: Sequence[str], sources: Sources, rules: Sequ
 
 
 def _check_rules(report: Report | None, named: Sequence[str], rules: Sequence[Path]) -> None:
-    """A rule's id that gave no candidate is told apart from a name that nobody knows."""
+    """A rule's id that gave no candidate is distinguished from a name that nobody knows."""
     known = {rule.id for rule in load_catalogue(Options(rules=tuple(rules)).rules).rules}
     for one in named:
         if one in known and report is None:

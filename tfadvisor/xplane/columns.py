@@ -141,7 +141,7 @@ class StatColumn(msgspec.Struct, frozen=True):
         return event.astype(np.int64, copy=False), value.astype(np.int64, copy=False)
 
     def integers_between(self, lo: int, hi: int) -> tuple[Int32Array | Int64Array, Int32Array | Int64Array]:
-        """The same of the events lo .. hi - 1, without a copy where all values are integers."""
+        """(event, value) of the integer values of events lo .. hi - 1, without a copy where all values are integers."""
         event, kind, value = self.event, self.kind, self.value
         if len(event) and (lo > event[0] or hi <= event[-1]):
             bounds = np.minimum([lo, hi], np.iinfo(event.dtype).max).astype(event.dtype)

@@ -21,7 +21,7 @@ _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
 CALLS_ENDING = ".calls.pb"
 """`HOST.calls.pb` beside `HOST.xplane.pb`: a second, short window with calls of Python, which may be asked for findings too."""
 LINES_ENDING = ".lines.pb"
-"""The same of one in which Python is slowed so much that only lines of the program can be taken from it."""
+"""Ends a second window in which Python is slowed so much that only lines of the program can be taken from it."""
 _PIECE = 1 << 20
 _SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
 _TOOL_OUTPUTS = re.compile(

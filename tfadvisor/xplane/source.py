@@ -70,8 +70,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def open_source(path: Path) -> Source:
-    """The whole file in memory, read and not mapped: a mapping kills the process when somebody cuts the file short
-    meanwhile.
+    """The whole file in memory, read and not mapped: a mapping kills the process when the file is cut short meanwhile.
 
     Raises TraceError for a file that is missing, unreadable, empty, no file at all, larger than the memory that is free, or
     changed, replaced or removed while it is read, and for gzip that is cut, broken or a bomb.

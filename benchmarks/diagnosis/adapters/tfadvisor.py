@@ -96,7 +96,7 @@ CAUSES = {
     "much-memory-free": "memory",
     "small-memory-pool": "memory/pressure",
     "ops-on-host": "compute/on-host",
-    "crooked-products": "compute/odd-dimensions",
+    "misaligned-matmul-shapes": "compute/odd-dimensions",
     "fallback-kernels": "compute/odd-dimensions",
     "fp32-matrix-kernels": "compute/precision",
     "double-precision": "compute/precision",

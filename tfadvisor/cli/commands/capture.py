@@ -47,7 +47,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command(
-    "capture", cls=Command, epilog=_EXAMPLES, short_help="record a job that runs already, and print its report"
+    "capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report"
 )
 def capture(
     addresses: Addresses,

@@ -95,7 +95,7 @@ SourcePlace = Annotated[
 ]
 Chosen = Annotated[
     str | None,
-    typer.Option("--at", metavar="FILE:LINE", help="the place, where there are several", rich_help_panel=WHAT),
+    typer.Option("--at", metavar="FILE:LINE", help="the place to patch, where several fit", rich_help_panel=WHAT),
 ]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")

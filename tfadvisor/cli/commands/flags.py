@@ -108,7 +108,7 @@ def check_flags(
     return 1 if fail_on and checked.has(fail_on) else 0
 
 
-@app.command("suggest", cls=Command, epilog=_SUGGEST_EXAMPLES, short_help="the launch line that a run asks for")
+@app.command("suggest", cls=Command, epilog=_SUGGEST_EXAMPLES, short_help="flags and variables recommended for a run")
 def suggest_flags(paths: Paths, run: RunName = None, host: HostName = None, format: Format = None) -> int:
     """Print the line to start a recorded run with: flags and variables, each with its reason.
 

@@ -1,4 +1,4 @@
-"""`tfadvisor fleet`: options, where runs are read, the table, and what is told about it."""
+"""`tfadvisor fleet`: options, where runs are read, the table, and what is printed about it."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def _gated(asked: Asked) -> int:
 
 
 def _gated_against(asked: Asked, turns: Turns) -> int:
-    """The same of a commit and what is checked out, recorded in turns."""
+    """Compares a commit with what is checked out, recorded in turns."""
     from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of  # noqa: PLC0415
     from tfadvisor.cli.gating.against import judged_in_turns  # noqa: PLC0415
     from tfadvisor.cli.gating.pages import write_pages  # noqa: PLC0415

@@ -29,9 +29,9 @@ Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-@app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="promises of findings against what was measured")
+@app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="predicted vs. measured savings of earlier `try` runs")
 def ledger(ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"), format: Format = None) -> int:
-    """Say how true the promises were.
+    """Compare predicted with measured savings of earlier `try` runs.
 
     Each line of the ledger is a change that was tried: ids, versions and numbers, no paths and no code.
     """

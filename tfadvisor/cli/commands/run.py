@@ -47,7 +47,7 @@ After = Annotated[
     typer.Option(
         "--after",
         metavar="auto|SECONDS",
-        help="begin when compilation has settled, or so long after the start",
+        help="start recording once compilation settles, or after SECONDS",
         rich_help_panel=RECORDING,
     ),
 ]
@@ -61,7 +61,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     "run",
     cls=Command,
     epilog=_EXAMPLES,
-    short_help="record a program as it is, and print its report",
+    short_help="record an unmodified program and print its report",
     context_settings={"allow_interspersed_args": False},
 )
 def run(

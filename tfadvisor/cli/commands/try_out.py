@@ -64,7 +64,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="PATH",
-        help="a logdir, a trace or a report as JSON: its findings' own fixes",
+        help="try the fixes of the findings in a logdir, a trace or a JSON report",
         readable=False,
         rich_help_panel=TRYING,
     ),
@@ -72,7 +72,7 @@ From = Annotated[
 Passes = Annotated[
     bool,
     typer.Option(
-        "--passes", help="each pass of XLA that changes the program, switched off alone", rich_help_panel=TRYING
+        "--passes", help="switch off each XLA pass that changes the program, one at a time", rich_help_panel=TRYING
     ),
 ]
 SourcePlace = Annotated[
@@ -86,11 +86,11 @@ SourcePlace = Annotated[
         rich_help_panel=TRYING,
     ),
 ]
-Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="no run ends later than this: 90s, 10m, 2h")]
+Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="time limit for all runs: 90s, 10m, 2h")]
 LedgerFile = Annotated[
     Path,
     typer.Option(
-        "--ledger", metavar="FILE", help="where what was measured is kept", readable=False, rich_help_panel=OUTPUT
+        "--ledger", metavar="FILE", help="file that keeps the measurements", readable=False, rich_help_panel=OUTPUT
     ),
 ]
 Format = Annotated[
@@ -104,7 +104,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     "try",
     cls=Command,
     epilog=_EXAMPLES,
-    short_help="changes against your program as it is, measured in turns",
+    short_help="benchmark candidate changes against the unmodified program",
     context_settings={"allow_interspersed_args": False},
 )
 def try_out(

@@ -20,6 +20,6 @@ def is_few(metrics: Metrics) -> bool:
 
 
 def is_guessed(metrics: Metrics) -> bool:
-    """Whether the steps could hardly be told apart."""
+    """Whether the steps could hardly be distinguished."""
     confidence = metrics.value("step_confidence")
     return confidence is not None and confidence < WEAK_CONFIDENCE

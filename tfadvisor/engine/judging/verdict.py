@@ -19,9 +19,9 @@ _RUNS = 0.02
 _HOST_IS_AHEAD = 0.5
 """From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
 _WAITING = 0.05
-"""Share of step time from which on a host that blocks in every step is not ahead at the step's end, as in the rules."""
+"""At this share of step time a host that blocks in every step is not ahead at the step's end, as in the rules."""
 _WORTH_A_LOOK = 0.2
-"""Share of step time from which on one line or layer is where to look first, as in the rule that names it."""
+"""From this share of step time on, one line or layer is where to look first, as in the rule that names it."""
 _MOST_OF_FEW_STEPS = 0.5
 """What one or two steps lose may have been lost once. Half of them is too much to call the run healthy all the same."""
 _COMPUTED = ("compute", "kernel")

@@ -36,7 +36,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Fleet(msgspec.Struct, frozen=True):
-    """All that is told about a table."""
+    """Everything that is reported about a table."""
 
     runs: int
     """With a report."""
@@ -54,7 +54,7 @@ class Fleet(msgspec.Struct, frozen=True):
     teams: tuple[Part, ...]
     """Empty where no run has a team."""
     models: tuple[Part, ...]
-    """Likewise."""
+    """Empty where no run has a model."""
     trend: tuple[Part, ...]
     """By day, week or month, the oldest first."""
     worse: tuple[Worse, ...]

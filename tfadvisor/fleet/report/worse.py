@@ -28,7 +28,7 @@ class Worse(msgspec.Struct, frozen=True):
 
     place: str
     name: str
-    """Team, model and job, as far as they are told, else the run's name."""
+    """Team, model and job, as far as they are known, else the run's name."""
     was_ms: float
     """The median of the earlier runs' step times."""
     is_ms: float

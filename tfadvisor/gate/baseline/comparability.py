@@ -1,4 +1,4 @@
-"""Whether two runs may be compared: what must be alike, and what may differ but is told."""
+"""Whether two runs may be compared: what must be alike, and what may differ but is reported."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A run: who it is (key), what may differ and is told (about), and its numbers (side).
+    """A run: who it is (key), what may differ and is reported (about), and its numbers (side).
 
     fingerprint: of the steps' times and metrics, so that one trace is known again under another name. errors: standard
     errors of metrics, from the run's own steps. level: counts accepted changes; runs of one level share a centre.

@@ -1,4 +1,4 @@
-"""What the gate asks without being told: the presets, in the words of a configuration file.
+"""What the gate checks without a configuration: the presets, in the words of a configuration file.
 
 `recommended` fails on a slower step and on counts that hardly scatter: those tell a change of the program where times
 cannot. Findings warn, new severe ones fail. `strict` takes less and fails on severe findings too. `none` asks nothing.

@@ -59,7 +59,7 @@ class GatedMetric(msgspec.Struct, frozen=True):
         return all(-one.distance > self.allowed and one.p_better() <= level for one in seen)
 
     def reach(self, level: float) -> float:
-        """The distance from which on any change is seen, wherever in the step it is."""
+        """The smallest change that is seen, wherever in the step it is."""
         return self.tests[0].reach(level / len(self.tests))
 
     def reach_after(self, level: float, runs: int) -> float:
@@ -67,7 +67,7 @@ class GatedMetric(msgspec.Struct, frozen=True):
         return self.tests[0].reach_after(level / len(self.tests), runs)
 
     def reach_outside(self, level: float) -> float | None:
-        """The same for changes outside of the unchanged ops; None where it is not told apart."""
+        """The same for changes outside of the unchanged ops; None where that part is not known."""
         return self.tests[1].reach(level / len(self.tests)) if len(self.tests) > 1 else None
 
 

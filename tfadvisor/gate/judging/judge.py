@@ -95,10 +95,10 @@ def _without_ignored(config: Config, checks: Sequence[Check], model: str, today:
 
 
 def _whole(config: Config, checks: Sequence[Check], *, any_broken: bool, comparable: bool) -> tuple[Outcome, int]:
-    """The outcome of the whole gate and its exit code: a failure first, then what broke, then what cannot be told.
+    """The outcome of the whole gate and its exit code: a failure first, then what broke, then what is inconclusive.
 
     Too few or too noisy runs pass with a notice, since they would lock a team's first days. A baseline that may not be
-    compared with is another matter: nothing is gated until somebody looks.
+    compared with is another matter: nothing is gated until a person looks.
     """
     policy = config.on_cannot_tell if comparable else config.on_not_comparable
     outcomes = {check.outcome for check in checks}

@@ -11,7 +11,7 @@ from tfadvisor.vocabulary import Better, Scatter
 
 _WORSE = {Better.LESS: "up", Better.MORE: "down", Better.NEITHER: "both"}
 _EXACT = 0.001
-"""Spread that is believed of what does not scatter: changes from about 0.5% on are then told at any level in use."""
+"""Spread that is believed of what does not scatter: changes from about 0.5% on are then seen at any level in use."""
 
 
 class Nature(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Limits against the baseline: significant and over the limit fails; what cannot be told is said to be so.
+"""Limits against the baseline: significant and over the limit fails; inconclusive checks are reported as `cannot tell`.
 
 All gated metrics share one promised rate of false alarms, by Holm's procedure. Metrics that hardly scatter need little
 of it: all of them together get a tenth, times and shares the rest. The step time is judged at equal speed of the machine,

@@ -54,7 +54,7 @@ class Check(msgspec.Struct, frozen=True):
     detectable: float | None = None
     """The smallest change from the base that could have been seen, in the metric's unit."""
     detectable_outside: float | None = None
-    """The same for changes outside the ops whose work did not change, where those are told apart."""
+    """The same for changes outside the ops whose work did not change, where those are known."""
     p: float | None = None
     """How probable such a run of an unchanged program is."""
     runs: int = 0
@@ -96,7 +96,7 @@ class Gated(msgspec.Struct, frozen=True):
 
 
 class GateResult(msgspec.Struct, frozen=True):
-    """The gate's answer. runs: of the baseline. differences: that are told but forbid nothing."""
+    """The gate's answer. runs: of the baseline. differences: reported, but they forbid nothing."""
 
     outcome: Outcome
     exit_code: int

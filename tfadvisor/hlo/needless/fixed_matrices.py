@@ -9,7 +9,7 @@ from tfadvisor.hlo.questions.flow import PASSING, inside
 from tfadvisor.hlo.questions.parameters import parameter_summary, whole_arguments
 
 _LEAST = 1024
-"""Rows from which on the matrix is told. Bases of transforms and small mixing matrices are smaller."""
+"""Matrices with fewer rows are ignored: bases of transforms and small mixing matrices."""
 _SAME_VALUES = PASSING | {"convert", "transpose", "broadcast"}
 _MOST_STEPS = 16
 

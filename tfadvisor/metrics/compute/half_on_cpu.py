@@ -16,7 +16,7 @@ _OF_A_CONVERSION = re.compile(r"(?:^|/)gradient_tape/(?:.+/)?Cast(?:_\d+)?/Cast(
 """The gradient of a conversion, `…/batch_normalization/Cast_5/Cast`. Labels and masks that are converted have none; the count by
 which a mean's gradient divides is `…/moments/Cast`."""
 _ENOUGH = 4
-"""Such gradients from which on a step is one of mixed precision."""
+"""With as many such gradients a step is one of mixed precision."""
 _PRODUCTS = ("MatMul", "BatchMatMul", "Conv2D", "Conv3D", "DepthwiseConv2d", "Einsum")
 _ONEDNN = ("_MklNative", "_Mkl", "_Fused")
 

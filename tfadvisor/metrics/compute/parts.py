@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MOST = 4_000
-"""Ops of a device that are told one by one; the others, the shortest, count as of no layer."""
+"""Ops of a device that are counted one by one; the others, the shortest, count as of no layer."""
 _UNTELLING = frozenset(("custom-call", "fusion", "call", "bitcast", "tuple", "get-tuple-element"))
 """Opcodes that do not say what is computed."""
 

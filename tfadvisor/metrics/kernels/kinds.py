@@ -164,7 +164,7 @@ def _register(kind: OpKind, word: str, about: str) -> None:
 
 
 def _of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
-    """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are told: all of
+    """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are reported: all of
     them, as a network in another layout has a hundred.
     """
     on_cpu = _tensorflow_ops_on_cpu(question) if kind is OpKind.LAYOUT else None

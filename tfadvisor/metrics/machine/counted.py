@@ -42,7 +42,7 @@ def smallest(question: Question, ask: Callable[[Counted], float | None]) -> floa
 
 
 def grown(one: Counted, name: str) -> float | None:
-    """What a counter grew by while the window was open; None where it was not told, or ran backwards."""
+    """What a counter grew by while the window was open; None where it was not recorded, or ran backwards."""
     before, after = getattr(one.opened, name), getattr(one.closed, name)
     return None if before is None or after is None or after < before else after - before
 
@@ -60,7 +60,7 @@ def per_step(question: Question, name: str) -> float:
 
 
 def share(one: Counted, part: str, *wholes: str) -> float | None:
-    """One counter's growth over that of several; None where any was not told or none grew."""
+    """One counter's growth over that of several; None where any was not recorded or none grew."""
     values = [grown(one, name) for name in wholes]
     portion = grown(one, part)
     known = [value for value in values if value is not None]

@@ -19,7 +19,7 @@ _ONCE_A_PASS = re.compile(
 )
 """Names of the gradients of weights, which a backward pass computes once for each op: `…/Conv2DBackpropFilter_1`."""
 _ENOUGH = 3
-"""Such gradients from which on the number of passes is told."""
+"""With fewer such gradients the number of passes is not reported."""
 
 
 @once

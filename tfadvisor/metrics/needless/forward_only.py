@@ -25,7 +25,7 @@ class Use(Enum):
     AGAIN = "again"
     """Their model is also called with gradients, and it is the only one."""
     FOR_OTHERS = "for others"
-    """Likewise, but several models are trained, and one makes the other's batch."""
+    """Their model is also called with gradients, several models are trained, and one makes the other's batch."""
     FROZEN = "frozen"
     """No other call of these layers has gradients."""
 

@@ -34,7 +34,7 @@ def address_of(text: str) -> str:
 def captured(
     addresses: Sequence[str], wanted: Wanted, options: Options, ask: Client, tell: Callable[[str], None]
 ) -> Iterator[Recorded]:
-    """The recording of jobs. tell: is told of an address that gave nothing while others did.
+    """The recording of jobs. tell: called with an address that gave nothing while others did.
 
     Raises TraceError when none gives a trace, or no steps repeat in it.
     """

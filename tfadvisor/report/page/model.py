@@ -180,7 +180,7 @@ class PartRow(msgspec.Struct, frozen=True):
     flops: float | None
     """Of all its executions in a step, by shapes."""
     bytes: float | None
-    """Likewise, read and written."""
+    """Read and written by all its executions in a step, by shapes."""
 
 
 class PeaksInfo(msgspec.Struct, frozen=True):
@@ -188,9 +188,9 @@ class PeaksInfo(msgspec.Struct, frozen=True):
 
     device: str
     flops: float | None
-    """16-bit matrix operations per second, None when the trace does not tell."""
+    """16-bit matrix operations per second, None when the trace does not give it."""
     bytes_per_s: float | None
-    """Of device memory, likewise."""
+    """Of device memory, None when the trace does not give it."""
 
 
 class ExcerptRow(msgspec.Struct, frozen=True):
@@ -203,7 +203,7 @@ class ExcerptRow(msgspec.Struct, frozen=True):
     operands: tuple[str, ...]
     """Name, opcode and shape, one a line."""
     users: tuple[str, ...]
-    """Likewise."""
+    """Name, opcode and shape, one a line."""
     more: int
     """How many further neighbours there are."""
 

@@ -29,8 +29,8 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
     clock, waiting for others included. exposed_ps: how much of it the device only communicates, no computation beside
     it; exposed_from: when that begins, the end where it never does. step: the step it begins in, -1 outside of all. key:
     what the devices' calls of one collective share, -1 without one. bytes: of the message on one device, -1 where the
-    trace does not say. group: how many devices exchange it, 0 likewise. kinds: of each label, by
-    the HLO where the trace has it, else by name. dtypes: of each label likewise, "" where neither says.
+    trace does not say. group: how many devices exchange it, 0 where the trace does not say.
+    kinds and dtypes: of each label, by the HLO where the trace has it, else by name; a dtype is "" where neither says.
     """
 
     label: npt.NDArray[np.int32]

@@ -46,7 +46,7 @@ def find_devices(recorded: Recorded) -> tuple[Device, ...]:
 def on_own_clocks(trace: HostTrace) -> HostTrace:
     """The trace with each device's events on the clock that measured them best; the same trace where that is the host's.
 
-    No time is further from zero than sums of times can be told apart in int64, and no duration is negative.
+    No time is so far from zero that sums of times overflow int64, and no duration is negative.
     """
     trace = with_possible_times(trace)
     for platform in _PLATFORMS:

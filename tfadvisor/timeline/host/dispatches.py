@@ -23,7 +23,7 @@ from tfadvisor.timeline.nesting import parents
 _COMPILES = 0.2
 """Of a trace's time in other events of the compiler: with this share it is one, whatever runs inside."""
 _INTERPRETED = 8
-"""Jitted functions and executions inside a call from which on Python runs what should be compiled."""
+"""Jitted functions and executions inside a call: with so many, Python runs what should be compiled."""
 
 
 class _CallsModule(msgspec.Struct, frozen=True):

@@ -28,7 +28,7 @@ _FEW_NAMES = 4096
 _OTHERS = 1.25
 """Where a trace has so many times the events of its threads, theirs are worth a copy: the others' memory can go."""
 _MANY = 1 << 20
-"""Events from which on their memory matters."""
+"""From so many events their memory matters."""
 
 
 class Thread(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The classes of lost time that are large enough to be told, each with what fills most of it."""
+"""The classes of lost time that are large enough to report, each with what fills most of it."""
 
 from __future__ import annotations
 

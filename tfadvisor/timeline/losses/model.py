@@ -23,7 +23,7 @@ class Activity(msgspec.Struct, frozen=True):
     before: str
     """Where nothing is named: the event after which the time begins, "" where there is none."""
     after: str
-    """Likewise the event that ends it."""
+    """Where nothing is named: the event that ends the time, "" where there is none."""
     ps: int
     """How much of the class's time in the counted steps it fills."""
 

@@ -114,7 +114,7 @@ def bounds_pool_work(name: str) -> bool:
 
 
 def names_what_it_dispatches(name: str) -> bool:
-    """Whether a dispatch says which program or op it starts, so that two of them can be told apart."""
+    """Whether a dispatch says which program or op it starts, so that two of them can be distinguished."""
     return name.startswith(_DISPATCHES)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _PIXELS = 4096
-"""What begins within this part of the step cannot be told apart on a screen."""
+"""What begins within this part of the step is one point on a screen."""
 
 
 class LaneRows(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from tfadvisor.xplane.columns import HostTrace
 
 _MOST_OF_TIME = 0.5
 _AHEAD = 0.5
-"""Steps are told by the devices' events only where more calls than this share were over before their work began."""
+"""Steps are taken from the devices' events only where more calls than this share were over before their work began."""
 
 
 def executions_on_device(trace: HostTrace) -> Inferred | None:

@@ -62,7 +62,7 @@ def uneven_calls(calls: Calls | None) -> Inferred | None:
 def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Calls | None:
     """Of the compiled functions that Python calls, the one whose calls launch most device work; None without such.
 
-    It must be at least half of all. Functions are told apart by name; numbers that a runtime appends do not count.
+    It must be at least half of all. Functions are distinguished by name; numbers that a runtime appends do not count.
     """
     position = _outer_calls(trace, threads)
     label = {row: function_name(threads.names[row]) for row in distinct(threads.row[position]).tolist()}

@@ -41,7 +41,7 @@ class DeviceTime(msgspec.Struct, frozen=True):
     synchronising_ps: npt.NDArray[np.int64]
     """Idle time in which the driving thread blocks, shape (active devices, steps); one row without a device."""
     short_launch_ps: npt.NDArray[np.int64]
-    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape likewise."""
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps)."""
 
 
 class ProgramSummary(msgspec.Struct, frozen=True):

@@ -1,1 +1,1 @@
-"""One run of the program: what it is told, how it is ended, what it answers."""
+"""One run of the program: what it gets, how it is ended, what it answers."""

@@ -1,4 +1,4 @@
-"""What the program's processes are told, and what they answer: small files in a folder of this run alone."""
+"""What is sent to the program's processes, and what they answer: small files in a folder of this run alone."""
 
 from __future__ import annotations
 

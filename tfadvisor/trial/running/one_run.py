@@ -125,7 +125,7 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processe
 
 
 def _exit_code(process: subprocess.Popen[bytes], folder: Path) -> int | None:
-    """None where it has not ended by itself; what has told that its program is over is waited for."""
+    """None where it has not ended by itself; a process that reported the end of its program is waited for."""
     if any(one["ended"] for one in _letters(folder)):
         with suppress(subprocess.TimeoutExpired):
             process.wait(_OTHERS_SECONDS)

@@ -35,7 +35,7 @@ Root = Annotated[
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-@app.command("mcp", cls=Command, epilog=_EXAMPLES, short_help="the same for agents, over the Model Context Protocol")
+@app.command("mcp", cls=Command, epilog=_EXAMPLES, short_help="serve reports to coding agents over MCP")
 def mcp(root: Root = Path()) -> int:
     """Answer an agent's questions about traces below a folder, over the Model Context Protocol.
 

@@ -13,7 +13,7 @@ from tfadvisor.repair.reading.program import Program, pairs, text_of
 
 
 def hits(program: Program, _place: Place) -> list[Hit]:
-    """One for each model that is compiled so, or told so afterwards."""
+    """One for each model that is compiled so, or set so afterwards."""
     values = [arg.value for call in program.calls("compile") if (arg := keyword(call, "run_eagerly")) is not None]
     values += [value for target, value in pairs(program) if text_of(target).endswith(".run_eagerly")]
     found = []

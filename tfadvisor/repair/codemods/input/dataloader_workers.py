@@ -32,7 +32,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
 
 
 def _reading_by_one(program: Program) -> list[Hit]:
-    """Grain reads elements by several threads in their order, unless it is told otherwise."""
+    """Grain reads elements by several threads in their order, unless an option says otherwise."""
     found = []
     for call in program.calls("ReadOptions") if program.imports("grain") else ():
         threads = keyword(call, "num_threads")

@@ -17,7 +17,7 @@ _WORKERS = "4"
 
 
 def hits(program: Program, _place: Place) -> list[Hit]:
-    """One for each class of batches whose `super().__init__` is told nothing of workers."""
+    """One for each class of batches whose `super().__init__` sets no workers."""
     found = []
     for one in program.all(cst.ClassDef):
         if not any(text_of(base.value).split(".")[-1] == "PyDataset" for base in one.bases):

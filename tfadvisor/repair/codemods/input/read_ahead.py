@@ -63,7 +63,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
 
 
 def open_to_threads(program: Program) -> dict[cst.CSTNode, Change]:
-    """SQLite refuses a connection to all threads but the one that opened it, unless it is told otherwise."""
+    """SQLite refuses a connection to all threads but the one that opened it, unless an option says otherwise."""
     return {
         call: _for_all_threads
         for call in program.calls("connect")

@@ -36,7 +36,7 @@ class Clock:
         atexit.register(self.at_exit)
 
     def wants(self, file: str, line: int) -> bool:
-        """Whether a loop is to be told of."""
+        """Whether a loop is to be reported."""
         only = self.order["loops"]
         return only is None or [file, line] in only
 
@@ -85,7 +85,7 @@ class Clock:
         write_letter(os.path.join(self.folder, f"answer-{os.getpid()}.json"), answer)
 
     def stay(self) -> None:
-        """All is told: the program stands still between two rounds until the parent ends it."""
+        """Everything is reported: the program stands still between two rounds until the parent ends it."""
         self.tell(ended=False)
         while os.path.isdir(self.folder):
             time.sleep(0.05)

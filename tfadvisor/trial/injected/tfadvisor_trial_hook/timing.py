@@ -70,7 +70,7 @@ class Timing(Clock):
             self.values.update(logs_of(logs, self.done + steps))
 
     def time(self) -> None:
-        """The first time it begins, the last time it ends; both wait until the devices have done what they were told."""
+        """The first time it begins, the last time it ends; both wait until the devices have done their work."""
         if self.begun is None:
             self.frameworks.wait()
             self.begun, self.begun_at = time.perf_counter(), self.done
