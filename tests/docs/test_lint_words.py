@@ -69,7 +69,7 @@ def test_generated_pages_are_checked_where_they_come_from(words: ModuleType) -> 
     pages = {page.relative_to(words.ROOT).as_posix() for page in words.tracked_pages()}
 
     assert {"README.md", "docs/gate.md", "docs/glossary.md", "benchmarks/gate_study/page.md"} <= pages
-    assert not {"docs/reference/metrics.md", "docs/diagnosis.md", "docs/gate-study.md"} & pages
+    assert not {"docs/reference/metrics.md", "benchmarks/diagnosis/results.md", "benchmarks/gate_study/results.md"} & pages
 
 
 def test_a_counted_placeholder_is_read_as_its_plural(words: ModuleType) -> None:
@@ -77,3 +77,33 @@ def test_a_counted_placeholder_is_read_as_its_plural(words: ModuleType) -> None:
         words.PLACEHOLDER.sub(words._shown_word, "In {steps_counted|step|steps} of {step_time_ms}.")
         == "In _ steps of _."
     )
+
+
+def test_docstrings_of_modules_records_and_constants_are_read_without_code(words: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    file.write_text('"""Of `told` things."""\n\nA = 1\n"""Likewise."""\n\ndef f():\n    """Three."""\n    return "no docstring"\n')
+
+    texts = words.docstrings(tmp_path)
+
+    assert [(one.line, one.words) for one in texts] == [(1, "Of _ things."), (4, "Likewise."), (7, "Three.")]
+
+
+def test_help_of_every_command_and_option_is_read(words: ModuleType) -> None:
+    texts = {(one.place, one.words) for one in words.helps()}
+
+    assert ("tfadvisor gate --help", "add the runs to the baseline unless the gate fails") in texts
+    assert any(place == "tfadvisor baseline add --help" for place, _ in texts)
+
+
+def test_ids_of_rules_are_read_as_words(words: ModuleType) -> None:
+    assert "many tiny ops" in {one.words for one in words.rule_texts()}
+
+
+@pytest.mark.parametrize("docstring", ["Likewise.", "The same of a text.", "Rows from which on it is told.", "Crooked sides."])
+def test_the_dialect_is_an_error(words: ModuleType, docstring: str) -> None:
+    assert found(words, docstring)
+
+
+@pytest.mark.parametrize("docstring", ["The process is told to end.", "The same text.", "Rows which it reads."])
+def test_words_near_the_dialect_are_not(words: ModuleType, docstring: str) -> None:
+    assert [message for _, message in found(words, docstring) if "dialect" in message] == []
