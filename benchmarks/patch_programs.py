@@ -3,7 +3,7 @@
     python benchmarks/patch_programs.py                      # what the recordings, else diagnosis/results.md, say first
     python benchmarks/patch_programs.py --each --only tf_two_tower
     python benchmarks/patch_programs.py --measure --rounds 3 # and how much of the lost time each patch gives back
-    python benchmarks/patch_programs.py --programs benchmarks/diagnosis/batches/7/programs.txt --recordings data/batches/7   # others
+    python benchmarks/patch_programs.py --programs batches/7/programs.txt --recordings data/batches/7   # others
 
 The programs choose their form by an argument `faulty` or `fault`. It is folded away first, so that codemods see what a user would
 have; a line that the trace names is found again by its text. A patch counts where nobody was asked and the patched program

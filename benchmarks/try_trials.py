@@ -4,7 +4,7 @@
     python benchmarks/try_trials.py simulate [--trials 200]                           the decisions on those step times
     python benchmarks/try_trials.py pairs NAME ... --python PYTHON                    real trials: the healthy form as a patch
 
-NAME is a program of benchmarks/diagnosis/programs.txt. `record` runs both forms in turns, as `try` does, and keeps a step time a run.
+NAME is a program of diagnosis/programs.txt. `record` runs both forms in turns, as `try` does, and keeps a step time a run.
 `simulate` draws rounds from them: two runs of the faulty form that followed each other as identical arms, where
 no winner may be claimed; the same with one of them quicker by a known factor, which the interval must hold; and both forms of
 each program. PYTHON: an interpreter with the framework.

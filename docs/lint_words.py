@@ -6,8 +6,8 @@ python docs/lint_words.py --pages      only pages
 python docs/lint_words.py FILE…        only these Markdown files
 
 The style is written in Vale's format (`existence`, `substitution` and `occurrence` rules), so Vale shows the same in an
-editor. This reader needs no binary, and it also reads what Vale cannot: texts inside rules and Python files. A docstring is judged by
-the files of the style whose names begin with `Dialect` only, since it speaks to those who work on the code.
+editor. This reader needs no binary, and it also reads what Vale cannot: texts inside rules and Python
+files. Docstrings are judged by the files of the style whose names begin with `Dialect` only.
 """
 
 from __future__ import annotations
@@ -223,7 +223,11 @@ def docstrings(package: Path) -> list[Text]:
     texts = []
     for file in sorted(package.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
                 texts.append(Text(_shown(file), node.lineno, _CODE.sub("_", node.value.value)))
     return texts
 

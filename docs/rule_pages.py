@@ -1,6 +1,6 @@
 """Pages that only the site has: one for each rule, and the coverage of the documents that rules are made from.
 
-They are made when the site is built (docs/site_pages.py) and not kept in git. `tfadvisor rules docs` writes the pages of rules too.
+They are made when the site is built (docs/site_pages.py) and not kept in git. `tfadvisor rules docs` writes pages of rules too.
 """
 
 from __future__ import annotations

@@ -75,7 +75,11 @@ def page_of(target: str) -> str | None:
         target = f"{target}/README.md"
     if target in BESIDE_THE_CODE:
         return BESIDE_THE_CODE[target]
-    if target.startswith("rules/") and target.endswith(".yaml") and not target.endswith((".cases.yaml", "coverage.yaml")):
+    if (
+        target.startswith("rules/")
+        and target.endswith(".yaml")
+        and not target.endswith((".cases.yaml", "coverage.yaml"))
+    ):
         return f"reference/rules/{posixpath.basename(target).removesuffix('.yaml')}.md"
     inside = target.removeprefix("docs/")
     return inside if inside != target and (ROOT / target).is_file() and not inside.endswith(".py") else None

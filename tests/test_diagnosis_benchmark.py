@@ -54,7 +54,7 @@ def test_truth_says_all_that_is_needed(program: str) -> None:
 
     assert set(entry) >= REQUIRED
     assert set(entry) <= REQUIRED | OPTIONAL
-    assert {"tf": "tensorflow", "jax": "jax"}[program.split("_")[0]] == entry["framework"]
+    assert {"tf": "tensorflow", "jax": "jax"}[program.partition("_")[0]] == entry["framework"]
     assert {entry["cause"], *entry.get("also", [])} <= set(TRUTH["causes"])
 
 

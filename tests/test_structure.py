@@ -1,4 +1,4 @@
-"""How the package is laid out: small folders, telling names, imports that run one way, public names that are explained."""
+"""How the package is laid out: telling names, imports that run one way, public names that are explained."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import tfadvisor
 
 PACKAGE = ROOT / "tfadvisor"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-MOST_IN_A_FOLDER = 15
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 PUBLIC = ("api", "xplane.trace", "report.model")
 NAMED_UNITS = re.compile(r"_(ms|ns|ps|us|bytes|gb_s)$")
@@ -28,13 +27,6 @@ def name_of(path: Path) -> str:
 
 
 NAMES = frozenset(map(name_of, MODULES))
-
-
-def test_no_folder_holds_more_than_one_can_take_in() -> None:
-    folders = {path.parent for path in MODULES}
-    held = {folder: [one for one in folder.glob("*.py") if one.name != "__init__.py"] for folder in folders}
-
-    assert {str(folder): len(found) for folder, found in held.items() if len(found) > MOST_IN_A_FOLDER} == {}
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:

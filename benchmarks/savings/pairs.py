@@ -50,7 +50,7 @@ class Pair(msgspec.Struct, frozen=True):
     """One program. parts, tracer: of the faulty form's trace. Step times are (healthy, faulty), ms, without the profiler; None
     where nobody timed both.
 
-    recorded: in the same minutes as the trace. calm: as benchmarks/diagnosis/results.md has them. traced: in recordings of one morning, less
+    recorded: in the same minutes as the trace. calm: as ../diagnosis/results.md has them. traced: in those of one morning, less
     what recording took. told: the saving as the author of a blind program measured it. busy: whether other processes ran beside
     the recording.
     """
@@ -181,7 +181,7 @@ def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bo
 
 
 def _published() -> dict[str, tuple[float, float]]:
-    """Program -> (healthy, faulty) of benchmarks/diagnosis/results.md; not where it says that a time was disturbed and they contradict."""
+    """Program -> (healthy, faulty) of ../diagnosis/results.md; not where it calls a time disturbed and they contradict."""
     row = re.compile(r"^\| `(\w+)` \| .*? \| ([\d.,]+)\*? → ([\d.,]+)\*? \|")
     found = {}
     for line in (DIAGNOSIS / "results.md").read_text(encoding="utf-8").splitlines():

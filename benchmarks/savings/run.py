@@ -23,7 +23,7 @@ from fit import fitted, left_out
 from pairs import ROOT, collected, keep, kept
 
 CALIBRATION = ROOT / "rules" / "savings.json"
-PAGE = HERE / "results.md"
+PAGE = Path(__file__).resolve().parent / "results.md"
 
 
 def main() -> int:

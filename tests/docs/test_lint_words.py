@@ -69,7 +69,9 @@ def test_generated_pages_are_checked_where_they_come_from(words: ModuleType) -> 
     pages = {page.relative_to(words.ROOT).as_posix() for page in words.tracked_pages()}
 
     assert {"README.md", "docs/gate.md", "docs/glossary.md", "benchmarks/gate_study/page.md"} <= pages
-    assert not {"docs/reference/metrics.md", "benchmarks/diagnosis/results.md", "benchmarks/gate_study/results.md"} & pages
+    assert (
+        not {"docs/reference/metrics.md", "benchmarks/diagnosis/results.md", "benchmarks/gate_study/results.md"} & pages
+    )
 
 
 def test_a_counted_placeholder_is_read_as_its_plural(words: ModuleType) -> None:
@@ -81,7 +83,9 @@ def test_a_counted_placeholder_is_read_as_its_plural(words: ModuleType) -> None:
 
 def test_docstrings_of_modules_records_and_constants_are_read_without_code(words: ModuleType, tmp_path: Path) -> None:
     file = tmp_path / "one.py"
-    file.write_text('"""Of `told` things."""\n\nA = 1\n"""Likewise."""\n\ndef f():\n    """Three."""\n    return "no docstring"\n')
+    file.write_text(
+        '"""Of `told` things."""\n\nA = 1\n"""Likewise."""\n\ndef f():\n    """Three."""\n    return "no docstring"\n'
+    )
 
     texts = words.docstrings(tmp_path)
 
@@ -99,7 +103,9 @@ def test_ids_of_rules_are_read_as_words(words: ModuleType) -> None:
     assert "many tiny ops" in {one.words for one in words.rule_texts()}
 
 
-@pytest.mark.parametrize("docstring", ["Likewise.", "The same of a text.", "Rows from which on it is told.", "Crooked sides."])
+@pytest.mark.parametrize(
+    "docstring", ["Likewise.", "The same of a text.", "Rows from which on it is told.", "Crooked sides."]
+)
 def test_the_dialect_is_an_error(words: ModuleType, docstring: str) -> None:
     assert found(words, docstring)
 

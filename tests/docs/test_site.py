@@ -13,7 +13,7 @@ pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed: pip i
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]  # CI builds the site before its tests
 
 
 def test_the_site_builds_without_a_warning_and_links_lead_to_pages(tmp_path: Path) -> None:

@@ -16,7 +16,10 @@ from support.trace_builder import trace
 
 from tfadvisor.files import new_file
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,10 @@ from support.disk_faults import built, failed_calls
 from tfadvisor.files import replace_file
 from tfadvisor.gate.baseline.store import read_store
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="loads a library before libc")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(sys.platform != "linux", reason="loads a library before libc"),
+]
 
 SCENARIOS = {
     "a baseline that takes a run": 6,

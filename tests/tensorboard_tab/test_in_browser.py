@@ -141,6 +141,7 @@ def of(run: str, finding: str = "", compare: str = "") -> str:
     return "".join(f"&p.tfadvisor.{name}={quote(value, safe='')}" for name, value in said.items() if value)
 
 
+@pytest.mark.every_push
 def test_the_newest_run_is_shown_and_only_this_server_is_asked(opened: Any, server: Server) -> None:
     tab = opened()
 

@@ -1,4 +1,4 @@
-"""Of which hosts of a large run the report lists every step."""
+"""The hosts of a large run whose steps the report lists one by one."""
 
 from __future__ import annotations
 

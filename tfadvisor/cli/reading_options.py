@@ -141,7 +141,9 @@ Config = Annotated[
 _WHERE = "Execution"
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", help="local worker processes (default: one per core)", rich_help_panel=_WHERE),
+    typer.Option(
+        "--workers", metavar="N", help="local worker processes (default: one per core)", rich_help_panel=_WHERE
+    ),
 ]
 Scheduler = Annotated[
     str | None,

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 RECORDING = "What to record"
 
 StepCount = Annotated[
-    int, typer.Option("--steps", metavar="N", min=2, help="minimum number of steps to record", rich_help_panel=RECORDING)
+    int,
+    typer.Option("--steps", metavar="N", min=2, help="minimum number of steps to record", rich_help_panel=RECORDING),
 ]
 Out = Annotated[
     Path,

@@ -106,6 +106,7 @@ add(Path(sys.argv[1]), [run], 30)
 """
 
 
+@pytest.mark.nightly
 def test_twenty_jobs_add_at_once_while_one_is_killed_in_the_middle(tmp_path: Path) -> None:
     """The first has written its file, but not put it in place, and holds the lock; then comes SIGKILL, and the others go on."""
     start = [sys.executable, "-c", JOB, str(tmp_path)]

@@ -87,6 +87,7 @@ def hostile() -> Any:
     return builder.warning(HOSTILE).error(HOSTILE)
 
 
+@pytest.mark.every_push
 def test_the_verdict_and_where_a_step_goes(opened: Any, reports: Path) -> None:
     page = opened(reports / "map.html").page
 
@@ -126,6 +127,7 @@ def test_no_error_no_request_no_sideways_scrolling(
     assert one.page.evaluate(f"[...document.querySelectorAll('.vt-head')].filter({OVERFLOWS}).length") == 0
 
 
+@pytest.mark.every_push
 def test_a_finding_opens_and_its_fix_is_copied(opened: Any, reports: Path) -> None:
     one = opened(reports / "late.html", permissions=["clipboard-read", "clipboard-write"])
     second = one.page.locator(".card").nth(1)
@@ -234,6 +236,7 @@ def test_xprof_is_linked_when_its_address_is_known(opened: Any, reports: Path) -
     assert none.count() == 0
 
 
+@pytest.mark.every_push
 def test_two_runs_stand_side_by_side(opened: Any, reports: Path) -> None:
     one = opened(reports / "two.html")
     page = one.page
@@ -267,6 +270,7 @@ def test_the_causes_of_a_change_add_up_to_it_in_both_directions(opened: Any, rep
     assert one.errors == []
 
 
+@pytest.mark.every_push
 def test_a_hostile_name_stays_text(opened: Any, reports: Path) -> None:
     one = opened(reports / "hostile.html")
     one.see_everything()

@@ -11,7 +11,7 @@ import pytest
 from support.browser import chromium  # noqa: F401  (a fixture)
 from support.opened_pages import Opened
 from support.pages import page_of_folder
-from support.places import FIXTURES, ROOT
+from support.places import FIXTURES
 
 from tfadvisor.report.outputs.html import as_html
 

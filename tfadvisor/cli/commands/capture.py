@@ -46,9 +46,7 @@ Addresses = Annotated[
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-@app.command(
-    "capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report"
-)
+@app.command("capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report")
 def capture(
     addresses: Addresses,
     steps: StepCount = 20,

@@ -3,8 +3,8 @@
 XLA does not know what a model's parameter is. What it does know is which arguments come back: donated ones, whose memory
 becomes a result's, and those of which a result has the same type and dimensions. In a training step these are the
 parameters, the optimizer's state, running statistics and counters; in a function that only returns gradients, what they are
-gradients of. JAX names arguments (`params['dense']['kernel']`), so an optimizer's state can often be distinguished from the rest, by
-its name alone. TensorFlow does not: with Adam its carried arguments are three times the model.
+gradients of. JAX names arguments (`params['dense']['kernel']`), so an optimizer's state can often be
+distinguished by its name alone. TensorFlow does not: with Adam its carried arguments are three times the model.
 
 Source: `HloInputOutputAliasProto` in openxla/xla, xla/service/hlo.proto. With several devices shapes are one device's shards.
 """

@@ -16,7 +16,7 @@ _FEWEST = 8
 _WITHOUT_COMPILING = 0.3
 """What the time in a loop counts where nothing compiled, in it or in a loop before: it may only prepare data."""
 _ASIDE = 0.5
-"""What the time in a loop counts that may make the batches of another: generators stand still between their rounds, inside of the loop."""
+"""What the time in a loop counts that may make the batches of another: generators wait between their rounds, inside of it."""
 _WARM_STEPS = 3
 _WARM_SECONDS = 0.5
 _MOST_WARM = 100

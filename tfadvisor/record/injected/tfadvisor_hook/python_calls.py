@@ -18,7 +18,8 @@ _INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<
 class PythonCalls:
     """Of the main thread: functions of the program's own files, and what these call directly.
 
-    An event is named as the frameworks' tracers name theirs, `$train.py:42 log_metrics`. Where another tracer follows the thread's calls already, as a debugger does, nothing is recorded. No failure in here reaches the program.
+    An event is named as the frameworks' tracers name theirs, `$train.py:42 log_metrics`. Where another tracer follows the
+    thread's calls already, as a debugger does, nothing is recorded. No failure in here reaches the program.
     """
 
     def __init__(self, event: Callable[[str], Any]) -> None:
