@@ -17,8 +17,8 @@ from tfadvisor.report.page.model import (
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.picture.memory_curve import MemoryCurve
-from tfadvisor.timeline.picture.program_excerpts import OpExcerpt
 from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.summary.program_excerpts import OpExcerpt
 from tfadvisor.units import PS_PER_MS
 
 _MOST_PARTS = 4_000

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.memory import give_back
 from tfadvisor.timeline.capture import capture_of, window_of
+from tfadvisor.timeline.devices.on_cpu.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
 from tfadvisor.timeline.devices.unrecorded import unrecorded_work
@@ -25,7 +26,6 @@ from tfadvisor.timeline.host.libraries import libraries
 from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.pipeline_work import pipeline_work
-from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline

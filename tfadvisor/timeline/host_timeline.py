@@ -10,6 +10,7 @@ import numpy as np
 
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.devices.on_cpu.shared_cores import SharedCores
 from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.costs import HostCost
@@ -18,7 +19,6 @@ from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.libraries import Libraries
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
-from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.timeline.losses.model import LostTime

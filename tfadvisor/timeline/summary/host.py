@@ -23,7 +23,7 @@ from tfadvisor.vocabulary import DeviceKind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.picture.program_excerpts import ProgramExcerpts
+    from tfadvisor.timeline.summary.program_excerpts import ProgramExcerpts
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
@@ -117,7 +117,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
 def _excerpts(devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
-    from tfadvisor.timeline.picture.program_excerpts import program_excerpts  # noqa: PLC0415  (only a page shows them)
+    from tfadvisor.timeline.summary.program_excerpts import program_excerpts  # noqa: PLC0415  (only a page shows them)
 
     return program_excerpts(program.hot_ops, devices[program.device].ops, host.programs)
 
