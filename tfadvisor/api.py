@@ -24,7 +24,8 @@ from tfadvisor.machine.file import read_counters
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import DRAWS, Report
 from tfadvisor.sources.remote_path import place_of
-from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
+from tfadvisor.timeline.run.one_host import Progress, Watch
+from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
 from tfadvisor.xplane.in_memory import Readable, held, run_in
 from tfadvisor.xplane.runs import Run, host_of, without_duplicates

@@ -12,7 +12,7 @@ from tfadvisor.cluster import packing
 from tfadvisor.cluster.packing import WrongVersion, pack, unpack
 from tfadvisor.metrics.registry import measure
 from tfadvisor.timeline.picture.drawing import Drawing
-from tfadvisor.timeline.run.read_hosts import read_host
+from tfadvisor.timeline.run.one_host import read_host
 from tfadvisor.timeline.run.run_timeline import merge
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 

@@ -17,7 +17,7 @@ from tfadvisor.metrics.registry import measure
 from tfadvisor.processes import Worker
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.timeline.run import parallel, read_hosts
-from tfadvisor.timeline.run.read_hosts import read_host
+from tfadvisor.timeline.run.one_host import read_host
 from tfadvisor.timeline.run.run_timeline import merge
 from tfadvisor.xplane.runs import Run
 
