@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.api import Options, analyze_run
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.metrics.registry import Metrics, Settings, measure
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.build import SELECTION, build_host

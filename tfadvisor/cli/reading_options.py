@@ -17,7 +17,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.sources.remote_path import place_of
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.cluster.engine import Engine
     from tfadvisor.limit_change import LimitChange
     from tfadvisor.xplane.runs import Run
@@ -209,7 +209,7 @@ def reading(
     parameters = parameter_count(params) if params is not None else None
     bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
     changes = tuple(map(limit_change, limits or ()))
-    from tfadvisor.api import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.analysis import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
 
     return Options(
         run=run,

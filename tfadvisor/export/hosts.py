@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tfadvisor.api import Options, conclude
+from tfadvisor.analysis import Options, conclude
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.run.one_host import Progress, Watch

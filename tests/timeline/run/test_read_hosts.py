@@ -11,7 +11,7 @@ from support.exactly import picoseconds_of, us
 from support.trace_builder import TraceBuilder, trace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.api import Options, analyze, analyze_run
+from tfadvisor.analysis import Options, analyze, analyze_run
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.metrics.registry import measure
 from tfadvisor.processes import Worker

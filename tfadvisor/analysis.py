@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -17,22 +19,21 @@ from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.engine.savings.calibration import calibration
 from tfadvisor.engine.savings.foresee import foresee
-from tfadvisor.errors import NothingToCompare, TraceError
-from tfadvisor.files import read_small_text
+from tfadvisor.errors import TraceError
+from tfadvisor.files import replace_file
 from tfadvisor.limit_change import LimitChange, changes_of
 from tfadvisor.machine.file import read_counters
 from tfadvisor.metrics.registry import Settings, measure
-from tfadvisor.report.model import DRAWS, Report
-from tfadvisor.sources.remote_path import place_of
+from tfadvisor.report.model import Report
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
-from tfadvisor.xplane.in_memory import Readable, held, run_in
+from tfadvisor.xplane.in_memory import Held, Readable, held, run_in
 from tfadvisor.xplane.runs import Run, host_of, without_duplicates
 
 if TYPE_CHECKING:
-    from tfadvisor.comparison.result import Comparison
-    from tfadvisor.gate.baseline.snapshot import Snapshot
+    import pandas as pd
+
     from tfadvisor.report.page.model import PageData
 
 
@@ -59,6 +60,77 @@ class Options(msgspec.Struct, frozen=True):
     """Who reads the hosts, as a cluster; None for this machine."""
     limits: Sequence[LimitChange] = ()
     """Numbers by which rules fire, where they are not to be as shipped."""
+
+
+class Analysis(Report, frozen=True, kw_only=True, dict=True):
+    """A report together with the trace that it is about, so that it can show itself as a page."""
+
+    source: Run | Held
+    """What was read, and is read again for the page."""
+    options: Options
+    """How it was read."""
+
+    @classmethod
+    def of(cls, report: Report, source: Run | Held, options: Options) -> Analysis:
+        """The analysis that gave the report."""
+        return cls(**{name: getattr(report, name) for name in Report.__struct_fields__}, source=source, options=options)
+
+    @property
+    def report(self) -> Report:
+        """The report alone, as outputs and files have it."""
+        return Report(**{name: getattr(self, name) for name in Report.__struct_fields__})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data for JSON, `schema_version` first. Numbers are finite."""
+        return self.report.to_dict()
+
+    def page(self) -> PageData:
+        """What the page draws beyond the report: collectives, devices, two steps. Reads the trace again, once.
+
+        Raises TraceError when it is no longer there.
+        """
+        return self._page
+
+    @cached_property
+    def _page(self) -> PageData:
+        if isinstance(self.source, Run):
+            return replace(draw_run(self.source, self.options), report=self.report)
+        with run_in(self.source, self.options.run, self.options.host) as again:
+            return replace(draw_run(again, self.options), report=self.report)
+
+    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
+        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
+
+        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
+        """
+        from tfadvisor.report.tables import frame  # noqa: PLC0415
+
+        return frame(self, table, self.page)
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
+        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+
+        replace_file(Path(path), as_html([self.page()]))
+
+    def show(self, height: int = 800) -> None:
+        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
+        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+        from tfadvisor.report.showing import show_page  # noqa: PLC0415
+
+        show_page(as_html([self.page()]), height)
+
+    def __repr__(self) -> str:
+        """One line: the run, its verdict, its steps."""
+        from tfadvisor.report.outputs.notebook import as_line  # noqa: PLC0415
+
+        return as_line(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell."""
+        from tfadvisor.report.outputs.notebook import as_fragment  # noqa: PLC0415
+
+        return as_fragment(self)
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
@@ -137,12 +209,6 @@ def _of_one_window(
     return assemble(timeline, metrics, outcomes, catalogue), timeline
 
 
-def remembering(report: Report, run: Run, options: Options) -> Report:
-    """The report, which now can draw its page for as long as the run's files stay where they are. Raises nothing itself."""
-    vars(report)[DRAWS] = lambda: replace(draw_run(run, options), report=report)
-    return report
-
-
 def analyze(
     path: Readable,
     *,
@@ -155,9 +221,9 @@ def analyze(
     steps: tuple[int, int] | None = None,
     processes: int = 1,
     limits: Mapping[str, Mapping[str, float | str]] | None = None,
-) -> Report:
+) -> Analysis:
     """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
-    reading. Returns the report.
+    reading. Returns the report, which can draw its page while the trace is where it was.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
     `if __name__ == "__main__":`. limits: rule -> limit -> number or share ("5%"), as `[rules]` of a tfadvisor.toml has
@@ -170,58 +236,4 @@ def analyze(
     )
     with run_in(source, run, host) as chosen:
         report = analyze_run(chosen, options)
-    if isinstance(source, Path):
-        return remembering(report, chosen, options)
-
-    def draw() -> PageData:
-        with run_in(source, run, host) as again:
-            return draw_run(again, options)
-
-    vars(report)[DRAWS] = draw
-    return report
-
-
-def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapshot) -> Comparison:
-    """Where the change of the step time comes from.
-
-    Each side is what `analyze` takes, a report, or a snapshot of a baseline. Raises
-    TraceError when a side cannot be read or holds no step.
-    """
-    from tfadvisor.comparison.compare_sides import compare_sides  # noqa: PLC0415  (no report needs these)
-    from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike  # noqa: PLC0415
-
-    one, other = as_snapshot(base), as_snapshot(new)
-    differences = (*must_be_alike(one.key, other.key), *may_differ(one, other))
-    same = one.fingerprint == other.fingerprint
-    return compare_sides(one.side, other.side, differences=differences, same=same)
-
-
-def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
-    """The numbers of one side, as a baseline keeps them.
-
-    Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a report without a counted step.
-    """
-    from tfadvisor.gate.baseline.snapshot import Snapshot, snapshot_of  # noqa: PLC0415
-
-    if isinstance(side, Snapshot):
-        return side
-    if not isinstance(side, Report):
-        if isinstance(side, str | Path) and (path := place_of(side)).suffix == ".json" and path.is_file():
-            return _stored(path)
-        side = analyze(side)
-    try:
-        return snapshot_of(side)
-    except TraceError as error:
-        raise NothingToCompare(error.place, error.cause, error.remedy) from error
-
-
-def _stored(path: Path) -> Snapshot:
-    from tfadvisor.gate.baseline.checked_json import SnapshotError  # noqa: PLC0415
-    from tfadvisor.gate.baseline.snapshot_json import LARGEST, from_text  # noqa: PLC0415
-
-    try:
-        return from_text(read_small_text(path, LARGEST))
-    except (OSError, UnicodeDecodeError, SnapshotError) as error:
-        raise TraceError(
-            str(path), f"is not a snapshot that can be read: {error}.", "Give a trace, or a snapshot."
-        ) from error
+    return Analysis.of(report, source if isinstance(source, Held) else chosen, options)
