@@ -1,4 +1,4 @@
-"""The whole chain on one screen: files, timelines, metrics, rules, report."""
+"""The whole chain on one screen: files, summaries of hosts, metrics, rules, report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
-from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
+from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
 from tfadvisor.xplane.in_memory import Held, Readable, held, run_in
 from tfadvisor.xplane.runs import Run, host_of, without_duplicates
 
@@ -73,7 +73,7 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
     @classmethod
     def of(cls, report: Report, source: Run | Held, options: Options) -> Analysis:
         """The analysis that gave the report."""
-        return cls(**{name: getattr(report, name) for name in Report.__struct_fields__}, source=source, options=options)
+        return cls(**msgspec.structs.asdict(report), source=source, options=options)
 
     @property
     def report(self) -> Report:
@@ -153,17 +153,17 @@ def conclude(
     detail: bool = False,
     watch: Watch | None = None,
     catalogue: Catalogue | None = None,
-) -> tuple[Report, RunTimeline]:
-    """The report, and the timeline that it rests on; no more than one host's events are in memory at a time.
+) -> tuple[Report, RunSummary]:
+    """The report, and the run's summary that it rests on; no more than one host's events are in memory at a time.
 
     detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
     already. Raises as analyze_run.
     """
     catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits)
-    report, timeline = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
+    report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)
-    return report, timeline
+    return report, summary
 
 
 def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:
@@ -183,7 +183,7 @@ def _of_one_window(
     *,
     detail: bool = False,
     watch: Watch | None = None,
-) -> tuple[Report, RunTimeline]:
+) -> tuple[Report, RunSummary]:
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(
@@ -203,10 +203,10 @@ def _of_one_window(
     unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
     lost = {file for file, _ in failed}
     counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
-    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
-    metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
+    summary = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
+    metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
     outcomes = foresee(run_rules(catalogue.rules, metrics), catalogue.rules, metrics, calibration())
-    return assemble(timeline, metrics, outcomes, catalogue), timeline
+    return assemble(summary, metrics, outcomes, catalogue), summary
 
 
 def analyze(

@@ -13,7 +13,7 @@ from tfadvisor.cluster.packing import WrongVersion, pack, unpack
 from tfadvisor.metrics.registry import measure
 from tfadvisor.timeline.picture.drawing import Drawing
 from tfadvisor.timeline.run.one_host import read_host
-from tfadvisor.timeline.run.run_timeline import merge
+from tfadvisor.timeline.run.run_summary import merge
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 TRACES = sorted(FIXTURES.glob("*/*.xplane.pb.gz"))

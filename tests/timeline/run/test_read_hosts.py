@@ -18,7 +18,7 @@ from tfadvisor.processes import Worker
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.timeline.run import parallel, read_hosts
 from tfadvisor.timeline.run.one_host import read_host
-from tfadvisor.timeline.run.run_timeline import merge
+from tfadvisor.timeline.run.run_summary import merge
 from tfadvisor.xplane.runs import Run
 
 

@@ -56,7 +56,7 @@ class ShownComparison(Comparison, frozen=True):
 
 def shown(comparison: Comparison) -> ShownComparison:
     """The same comparison, for whoever calls Python."""
-    return ShownComparison(**{name: getattr(comparison, name) for name in Comparison.__struct_fields__})
+    return ShownComparison(**msgspec.structs.asdict(comparison))
 
 
 def as_fragment(comparison: Comparison) -> str:
