@@ -69,7 +69,7 @@ MODULES = {
     "engine/judging/verdict.py": (_VERDICT,),
     "engine/judging/judge_rules.py": (_JUDGED, "engine/judging/test_outcomes.py", _CLAIMS),
     "engine/judging/few_steps.py": (_JUDGED, _VERDICT),
-    "gate/statistics/mann_whitney.py": ("gate/statistics/test_mann_whitney.py",),
+    "statistics/mann_whitney.py": ("statistics/test_mann_whitney.py",),
     "gate/judging/surprise.py": _GATE,
     "gate/judging/relative.py": _GATE,
 }
