@@ -14,7 +14,6 @@ from msgspec.structs import replace
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
 from tfadvisor.assembly.second_window import SecondWindow, joined, second_window, unread_note
-from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.engine.savings.calibration import calibration
@@ -25,6 +24,7 @@ from tfadvisor.limit_change import LimitChange, changes_of
 from tfadvisor.machine.file import read_counters
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.model import Report
+from tfadvisor.timeline.run.engine import Engine
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge

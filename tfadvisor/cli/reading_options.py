@@ -18,8 +18,8 @@ from tfadvisor.sources.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.cluster.engine import Engine
     from tfadvisor.limit_change import LimitChange
+    from tfadvisor.timeline.run.engine import Engine
     from tfadvisor.xplane.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"

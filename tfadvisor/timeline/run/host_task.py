@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.cluster.engine import Engine
-from tfadvisor.cluster.packing import pack, unpack
 from tfadvisor.errors import TraceError
 from tfadvisor.sources.remote_path import RemotePath, place_of
+from tfadvisor.timeline.run.engine import Engine
 from tfadvisor.timeline.run.one_host import read_host
+from tfadvisor.timeline.run.packing import pack, unpack
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfadvisor.cluster.engine import Engine
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory
 from tfadvisor.sources.ahead import fetched_ahead
+from tfadvisor.timeline.run.engine import Engine
 from tfadvisor.timeline.run.host_task import by_engine
 from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, read_host
 from tfadvisor.timeline.summary.host import HostSummary
