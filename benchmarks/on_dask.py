@@ -27,8 +27,8 @@ from threading import Thread
 from build_hosts import build
 
 from tfadvisor.cluster.dask import dask_cluster
-from tfadvisor.cluster.engine import Engine
 from tfadvisor.cluster.local import LocalProcesses
+from tfadvisor.timeline.run.engine import Engine
 from tfadvisor.timeline.run.host_task import by_engine
 
 BIN = Path(sys.executable).parent

@@ -27,7 +27,7 @@ import yaml
 from folding import folded
 from msgspec.structs import replace
 
-from tfadvisor.api import analyze
+from tfadvisor.analysis import analyze
 from tfadvisor.engine.loading.catalogue import built_in_rules
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.errors import AdvisorError

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from run_programs import HERE, PROGRAMS, Program, command_of, environment
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.record.board import Board
 from tfadvisor.record.conduct import Nothing, Wanted, conduct
 from tfadvisor.record.environment import with_hook

@@ -121,7 +121,7 @@ def hlo(data: bytes) -> bool:
 
 def analyze(data: bytes) -> bool:
     """A whole analysis, its JSON, one more output in turn, and the report's own promises; one input of 32 as a command."""
-    from tfadvisor import api
+    from tfadvisor import analysis
     from tfadvisor.errors import AdvisorError
     from tfadvisor.report.outputs import json_text
     from tfadvisor.xplane.runs import Run
@@ -135,7 +135,7 @@ def analyze(data: bytes) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            page = api.draw_run(Run("fuzz", path, (path,)), api.Options())
+            page = analysis.draw_run(Run("fuzz", path, (path,)), analysis.Options())
             written = json_text.as_json(page.report)
             _outputs()[turn % len(_outputs())](page)
     except AdvisorError:
@@ -242,9 +242,9 @@ def flags(data: bytes) -> bool:
 
 @functools.cache
 def _load_rules_once() -> None:
-    from tfadvisor import api
+    from tfadvisor import analysis
 
-    api.load_catalogue = functools.lru_cache(api.load_catalogue)
+    analysis.load_catalogue = functools.lru_cache(analysis.load_catalogue)
 
 
 @functools.cache

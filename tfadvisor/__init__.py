@@ -11,7 +11,8 @@ TYPE_CHECKING = False  # as `typing` has it, which takes 5 ms in which no signal
 if TYPE_CHECKING:
     from typing import Any
 
-    from tfadvisor.api import analyze, compare
+    from tfadvisor.analysis import analyze
+    from tfadvisor.comparing import compare
     from tfadvisor.comparison.result import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
     from tfadvisor.record.block import profile
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "__version__": ("tfadvisor.version", "VERSION"),
-    "analyze": ("tfadvisor.api", "analyze"),
-    "compare": ("tfadvisor.api", "compare"),
+    "analyze": ("tfadvisor.analysis", "analyze"),
+    "compare": ("tfadvisor.comparing", "compare"),
     "Comparison": ("tfadvisor.comparison.result", "Comparison"),
     "open": ("tfadvisor.xplane.trace", "open_trace"),
     "Trace": ("tfadvisor.xplane.trace", "Trace"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from tfadvisor.errors import UsageError
 from tfadvisor.sources.remote_path import RemotePath
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+_LOCK = ".lock"
+_LOOK_AGAIN_S = 0.02
 
 
 class NotAFile(OSError):
@@ -164,3 +168,29 @@ def _check_regular(status: os.stat_result) -> None:
             raise NotAFile(None, f"it is {kind}, not a file")
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(None, "it is a folder")
+
+
+@contextmanager
+def only_writer(folder: Path, patience_s: float = 30.0) -> Iterator[None]:
+    """Waits for other writers of the folder; raises UsageError when they take too long.
+
+    The lock belongs to the open file, so the system frees it when a writer dies; the file stays.
+    """
+    import fcntl  # noqa: PLC0415
+
+    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        end = time.monotonic() + patience_s
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise UsageError(
+                        f"{folder}: another process has written there for {patience_s:.0f} s. Try again when it is done."
+                    ) from None
+                time.sleep(_LOOK_AGAIN_S)
+        yield
+    finally:
+        os.close(handle)

@@ -14,14 +14,14 @@ from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, un
 from tfadvisor.gate.baseline.comparable_runs import NOTHING, choose
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import DEFAULT_KEEP, Config
+from tfadvisor.gate.judging.equal_speed import Speed, outside_ms
 from tfadvisor.gate.judging.finding_limits import check_rules
 from tfadvisor.gate.judging.gated_metric import ask
-from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.gate.judging.result import Check, Outcome
 from tfadvisor.gate.judging.surprise import FORETOLD, Sample, Surprise
-from tfadvisor.gate.statistics.distributions import normal_quantile, t_quantile
-from tfadvisor.gate.statistics.equal_speed import Speed, outside_ms
 from tfadvisor.report.model import Evidence, Finding, Saving
+from tfadvisor.statistics.distributions import normal_quantile, t_quantile
+from tfadvisor.statistics.metric_traits import Nature
 from tfadvisor.vocabulary import Severity
 
 STATING = 20

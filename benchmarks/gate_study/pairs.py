@@ -19,9 +19,9 @@ from tfadvisor.gate.baseline.snapshot_json import from_text
 from tfadvisor.gate.config.file import NO_FILE
 from tfadvisor.gate.config.read import Known, read
 from tfadvisor.gate.config.resolved import Config, Identity, resolve
+from tfadvisor.gate.judging import equal_speed
 from tfadvisor.gate.judging.relative import check_relative
 from tfadvisor.gate.judging.result import Check, Outcome
-from tfadvisor.gate.statistics import equal_speed
 from tfadvisor.metrics.registry import registered_metrics
 
 _MATCHED: dict[tuple[str, str], equal_speed.Speed | None] = {}

@@ -33,7 +33,7 @@ from tfadvisor.engine.savings.promises import Claim  # noqa: E402
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
 from tfadvisor.report.model import Finding  # noqa: E402
 from tfadvisor.timeline.run.read_hosts import run_hosts  # noqa: E402
-from tfadvisor.timeline.run.run_timeline import merge  # noqa: E402
+from tfadvisor.timeline.run.run_summary import merge  # noqa: E402
 
 
 class Said(msgspec.Struct, frozen=True):

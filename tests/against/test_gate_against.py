@@ -16,7 +16,7 @@ import pytest
 from support.places import ROOT
 from support.repositories import COMMAND, Repository
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 from tfadvisor.record.conduct import Wanted
 from tfadvisor.record.program import Place

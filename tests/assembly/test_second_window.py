@@ -49,7 +49,7 @@ def test_findings_that_only_calls_show_are_from_the_second_window(tmp_path: Path
 def test_the_page_says_the_same(tmp_path: Path) -> None:
     report = run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-loader"))
 
-    assert report.page().report == report
+    assert report.page().report == report.report
 
 
 def test_from_a_window_that_python_slowed_too_much_only_lines_are_taken(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from support.places import FIXTURES
 
-from tfadvisor.api import Options, analyze_run
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.cluster.engine import ClusterError
 from tfadvisor.errors import UsageError

@@ -16,11 +16,11 @@ def test_imports_are_read_at_the_head_and_inside_functions(packages: ModuleType,
         (tree / name / "__init__.py").touch()
     (tree / "top" / "one.py").write_text("import numpy\nfrom tfadvisor.middle import a\nfrom tfadvisor import errors\n")
     (tree / "middle" / "two.py").write_text("def f():\n    import tfadvisor.ground.b\n")
-    (tree / "api.py").write_text("from tfadvisor import top\n")
+    (tree / "analysis.py").write_text("from tfadvisor import top\n")
 
     found = packages.imports_of(tree)
 
-    assert found == {"api": {"top"}, "top": {"middle"}, "middle": {"ground"}, "ground": frozenset()}
+    assert found == {"analysis": {"top"}, "top": {"middle"}, "middle": {"ground"}, "ground": frozenset()}
 
 
 def test_a_package_stands_above_the_highest_that_it_imports(packages: ModuleType) -> None:
@@ -48,4 +48,4 @@ def test_the_picture_is_xml_that_names_every_package(packages: ModuleType) -> No
     picture = ElementTree.fromstring(packages.picture())
 
     texts = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"xplane", "timeline", "metrics", "engine", "report", "cli", "api"} <= texts
+    assert {"xplane", "timeline", "metrics", "engine", "report", "cli", "analysis"} <= texts

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.format.window import window_of
 from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix

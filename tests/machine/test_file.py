@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.api import analyze
+from tfadvisor.analysis import analyze
 from tfadvisor.machine.file import LARGEST, Counted, read_counters
 
 GOOD: dict[str, Any] = {

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.record.conduct import Recorded, Wanted, conduct, record_fully, record_plainly, window_seconds
 from tfadvisor.record.pace import Pace
 from tfadvisor.record.settling import Ready

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.places import FIXTURES
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.record.conduct import Wanted

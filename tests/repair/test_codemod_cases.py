@@ -10,7 +10,9 @@ import yaml
 from support.places import ROOT
 
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.registry import CODEMODS, LAUNCH_LINE, load
+from tfadvisor.repair.registry import CODEMODS, load
+from tfadvisor.report import codemods
+from tfadvisor.report.codemods import LAUNCH_LINE
 
 FOLDER = ROOT / "tfadvisor" / "repair" / "codemods"
 NAMES = sorted(name for name in CODEMODS if name != LAUNCH_LINE)
@@ -92,3 +94,7 @@ def test_the_page_lists_every_codemod_in_the_words_of_the_registry() -> None:
 
     for name, about in CODEMODS.items():
         assert f"| `{name}` | {about.does} | {about.changes or '–'} |\n" in page
+
+
+def test_rules_may_name_every_codemod_and_no_other() -> None:
+    assert tuple(CODEMODS) == codemods.CODEMODS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tfadvisor.repair.choosing import At
 from tfadvisor.repair.diff import unified
 from tfadvisor.repair.plan import Plan, make_plan
-from tfadvisor.repair.registry import CodemodRef
+from tfadvisor.report.codemods import CodemodRef
 from tfadvisor.report.model import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 

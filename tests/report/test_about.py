@@ -6,7 +6,7 @@ import msgspec
 from support.counters import grew
 from support.trace_builder import trace
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.assembly.machines import machine_infos
 from tfadvisor.limit_change import LimitChange
 from tfadvisor.machine.file import Gpu, HostCounters

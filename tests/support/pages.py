@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from support.trace_builder import TraceBuilder
-from tfadvisor.api import Options, draw_run
+from tfadvisor.analysis import Options, draw_run
 from tfadvisor.report.model import Op, StepInfo
 from tfadvisor.report.page.model import PageData
 from tfadvisor.xplane.runs import choose_run

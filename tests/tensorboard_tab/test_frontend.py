@@ -34,7 +34,7 @@ def test_addresses_are_relative_and_change_with_the_content() -> None:
 
 def test_neither_the_package_nor_its_command_imports_tensorboard() -> None:
     code = (
-        "import sys, tfadvisor, tfadvisor.api, tfadvisor.cli.main, tfadvisor.tensorboard_tab.worker;"
+        "import sys, tfadvisor, tfadvisor.analysis, tfadvisor.cli.main, tfadvisor.tensorboard_tab.worker;"
         "print([name for name in sys.modules if name.split('.')[0] in ('tensorboard', 'werkzeug')])"
     )
 

@@ -18,7 +18,7 @@ from tfadvisor.timeline.intervals import Intervals, union, union_of
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.meetings import Meetings
-from tfadvisor.timeline.run.run_timeline import merge
+from tfadvisor.timeline.run.run_summary import merge
 from tfadvisor.timeline.summary.host import HostSummary, summarize
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import TimeClass

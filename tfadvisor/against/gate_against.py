@@ -15,7 +15,7 @@ from tfadvisor.against.recording import Program, Shown, Side, record_again, reco
 from tfadvisor.against.turns import Turn, in_turns
 from tfadvisor.against.verdict import Sides
 from tfadvisor.against.work_trees import WorkTrees, work_trees
-from tfadvisor.api import Options, draw_run
+from tfadvisor.analysis import Options, draw_run
 from tfadvisor.errors import UsageError
 from tfadvisor.gate.config.resolved import Config
 from tfadvisor.gate.judging.result import GateResult

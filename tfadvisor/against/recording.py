@@ -12,7 +12,7 @@ import msgspec
 
 from tfadvisor.against.commits import Commits
 from tfadvisor.against.work_trees import environment_of
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.record.conduct import Recorded, Wanted
 from tfadvisor.record.keep import keep

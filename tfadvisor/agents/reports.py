@@ -8,7 +8,7 @@ from threading import Lock
 import msgspec
 
 from tfadvisor.agents.root import Root
-from tfadvisor.api import Options, analyze_run
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.errors import TraceError
 from tfadvisor.gate.config.file import NAME, read_config
 from tfadvisor.gate.config.limits import limits_in

@@ -141,7 +141,7 @@ class Tools:
     ) -> str:
         """Say where the change of the step time between two runs comes from: causes that add up to it, and how sure each is.
         Use it after an edit, on a run before and a run after it."""
-        from tfadvisor.api import compare  # noqa: PLC0415
+        from tfadvisor.comparing import compare  # noqa: PLC0415
         from tfadvisor.comparison.outputs.text import as_text  # noqa: PLC0415
 
         compared = compare(self._side(base, base_run), self._side(new, new_run))
@@ -178,7 +178,7 @@ class Tools:
         return _json(as_data(check(flags, jaxlib, tensorflow)))
 
     def _side(self, path: str, run: str | None) -> Any:
-        from tfadvisor.api import as_snapshot  # noqa: PLC0415
+        from tfadvisor.comparing import as_snapshot  # noqa: PLC0415
 
         place = self._root.path(path)
         return as_snapshot(place) if place.suffix == ".json" else self._reports.report(path, run)

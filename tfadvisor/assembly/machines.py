@@ -6,10 +6,10 @@ import msgspec
 
 from tfadvisor.machine.file import Counted, Gpu
 from tfadvisor.report.model import GpuInfo, MachineInfo
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 
 
-def machine_infos(run: RunTimeline) -> tuple[MachineInfo, ...]:
+def machine_infos(run: RunSummary) -> tuple[MachineInfo, ...]:
     """Of the hosts whose counters can be used."""
     return tuple(_machine(one.host, one.counted) for one in run.counters if one.counted is not None)
 

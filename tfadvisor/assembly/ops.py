@@ -10,7 +10,7 @@ from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report.model import Op
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import kernel_kind
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.op_in_program import InProgram
 from tfadvisor.units import PS_PER_MS
@@ -32,7 +32,7 @@ class _Key(NamedTuple):
         return self.op or self.kernel, self.module
 
 
-def run_ops(run: RunTimeline, most: int = _MOST) -> tuple[Op, ...]:
+def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
     """The hottest; the same op of several devices or hosts is one row."""
     time: dict[_Key, int] = {}
     count: dict[_Key, int] = {}
@@ -56,7 +56,7 @@ def _key(table: OpTable, row: int) -> _Key:
     return _Key(DeviceClass(int(table.kind[row])), op, table.names[table.name[row]], module)
 
 
-def _known(run: RunTimeline) -> dict[tuple[str, str], InProgram]:
+def _known(run: RunSummary) -> dict[tuple[str, str], InProgram]:
     """What the HLO says of the rows of the device that each host's HLO is about; other devices run the same programs."""
     return {
         _key(host.program_device.ops, row).in_program(): one.known

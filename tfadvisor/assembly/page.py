@@ -22,7 +22,7 @@ from tfadvisor.report.page.model import (
     PipelineInfo,
     StageRow,
 )
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
 
@@ -33,7 +33,7 @@ _MOST_CELLS = 20_000
 _SETTING_TYPES = (str, int, float, bool)
 
 
-def gather_page(report: Report, run: RunTimeline) -> PageData:
+def gather_page(report: Report, run: RunSummary) -> PageData:
     """The run must have been read in detail, else no step is drawn."""
     drawn, more, left_out = drawn_steps(run)
     return PageData(

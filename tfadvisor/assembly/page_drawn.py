@@ -7,13 +7,13 @@ import numpy as np
 from tfadvisor.report.page.model import DrawnStep, LaneInfo
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.picture.step_picture import StepPicture
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 
 _MOST_EVENTS = 24_000
 _PS_PER_NS = 1_000
 
 
-def drawn_steps(run: RunTimeline) -> tuple[tuple[DrawnStep, ...], tuple[DrawnStep, ...], int]:
+def drawn_steps(run: RunSummary) -> tuple[tuple[DrawnStep, ...], tuple[DrawnStep, ...], int]:
     """(median and worst of each host as long as the page stays light, all others, how many hosts are left out)."""
     found: list[DrawnStep] = []
     others: list[DrawnStep] = []

@@ -17,8 +17,8 @@ from tfadvisor.report.page.model import (
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.picture.memory_curve import MemoryCurve
-from tfadvisor.timeline.picture.program_excerpts import OpExcerpt
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.summary.program_excerpts import OpExcerpt
 from tfadvisor.units import PS_PER_MS
 
 _MOST_PARTS = 4_000
@@ -26,7 +26,7 @@ _MOST_CURVES = 32
 _STACK_DEPTH = 24
 
 
-def part_rows(run: RunTimeline) -> tuple[PartRow, ...]:
+def part_rows(run: RunSummary) -> tuple[PartRow, ...]:
     """The largest first; the last one, without a name, holds what the others leave out. Empty where nothing computes."""
     try:
         found = compute_parts(run)
@@ -55,7 +55,7 @@ def _part_row(part: Part, steps: int) -> PartRow:
     )
 
 
-def peaks_info(run: RunTimeline) -> PeaksInfo:
+def peaks_info(run: RunSummary) -> PeaksInfo:
     """Of the first device of the run."""
     for host in run.hosts:
         for device in host.devices:
@@ -64,7 +64,7 @@ def peaks_info(run: RunTimeline) -> PeaksInfo:
     return PeaksInfo("", None, None)
 
 
-def excerpt_rows(run: RunTimeline) -> tuple[ExcerptRow, ...]:
+def excerpt_rows(run: RunSummary) -> tuple[ExcerptRow, ...]:
     """Each op once, whichever hosts run it."""
     found: dict[tuple[str, str, str], ExcerptRow] = {}
     for host in run.hosts:
@@ -81,7 +81,7 @@ def _excerpt_row(one: OpExcerpt) -> ExcerptRow:
     return ExcerptRow(one.op, one.kernel, one.module, one.shown.text, texts[0], texts[1], one.shown.more)
 
 
-def memory_infos(run: RunTimeline) -> tuple[MemoryInfo, ...]:
+def memory_infos(run: RunSummary) -> tuple[MemoryInfo, ...]:
     """What the allocators of all hosts report over time."""
     found = [(host.host, curve) for host in run.hosts for curve in host.evidence.memory_curves]
     return tuple(_memory_info(host, curve) for host, curve in found[:_MOST_CURVES])
@@ -102,7 +102,7 @@ def _memory_info(host: str, curve: MemoryCurve) -> MemoryInfo:
     )
 
 
-def program_memories(run: RunTimeline) -> tuple[ProgramMemoryInfo, ...]:
+def program_memories(run: RunSummary) -> tuple[ProgramMemoryInfo, ...]:
     """Each program once, the one that needs most first."""
     found: dict[str, ProgramMemoryInfo] = {}
     for host in run.hosts:

@@ -30,14 +30,14 @@ from tfadvisor.report.model import (
     Tool,
 )
 from tfadvisor.timeline.model import StepKind
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import TimeClass
 
 
-def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue) -> Report:
+def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue) -> Report:
     """The report of one run, by these rules."""
     breakdown = _breakdown(run)
     broken = [Broken(error.file, str(error)) for error in catalogue.broken]
@@ -70,7 +70,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: 
     )
 
 
-def _breakdown(run: RunTimeline) -> dict[str, float]:
+def _breakdown(run: RunSummary) -> dict[str, float]:
     try:
         shares = class_shares(run)
     except MetricAbsent:
@@ -78,7 +78,7 @@ def _breakdown(run: RunTimeline) -> dict[str, float]:
     return {one.label: share for one, share in shares.items()}
 
 
-def _run_info(run: RunTimeline) -> RunInfo:
+def _run_info(run: RunSummary) -> RunInfo:
     first = run.hosts[0].capture
     return RunInfo(
         path=run.path,
@@ -96,7 +96,7 @@ def _run_info(run: RunTimeline) -> RunInfo:
     )
 
 
-def _steps_info(run: RunTimeline, metrics: Metrics) -> StepsInfo:
+def _steps_info(run: RunSummary, metrics: Metrics) -> StepsInfo:
     weakest = min((host.steps for host in run.hosts), key=lambda steps: steps.confidence)
     told = told_hosts(run, metrics)
     each = tuple(step for host in told for step in _counted(host))
@@ -148,7 +148,7 @@ def _set_aside(host: HostSummary) -> list[SetAsideStep]:
     ]
 
 
-def _times(run: RunTimeline) -> StepTimes | None:
+def _times(run: RunSummary) -> StepTimes | None:
     try:
         periods = periods_ms(run)
     except MetricAbsent:

@@ -8,13 +8,13 @@ from tfadvisor.metrics.compute.parts import Part, Parts, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report.model import TimeBy, TimePart
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import PS_PER_MS
 
 _MOST = 20
 
 
-def time_by(run: RunTimeline) -> TimeBy:
+def time_by(run: RunSummary) -> TimeBy:
     """Empty where nothing computes in a counted step."""
     try:
         found = compute_parts(run)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host import HostSummary
 
 _MOST = 64
 _EXTREMES = 8
 
 
-def told_hosts(run: RunTimeline, metrics: Metrics) -> tuple[HostSummary, ...]:
+def told_hosts(run: RunSummary, metrics: Metrics) -> tuple[HostSummary, ...]:
     """All of up to 64; of more the first, the one that the others wait for, the slowest and fastest, and some between."""
     hosts = run.hosts
     if len(hosts) <= _MOST:

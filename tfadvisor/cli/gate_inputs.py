@@ -9,9 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tfadvisor.api import Options, analyze_run, as_snapshot
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
+from tfadvisor.comparing import as_snapshot
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
 from tfadvisor.gate.baseline.origin import branches_to_ask, commit_and_branch
 from tfadvisor.gate.baseline.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of

@@ -11,7 +11,7 @@ from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.printable import one_line
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.export.pgle.profile import Profile
 
 

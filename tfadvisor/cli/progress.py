@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tfadvisor.report.printable import printable
-from tfadvisor.timeline.run.read_hosts import Progress, progress_over
+from tfadvisor.timeline.run.one_host import Progress
+from tfadvisor.timeline.run.read_hosts import progress_over
 from tfadvisor.xplane.runs import Run
 
 _LARGE = 64 << 20

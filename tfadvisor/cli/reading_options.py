@@ -17,9 +17,9 @@ from tfadvisor.errors import UsageError
 from tfadvisor.sources.remote_path import place_of
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
-    from tfadvisor.cluster.engine import Engine
+    from tfadvisor.analysis import Options
     from tfadvisor.limit_change import LimitChange
+    from tfadvisor.timeline.run.engine import Engine
     from tfadvisor.xplane.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
@@ -211,7 +211,7 @@ def reading(
     parameters = parameter_count(params) if params is not None else None
     bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
     changes = tuple(map(limit_change, limits or ()))
-    from tfadvisor.api import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.analysis import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
 
     return Options(
         run=run,

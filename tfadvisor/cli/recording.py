@@ -16,7 +16,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.report.outputs.forms import REPORT_FORMS, Form, names_of
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.record.conduct import Recorded
     from tfadvisor.record.keep import Kept
 
@@ -73,7 +73,7 @@ def _subject(kept: Kept, options: Options, form: Form) -> object:
         return kept.report
     from msgspec.structs import replace  # noqa: PLC0415
 
-    from tfadvisor.api import draw_run  # noqa: PLC0415
+    from tfadvisor.analysis import draw_run  # noqa: PLC0415
     from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
 
     return [replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)]

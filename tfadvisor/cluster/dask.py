@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tfadvisor.cluster.engine import Answer, ClusterError, Work, name_of, work_called
+from tfadvisor.cluster.engine import ClusterError, name_of, work_called
 from tfadvisor.errors import AdvisorError, UsageError
+from tfadvisor.timeline.run.engine import Answer, Work
 from tfadvisor.version import VERSION
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from queue import SimpleQueue
 from threading import Thread
 
-from tfadvisor.cluster.engine import Answer, Work, name_of
+from tfadvisor.cluster.engine import name_of
 from tfadvisor.processes import Replaced, Worker
+from tfadvisor.timeline.run.engine import Answer, Work
 
 _WORKER = "tfadvisor.cluster.local_worker"
 

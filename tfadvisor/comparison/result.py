@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from tfadvisor.report.plain import plain
 from tfadvisor.version import VERSION
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA_VERSION = "1"
 
@@ -175,24 +172,3 @@ class Comparison(msgspec.Struct, frozen=True):
             "change_fraction": self.change_fraction,
             "residual_ms": self.residual_ms,
         }
-
-    def to_dataframe(self, table: str = "causes") -> pd.DataFrame:
-        """A pandas frame of the causes, or of "classes", "metrics" or "findings".
-
-        Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        from tfadvisor.comparison.outputs.notebook import frame  # noqa: PLC0415
-
-        return frame(self, table)
-
-    def __repr__(self) -> str:
-        """One line: both runs, and the change."""
-        from tfadvisor.comparison.outputs.notebook import as_line  # noqa: PLC0415
-
-        return as_line(self)
-
-    def _repr_html_(self) -> str:
-        """For a notebook's cell."""
-        from tfadvisor.comparison.outputs.notebook import as_fragment  # noqa: PLC0415
-
-        return as_fragment(self)

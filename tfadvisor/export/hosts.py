@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tfadvisor.api import Options, conclude
+from tfadvisor.analysis import Options, conclude
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.run.read_hosts import Progress, Watch
+from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.runs import Run
 

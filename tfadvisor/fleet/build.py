@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from tfadvisor.cluster.engine import Engine
 from tfadvisor.fleet.find import Found
 from tfadvisor.fleet.row import Row
 from tfadvisor.fleet.table import merged, write_table
 from tfadvisor.fleet.work import Task, lost_row, row_bytes, row_from
+from tfadvisor.timeline.run.engine import Engine
 
 _SAVED_EVERY = 500
 """Rows, so that a first pass over many runs that is interrupted has not been for nothing."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tfadvisor.api import Options, conclude
+from tfadvisor.analysis import Options, conclude
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import AdvisorError, UsageError
 from tfadvisor.fleet.row import Row, columns_of

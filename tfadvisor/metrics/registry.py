@@ -9,7 +9,7 @@ from typing import TypeVar, overload
 
 import msgspec
 
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 
@@ -28,7 +28,7 @@ class Settings(msgspec.Struct, frozen=True):
 class Question(msgspec.Struct, frozen=True, weakref=True):
     """What a metric function gets: the timeline and the user's settings."""
 
-    run: RunTimeline
+    run: RunSummary
     settings: Settings
 
 
@@ -200,7 +200,7 @@ class Metrics(Mapping[str, Measured]):
         return name in self._facts
 
 
-def measure(run: RunTimeline, settings: Settings | None = None) -> Metrics:
+def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
     """Evaluates every registered metric and fact. One that raises anything but MetricAbsent is reported as broken."""
     question = Question(run, settings or Settings())
     values = {name: _measured(one, question) for name, one in _METRICS.items()}

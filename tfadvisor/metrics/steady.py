@@ -10,7 +10,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
@@ -18,7 +18,7 @@ from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 
 @once
-def counted_hosts(run: RunTimeline) -> list[HostSummary]:
+def counted_hosts(run: RunSummary) -> list[HostSummary]:
     """The hosts that sums over steps are about.
 
     Where some hosts have distinct steps, the whole window of another is no step. Where some hosts have devices, the
@@ -29,7 +29,7 @@ def counted_hosts(run: RunTimeline) -> list[HostSummary]:
 
 
 @once
-def periods_ms(run: RunTimeline) -> np.ndarray:
+def periods_ms(run: RunSummary) -> np.ndarray:
     """Periods of the counted steps of the counted hosts, ms. Raises MetricAbsent when there are none."""
     found = [(host.steps.ends - host.steps.starts)[host.steps.steady()] for host in counted_hosts(run)]
     together = np.concatenate(found) / PS_PER_MS if found else np.empty(0)
@@ -39,7 +39,7 @@ def periods_ms(run: RunTimeline) -> np.ndarray:
 
 
 @once
-def class_shares(run: RunTimeline) -> dict[TimeClass, float]:
+def class_shares(run: RunSummary) -> dict[TimeClass, float]:
     """Share of step time per class over all counted steps and the devices that take part in them; sums to 1."""
     totals = np.zeros(len(TimeClass), np.int64)
     for host in counted_hosts(run):
@@ -56,7 +56,7 @@ def share(question: Question, one: TimeClass) -> float:
     return class_shares(question.run)[one]
 
 
-def needs_device(run: RunTimeline) -> None:
+def needs_device(run: RunSummary) -> None:
     """Raises MetricAbsent when no device works, or none whose steps are known while those of other hosts are."""
     if not any(host.devices for host in run.hosts):
         raise MetricAbsent("no device computes anything in this trace")
@@ -64,18 +64,18 @@ def needs_device(run: RunTimeline) -> None:
         raise MetricAbsent("the trace shows no steps of the hosts whose devices work")
 
 
-def shows_steps(run: RunTimeline) -> bool:
+def shows_steps(run: RunSummary) -> bool:
     """Whether any host has distinct steps."""
     return any(host.steps.source is not StepSource.WHOLE_TRACE for host in run.hosts)
 
 
-def needs_steps(run: RunTimeline) -> None:
+def needs_steps(run: RunSummary) -> None:
     """Raises MetricAbsent when the trace shows no steps."""
     if not shows_steps(run):
         raise MetricAbsent("the trace has no step markers and no rhythm that shows steps")
 
 
-def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
+def accelerators(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs and TPUs with their hosts. Raises MetricAbsent when there are none."""
     found = [
         (host, device) for host in counted_hosts(run) for device in host.devices if device.kind is not DeviceKind.CPU
@@ -85,7 +85,7 @@ def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     return found
 
 
-def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
+def gpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs with their hosts. Raises MetricAbsent when there are none."""
     found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is DeviceKind.GPU]
     if not found:
@@ -93,7 +93,7 @@ def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     return found
 
 
-def hosts_with_work(run: RunTimeline) -> list[HostSummary]:
+def hosts_with_work(run: RunSummary) -> list[HostSummary]:
     """The hosts whose devices work in counted steps. Raises MetricAbsent when there are fewer than two."""
     working = [host for host in counted_hosts(run) if host.devices and counted_ps(host)]
     if len(working) < 2:
@@ -102,13 +102,13 @@ def hosts_with_work(run: RunTimeline) -> list[HostSummary]:
 
 
 @once
-def device_steps(run: RunTimeline) -> int:
+def device_steps(run: RunSummary) -> int:
     """Counted steps times the devices that take part in them: what per-step sums are divided by."""
     return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in counted_hosts(run))
 
 
 @once
-def device_ps(run: RunTimeline) -> int:
+def device_ps(run: RunSummary) -> int:
     """Summed length of the counted steps of the devices that take part in them: what shares are divided by, ps."""
     counted = [host.breakdown[host.takes_part & host.steps.steady()[None, :]] for host in counted_hosts(run)]
     return sum(int(one.sum()) for one in counted)
@@ -134,7 +134,7 @@ def counted_steps(hosts: Iterable[HostSummary]) -> int:
     return steps
 
 
-def covered_per_step(run: RunTimeline, devices: list[tuple[HostSummary, DeviceSummary]], kind: DeviceClass) -> float:
+def covered_per_step(run: RunSummary, devices: list[tuple[HostSummary, DeviceSummary]], kind: DeviceClass) -> float:
     """Time in which events of a class run, per counted step and device, ps."""
     total = sum(int(device.covered_ps[host.steps.steady(), kind].sum()) for host, device in devices)
     return total / max(device_steps(run), 1)

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
-from tfadvisor.api import Options, analyze_run, remembering
+from tfadvisor.analysis import Analysis, Options, analyze_run
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.limit_change import changes_of
@@ -22,7 +22,6 @@ from tfadvisor.record.injected.tfadvisor_hook.machine import VERSION, settings
 from tfadvisor.record.keep import keep
 from tfadvisor.record.pace import pace_of
 from tfadvisor.record.window import Window
-from tfadvisor.report.model import Report
 from tfadvisor.report.outputs.terminal import as_text
 from tfadvisor.report.terminal_text import screen_of
 from tfadvisor.xplane.runs import choose_run, host_of
@@ -34,7 +33,7 @@ class Recording:
     def __init__(self, out: Path, options: Options, *, show: bool, python_tracer: bool) -> None:
         """As `profile`."""
         self.out = out
-        self.report: Report | None = None
+        self.report: Analysis | None = None
         """None until the block has ended, and after a block that raised."""
         self.folder: Path | None = None
         """Of the run that was recorded."""
@@ -71,7 +70,7 @@ class Recording:
             self._note_counters(one)
         kept = keep(recorded_in(taken, self._options), self.out, datetime.now())
         self.folder = kept.folder
-        self.report = remembering(kept.report, choose_run([kept.folder])[0], self._options)
+        self.report = Analysis.of(kept.report, choose_run([kept.folder])[0], self._options)
 
     def _note_counters(self, taken: Taken) -> None:
         """Beside the trace, as `tfadvisor run` does."""

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.record.board import Board, Process
 from tfadvisor.record.cost import cost_of, cost_without_calls
 from tfadvisor.record.pace import Pace

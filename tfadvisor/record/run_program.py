@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 from tfadvisor.files import temporary_folder
 from tfadvisor.processes import undisturbed

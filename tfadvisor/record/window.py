@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.api import Options, analyze_run
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.errors import TraceError
 from tfadvisor.machine.file import ENDING
 from tfadvisor.record.board import Board, Process

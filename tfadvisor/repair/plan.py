@@ -10,7 +10,8 @@ import msgspec
 from tfadvisor.repair.choosing import At, Candidate, narrowed, places_of
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.launch_lines import launch_lines
-from tfadvisor.repair.registry import CODEMODS, LAUNCH_LINE, CodemodRef, load
+from tfadvisor.repair.registry import CODEMODS, load
+from tfadvisor.report.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.report.model import Finding, Patch
 
 Hits = Callable[[str, str, Place], Sequence[Hit]]

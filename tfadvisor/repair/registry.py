@@ -1,6 +1,7 @@
 """All codemods by name: what each does in words, and what it changes in the results of the program.
 
-Knows no LibCST, so that rules can name codemods where the extra is not installed.
+Knows no LibCST, so that they can be listed where the extra is not installed. Their names stand in `report.codemods` as well,
+for rules; a test compares.
 """
 
 from __future__ import annotations
@@ -12,26 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tfadvisor.errors import UsageError
+from tfadvisor.report.codemods import LAUNCH_LINE
 
 if TYPE_CHECKING:
     from tfadvisor.repair.hits import Hit, Place
-
-SURE = ("mechanical", "guess")
-CHECKS = ("batches", "values", "none")
-LAUNCH_LINE = "launch-line"
-"""No codemod of a source: the fix's variables and flags as lines for the script that launches the program."""
-
-
-class CodemodRef(msgspec.Struct, frozen=True):
-    """A rule's word on a codemod."""
-
-    name: str
-    sure: str
-    """mechanical: derived from the source alone, results stay; guess: to be tried or confirmed."""
-    check: str
-    """What must stay the same to trust it: the first batches, the first steps' values, or nothing (none)."""
-    then: tuple[str, ...] = ()
-    """Codemods that are applied on top, each where it finds one place."""
 
 
 class About(msgspec.Struct, frozen=True):

@@ -6,24 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from tfadvisor.errors import UsageError
 from tfadvisor.report.plain import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from tfadvisor.report.page.model import PageData
-
 SCHEMA_VERSION = "1"
-DRAWS = "draws"
-"""The attribute of a report that `tfadvisor.analyze` made: what draws its page, from the trace."""
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -497,7 +487,7 @@ class ChangedLimit(msgspec.Struct, frozen=True):
     """Where it was set: a line of a configuration, or an option."""
 
 
-class Report(msgspec.Struct, frozen=True, dict=True):
+class Report(msgspec.Struct, frozen=True):
     """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
 
     tool: Tool
@@ -539,53 +529,3 @@ class Report(msgspec.Struct, frozen=True, dict=True):
     def worst(self) -> Severity | None:
         """The highest severity among the findings, None without any."""
         return max((finding.severity for finding in self.findings), key=lambda severity: severity.rank, default=None)
-
-    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
-        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
-
-        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        from tfadvisor.report.tables import frame  # noqa: PLC0415
-
-        return frame(self, table)
-
-    def page(self) -> PageData:
-        """What the page draws beyond the report: collectives, devices, two steps. Reads the trace again, once.
-
-        Raises UsageError for a report that `tfadvisor.analyze` or `profile` did not make here, as a copy from a file.
-        """
-        own = vars(self)
-        if DRAWS not in own:
-            raise UsageError(
-                "the page is drawn from the trace, and this report does not know its own: analyze it again."
-            )
-        if "drawn" not in own:
-            own["drawn"] = own[DRAWS]()
-        drawn: PageData = own["drawn"]
-        return drawn
-
-    def to_html(self, path: str | PathLike[str]) -> None:
-        """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
-        from tfadvisor.files import replace_file  # noqa: PLC0415
-        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
-
-        replace_file(Path(path), as_html([self.page()]))
-
-    def show(self, height: int = 800) -> None:
-        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
-        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
-        from tfadvisor.report.showing import show_page  # noqa: PLC0415
-
-        show_page(as_html([self.page()]), height)
-
-    def __repr__(self) -> str:
-        """One line: the run, its verdict, its steps."""
-        from tfadvisor.report.outputs.notebook import as_line  # noqa: PLC0415
-
-        return as_line(self)
-
-    def _repr_html_(self) -> str:
-        """For a notebook's cell."""
-        from tfadvisor.report.outputs.notebook import as_fragment  # noqa: PLC0415
-
-        return as_fragment(self)

@@ -11,7 +11,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.frames import frame_of
 from tfadvisor.report.model import Op, Report
-from tfadvisor.report.page.model import CollectiveRow
+from tfadvisor.report.page.model import CollectiveRow, PageData
 from tfadvisor.vocabulary import TIME_CLASSES
 
 if TYPE_CHECKING:
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 _FINDING = ("rule_id", "category", "severity", "title", "saving_low", "saving_high", "file", "line", "do", "summary")
 _METRIC = ("name", "value", "unit", "reason", "about")
 _STEP = ("index", "name", "host", "start_ms", "duration_ms", *TIME_CLASSES)
-Table = tuple[Sequence[str], Callable[[Report], Sequence[Mapping[str, Any]]]]
+Table = tuple[Sequence[str], Callable[[Report, Callable[[], PageData]], Sequence[Mapping[str, Any]]]]
 
 
-def frame(report: Report, table: str) -> pd.DataFrame:
-    """One of `TABLES`. Raises UsageError for another, without pandas, and for collectives of a report without its trace."""
+def frame(report: Report, table: str, page: Callable[[], PageData]) -> pd.DataFrame:
+    """One of `TABLES`. page: draws the report's page, which collectives alone need.
+
+    Raises UsageError for another table and without pandas, and as page.
+    """
     if table not in TABLES:
         raise UsageError(f"a report has no table {table}.{did_you_mean(table, TABLES)} It has: {', '.join(TABLES)}.")
     columns, rows = TABLES[table]
-    return frame_of(rows(report), columns)
+    return frame_of(rows(report, page), columns)
 
 
-def _findings(report: Report) -> list[dict[str, Any]]:
+def _findings(report: Report, _page: Callable[[], PageData]) -> list[dict[str, Any]]:
     return [
         {
             "rule_id": one.rule_id,
@@ -49,26 +52,26 @@ def _findings(report: Report) -> list[dict[str, Any]]:
     ]
 
 
-def _metrics(report: Report) -> list[dict[str, Any]]:
+def _metrics(report: Report, _page: Callable[[], PageData]) -> list[dict[str, Any]]:
     return [
         {"name": name, "value": one.value, "unit": one.unit, "reason": one.reason, "about": one.about}
         for name, one in report.metrics.items()
     ]
 
 
-def _steps(report: Report) -> list[dict[str, Any]]:
+def _steps(report: Report, _page: Callable[[], PageData]) -> list[dict[str, Any]]:
     return [
         {**{name: getattr(one, name) for name in _STEP[:5]}, **{name: one.breakdown.get(name) for name in TIME_CLASSES}}
         for one in report.steps.each
     ]
 
 
-def _ops(report: Report) -> list[dict[str, Any]]:
+def _ops(report: Report, _page: Callable[[], PageData]) -> list[dict[str, Any]]:
     return [msgspec.structs.asdict(one) for one in report.ops]
 
 
-def _collectives(report: Report) -> list[dict[str, Any]]:
-    return [msgspec.structs.asdict(one) for one in report.page().collectives]
+def _collectives(_report: Report, page: Callable[[], PageData]) -> list[dict[str, Any]]:
+    return [msgspec.structs.asdict(one) for one in page().collectives]
 
 
 TABLES: Mapping[str, Table] = {

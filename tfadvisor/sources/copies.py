@@ -14,22 +14,18 @@ import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.sources.own_folder import is_ours
-from tfadvisor.sources.stores import Entry
+from tfadvisor.sources.stores import Entry, StoredObject
 from tfadvisor.sources.transfer import transfer
-
-if TYPE_CHECKING:
-    from tfadvisor.sources.remote_path import RemotePath
 
 _MOST_MB = 4096
 _UNFINISHED = ".part-"
 _LEFT_BEHIND_S = 24 * 3600
 
 
-def open_copy(path: RemotePath) -> io.BufferedReader:
+def open_copy(path: StoredObject) -> io.BufferedReader:
     """The object's bytes, as a file that stays whole while it is open. Raises as transfer, and TraceError without disk."""
     entry = path.entry()
     folder = _folder() if entry.tag is not None and (entry.size or 0) <= most_bytes() else None
@@ -57,7 +53,7 @@ def most_bytes() -> int:
     return int(text) << 20
 
 
-def _fetched(path: RemotePath, folder: Path) -> io.BufferedReader:
+def _fetched(path: StoredObject, folder: Path) -> io.BufferedReader:
     handle, made = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
     try:
         with os.fdopen(handle, "wb") as file, _saying_where(folder):
@@ -73,7 +69,7 @@ def _fetched(path: RemotePath, folder: Path) -> io.BufferedReader:
     return copy
 
 
-def _temporary(path: RemotePath) -> io.BufferedReader:
+def _temporary(path: StoredObject) -> io.BufferedReader:
     """A file without a name, gone when it is closed."""
     with _saying_where(Path(tempfile.gettempdir())):
         handle, name = tempfile.mkstemp(prefix="tfadvisor-")
@@ -116,7 +112,7 @@ def _folder() -> Path | None:
     return folder if ours and os.access(folder, os.W_OK) else None
 
 
-def _key(path: RemotePath, entry: Entry) -> str:
+def _key(path: StoredObject, entry: Entry) -> str:
     return sha256(f"{path.address}\0{entry.size}\0{entry.tag}".encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -128,7 +128,7 @@ class RemotePath(PosixPath):
 
     def open_copy(self) -> io.BufferedReader:
         """The whole object as a file of this machine, fetched unless it is there already. Raises as entry."""
-        from tfadvisor.sources.copies import open_copy  # noqa: PLC0415  (it asks this module)
+        from tfadvisor.sources.copies import open_copy  # noqa: PLC0415  (no listing needs it)
 
         return open_copy(self)
 

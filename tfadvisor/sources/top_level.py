@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError
 from tfadvisor.protobuf import SIZED
-
-if TYPE_CHECKING:
-    from tfadvisor.sources.remote_path import RemotePath
+from tfadvisor.sources.stores import StoredObject
 
 _HEAD = 16
 """Bytes asked for at each field: its tag and its length."""
@@ -17,7 +14,7 @@ _FIELDS = 64
 """Looked at; each is a request. A trace has one for each plane, and a host rarely more than thirty planes."""
 
 
-def check_top_level(read: Callable[[int, int], bytes], size: int, path: RemotePath) -> None:
+def check_top_level(read: Callable[[int, int], bytes], size: int, path: StoredObject) -> None:
     """read: of bytes from, to. Raises TraceError for a field that ends past the object and for what no XSpace begins with."""
     at = 0
     for _ in range(_FIELDS):

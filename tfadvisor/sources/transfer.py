@@ -9,13 +9,12 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError
 from tfadvisor.sources.faults import CutOff, translated
-from tfadvisor.sources.stores import WEB, Entry, driver, entry_of
+from tfadvisor.sources.stores import WEB, Entry, StoredObject, driver, entry_of
 from tfadvisor.sources.top_level import check_top_level
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-    from tfadvisor.sources.remote_path import RemotePath
 
 _PIECE = 8 << 20
 _AT_ONCE = 8
@@ -28,7 +27,7 @@ _PAUSE_S = 0.5
 T = TypeVar("T")
 
 
-def transfer(path: RemotePath, file: IO[bytes]) -> Entry:
+def transfer(path: StoredObject, file: IO[bytes]) -> Entry:
     """Writes the object into the file and returns what the store says about it. Raises OSError as `faults` makes them,
     TraceError for an object that is cut short or changed meanwhile, UsageError without a driver.
     """
@@ -49,7 +48,7 @@ def transfer(path: RemotePath, file: IO[bytes]) -> Entry:
     return entry
 
 
-def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: RemotePath) -> Iterator[bytes]:
+def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: StoredObject) -> Iterator[bytes]:
     size = entry.size
     if size is None or (size > _PIECE and not entry.ranges):
         yield from _stream(filesystem, name, path)
@@ -87,7 +86,7 @@ def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: 
     return [bytes(one) for one in found]
 
 
-def _stream(filesystem: AbstractFileSystem, name: str, path: RemotePath) -> Iterator[bytes]:
+def _stream(filesystem: AbstractFileSystem, name: str, path: StoredObject) -> Iterator[bytes]:
     """From the first byte to the last in one answer, of a server that knows no ranges: it cannot be taken up again."""
     settings = {"block_size": 0} if path.scheme in WEB else {"cache_type": "none"}
     try:
@@ -98,7 +97,7 @@ def _stream(filesystem: AbstractFileSystem, name: str, path: RemotePath) -> Iter
         raise translated(error, str(path)) from error
 
 
-def _again_where_cut(ask: Callable[[], T], path: RemotePath) -> T:
+def _again_where_cut(ask: Callable[[], T], path: StoredObject) -> T:
     for tried in range(1, _TRIES + 1):
         try:
             return ask()

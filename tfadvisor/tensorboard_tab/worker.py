@@ -15,9 +15,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from tfadvisor.api import Options, draw_run
-from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError, TraceError, UsageError
+from tfadvisor.analysis import Options, draw_run
+from tfadvisor.errors import AdvisorError, TraceError, UsageError, fault_of_environment
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import as_text
 from tfadvisor.limit_change import LimitChange
@@ -121,7 +120,7 @@ def _draw(task: dict[str, Any]) -> None:
 
 
 def _compare(task: dict[str, Any]) -> None:
-    from tfadvisor.api import compare  # noqa: PLC0415
+    from tfadvisor.comparing import compare  # noqa: PLC0415
     from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
 
     base, new = (Path(path) for path in task["snapshots"])

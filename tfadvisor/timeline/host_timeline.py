@@ -1,4 +1,4 @@
-"""One host's whole timeline, every event at hand: what is summarised for metrics."""
+"""One host's timeline: its step time by class, what explains it, and every event, until it is summarised for metrics."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.capture import Capture
+from tfadvisor.timeline.devices.on_cpu.shared_cores import SharedCores
 from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.costs import HostCost
@@ -18,7 +19,6 @@ from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.libraries import Libraries
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
-from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.timeline.losses.model import LostTime
@@ -63,8 +63,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """What each allocator has given out over time; empty unless pictures were asked for."""
 
 
-class HostTimeline(msgspec.Struct, frozen=True):
-    """One host."""
+class HostBreakdown(msgspec.Struct, frozen=True):
+    """Where one host's step time goes and what explains it: what its timeline and its summary have in common."""
 
     host: str
     """Its name."""
@@ -76,10 +76,15 @@ class HostTimeline(msgspec.Struct, frozen=True):
     """ps, shape (active devices, steps, TimeClass); one row when there is no active device."""
     takes_part: npt.NDArray[np.bool_]
     """Shape (active devices, steps): False where a device did nothing in a step that others worked in."""
-    short_launch_ps: npt.NDArray[np.int64]
-    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps)."""
     evidence: HostEvidence
     """What explains the breakdown."""
+
+
+class HostTimeline(HostBreakdown, frozen=True, kw_only=True):
+    """One host with every event at hand."""
+
+    short_launch_ps: npt.NDArray[np.int64]
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps)."""
     devices: tuple[Device, ...]
     """Every device of the trace, the inactive ones too."""
     programs: Modules

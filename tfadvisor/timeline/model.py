@@ -1,4 +1,4 @@
-"""The timeline of a run: devices, steps, and where each instant of a step goes. What metrics read.
+"""The parts of a host's timeline: steps, devices and their ops, and what the host does at each instant.
 
 Times are int64 picoseconds since the host's profiler session began.
 """

@@ -7,7 +7,7 @@ import msgspec
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.frames import is_frame
-from tfadvisor.timeline.steps.windows import in_counted_steps
+from tfadvisor.timeline.windows import in_counted_steps
 
 
 class RecordedEvents(msgspec.Struct, frozen=True):

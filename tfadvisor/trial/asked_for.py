@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from tfadvisor.api import Options, analyze_run
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import read_small_text

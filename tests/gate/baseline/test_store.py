@@ -11,8 +11,7 @@ from support.made_runs import snapshot
 from support.places import ROOT
 
 from tfadvisor.errors import UsageError
-from tfadvisor.files import replace_file
-from tfadvisor.gate.baseline.lock import only_writer
+from tfadvisor.files import only_writer, replace_file
 from tfadvisor.gate.baseline.snapshot_json import as_text
 from tfadvisor.gate.baseline.store import accept, add, leave_pending, pending, read_store
 
@@ -176,7 +175,7 @@ def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None
 def test_a_writer_that_died_holds_nobody_up(tmp_path: Path) -> None:
     """The lock file stays behind; the lock does not."""
     code = (
-        "import os, sys; from pathlib import Path; from tfadvisor.gate.baseline.lock import only_writer\n"
+        "import os, sys; from pathlib import Path; from tfadvisor.files import only_writer\n"
         "with only_writer(Path(sys.argv[1])): os._exit(1)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)

@@ -9,8 +9,7 @@ from support import hlo_builder as hlo
 from support.hlo_builder import Window
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.questions.convolutions import convolution_size
 
 LABELS = "b01f_01io->b01f"

@@ -6,8 +6,7 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.questions.dots import DotSize, dot_size
 
 

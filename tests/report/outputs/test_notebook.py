@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,16 +15,16 @@ from msgspec.structs import replace
 from support.places import ROOT
 
 import tfadvisor
+from tfadvisor.analysis import Analysis
 from tfadvisor.comparison.wording import signed
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.report.model import Report
 
 FIXTURES = ROOT / "fixtures"
 LOGGING = next((FIXTURES / "jax-logging").rglob("*.xplane.pb*"))
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
+def report() -> Analysis:
     return tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance")
 
 
@@ -39,7 +40,7 @@ class _Elements(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_a_report_is_one_line_and_one_self_contained_fragment(report: Report) -> None:
+def test_a_report_is_one_line_and_one_self_contained_fragment(report: Analysis) -> None:
     shown = report._repr_html_()
 
     assert re.fullmatch(r"<tfadvisor\.Report of .*: UNBALANCED, .* steps of .*, \d+ findings?>", repr(report))
@@ -50,7 +51,7 @@ def test_a_report_is_one_line_and_one_self_contained_fragment(report: Report) ->
     assert "prefers-color-scheme:dark" in shown
 
 
-def test_names_from_a_trace_are_text(report: Report) -> None:
+def test_names_from_a_trace_are_text(report: Analysis) -> None:
     bad = "<img src=x onerror=alert(1)>\x1b[31m"
     verdict = replace(report.verdict, summary=bad)
     findings = tuple(replace(one, title=bad, summary=bad) for one in report.findings)
@@ -61,7 +62,7 @@ def test_names_from_a_trace_are_text(report: Report) -> None:
     assert "\x1b" not in shown._repr_html_() + repr(shown)
 
 
-def test_every_table_of_a_report_is_a_frame(report: Report) -> None:
+def test_every_table_of_a_report_is_a_frame(report: Analysis) -> None:
     findings, metrics, steps, ops, collectives = (
         report.to_dataframe(name) for name in ("findings", "metrics", "steps", "ops", "collectives")
     )
@@ -75,31 +76,44 @@ def test_every_table_of_a_report_is_a_frame(report: Report) -> None:
     assert {"bytes", "median_ms", "bus_gb_s"} <= set(collectives.columns)
 
 
-def test_a_table_that_there_is_not_and_a_table_without_rows(report: Report) -> None:
+def test_a_table_that_there_is_not_and_a_table_without_rows(report: Analysis) -> None:
     with pytest.raises(UsageError, match=r"no table metric\. Did you mean metrics\?"):
         report.to_dataframe("metric")
     assert list(replace(report, findings=()).to_dataframe().columns)[:2] == ["rule_id", "category"]
 
 
-def test_without_pandas_a_line_says_what_to_install(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pandas_a_line_says_what_to_install(report: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
 
     with pytest.raises(UsageError, match=r"pip install 'tfadvisor\[pandas\]'"):
         report.to_dataframe()
 
 
-def test_the_page_is_written_from_the_trace(report: Report, tmp_path: Path) -> None:
+def test_the_page_is_written_from_the_trace(report: Analysis, tmp_path: Path) -> None:
     report.to_html(tmp_path / "report.html")
 
     text = (tmp_path / "report.html").read_text("utf-8")
     assert text.startswith("<!doctype html>")
     assert report.run.name in text
-    with pytest.raises(UsageError, match="analyze it again"):
-        replace(report).to_html(tmp_path / "copy.html")
-    assert not (tmp_path / "copy.html").exists()
 
 
-def test_the_page_is_shown_in_a_frame_of_the_notebook(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_analysis_adds_to_the_report_is_not_written(report: Analysis) -> None:
+    assert isinstance(report, tfadvisor.Report)
+    assert report.to_dict() == report.report.to_dict()
+    assert {"source", "options"} & report.to_dict().keys() == set()
+
+
+def test_the_page_of_a_trace_that_is_gone_says_so(tmp_path: Path) -> None:
+    file = shutil.copy(LOGGING, tmp_path)
+    report = tfadvisor.analyze(file)
+    Path(file).unlink()
+
+    with pytest.raises(TraceError, match="No such file"):
+        report.to_html(tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_page_is_shown_in_a_frame_of_the_notebook(report: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
     class Shell:
         kernel = object()
 

@@ -11,14 +11,14 @@ from support.exactly import picoseconds_of, us
 from support.trace_builder import TraceBuilder, trace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.api import Options, analyze, analyze_run
+from tfadvisor.analysis import Options, analyze, analyze_run
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.metrics.registry import measure
 from tfadvisor.processes import Worker
 from tfadvisor.report.outputs.json_text import as_json
 from tfadvisor.timeline.run import parallel, read_hosts
-from tfadvisor.timeline.run.read_hosts import read_host
-from tfadvisor.timeline.run.run_timeline import merge
+from tfadvisor.timeline.run.one_host import read_host
+from tfadvisor.timeline.run.run_summary import merge
 from tfadvisor.xplane.runs import Run
 
 

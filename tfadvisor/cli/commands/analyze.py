@@ -37,7 +37,7 @@ from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.report.outputs.forms import Form
     from tfadvisor.xplane.runs import Run
 
@@ -127,7 +127,7 @@ def analyze(
 
 def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
     """The report, and what the form is written from."""
-    from tfadvisor.api import analyze_run, draw_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.analysis import analyze_run, draw_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
     from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
 
     with reading_progress(run) as progress:

@@ -27,7 +27,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import one_line
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.report.model import Report
     from tfadvisor.xplane.runs import Run
 

@@ -32,7 +32,7 @@ from tfadvisor.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.engine.loading.catalogue import Catalogue
     from tfadvisor.repair.choosing import At
     from tfadvisor.repair.plan import Plan
@@ -154,7 +154,7 @@ def _place(at: str | None) -> At | None:
 
 
 def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue]:
-    from tfadvisor.api import analyze_run  # noqa: PLC0415
+    from tfadvisor.analysis import analyze_run  # noqa: PLC0415
     from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
     from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
 

@@ -116,7 +116,7 @@ def suggest_flags(paths: Paths, run: RunName = None, host: HostName = None, form
     run's own version of JAX or TensorFlow knows and does not set anyway are in the line; the others are listed with why not.
     Put your own command in place of `python train.py`, and what your XLA_FLAGS hold already before the new flags.
     """
-    from tfadvisor.api import analyze_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.analysis import analyze_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
     from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
     from tfadvisor.launch.as_text import as_data, lines  # noqa: PLC0415
     from tfadvisor.launch.line import launch_line  # noqa: PLC0415

@@ -53,7 +53,7 @@ from tfadvisor.gate.outputs.forms import FILES, VERDICT_FORMS
 from tfadvisor.report.outputs.forms import Form, form_of
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.cli.gating.against import Turns
     from tfadvisor.gate.baseline.snapshot import Snapshot
     from tfadvisor.gate.config.resolved import Config as Judging

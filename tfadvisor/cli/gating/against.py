@@ -18,7 +18,7 @@ from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
     from tfadvisor.against.gate_against import Judged
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.gate.config.resolved import Config
     from tfadvisor.report.model import Report
 

@@ -12,7 +12,7 @@ from tfadvisor.cli.outputs import write_output
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.gate.judging.result import GateResult
     from tfadvisor.report.page.model import PageData
 
@@ -32,7 +32,7 @@ def link_of(pages: Path | None, environment: Mapping[str, str]) -> str:
 
 def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData]:
     """What draws the run that was judged."""
-    from tfadvisor.api import draw_run  # noqa: PLC0415
+    from tfadvisor.analysis import draw_run  # noqa: PLC0415
     from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
 
     return lambda: draw_run(choose_run(paths, options.run, options.host)[0], options)
@@ -57,7 +57,7 @@ def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], P
 
 
 def _side_by_side(drawn: Sequence[PageData]) -> str:
-    from tfadvisor.api import compare  # noqa: PLC0415
+    from tfadvisor.comparing import compare  # noqa: PLC0415
     from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
     from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
 

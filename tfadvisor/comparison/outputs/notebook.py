@@ -35,10 +35,34 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
 }
 
 
+class ShownComparison(Comparison, frozen=True):
+    """A comparison that a notebook shows."""
+
+    def to_dataframe(self, table: str = "causes") -> pd.DataFrame:
+        """A pandas frame of the causes, or of "classes", "metrics" or "findings".
+
+        Raises UsageError for another table, and where pandas cannot be loaded.
+        """
+        return frame(self, table)
+
+    def __repr__(self) -> str:
+        """One line: both runs, and the change."""
+        return as_line(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell."""
+        return as_fragment(self)
+
+
+def shown(comparison: Comparison) -> ShownComparison:
+    """The same comparison, for whoever calls Python."""
+    return ShownComparison(**msgspec.structs.asdict(comparison))
+
+
 def as_fragment(comparison: Comparison) -> str:
     """HTML that needs nothing else. All that comes from the traces is escaped."""
-    shown, left = shown_causes(comparison)
-    rows: list[Sequence[str]] = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in shown]
+    causes, left = shown_causes(comparison)
+    rows: list[Sequence[str]] = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in causes]
     rows += [(signed(milliseconds), "", words) for milliseconds, words in left]
     rows.append((signed(comparison.median_change_ms), "", TOTAL))
     sides = (("base", comparison.base), ("new", comparison.new))
@@ -47,7 +71,7 @@ def as_fragment(comparison: Comparison) -> str:
             f"<h4>{text(verdict_words(comparison))}</h4>",
             *(f'<p class="quiet">{name}: {text(head.name)}, {text(head_words(head))}</p>' for name, head in sides),
             table(("change", "class", "cause"), rows),
-            *(f"<p>{text(one)}</p>" for one in beside_words(comparison, shown)),
+            *(f"<p>{text(one)}</p>" for one in beside_words(comparison, causes)),
             *(f'<p class="quiet">differs: {text(one)}</p>' for one in comparison.differences),
         ]
     )

@@ -14,7 +14,7 @@ import msgspec
 from tfadvisor.engine.judging.conditions import Compare, FactIs, Joined, Known
 from tfadvisor.engine.loading.rule import Cap, FixRule, Rule, SavingRule, parse_rule
 from tfadvisor.engine.loading.yaml_marks import load
-from tfadvisor.repair.registry import CodemodRef
+from tfadvisor.report.codemods import CodemodRef
 from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import Severity
 

@@ -10,7 +10,7 @@ import msgspec
 
 from tfadvisor.engine.judging.conditions import Condition, parse_condition
 from tfadvisor.engine.loading.yaml_marks import Marked
-from tfadvisor.repair.registry import CHECKS, CODEMODS, LAUNCH_LINE, SURE, CodemodRef
+from tfadvisor.report.codemods import CHECKS, CODEMODS, LAUNCH_LINE, SURE, CodemodRef
 from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 
@@ -183,7 +183,7 @@ def _codemods(fields: _Fields, fixes: tuple[FixRule, ...]) -> tuple[CodemodRef, 
         for name in then:
             if name not in CODEMODS or name == LAUNCH_LINE:
                 raise one.error("then", f"no codemod is called {name!r}; known are {', '.join(CODEMODS)}")
-        name = one.choice("name", tuple(CODEMODS))
+        name = one.choice("name", CODEMODS)
         if name == LAUNCH_LINE and not any(fix.env for fix in fixes):
             raise one.error("name", "no fix of this rule sets a variable")
         found.append(CodemodRef(name, one.choice("sure", SURE), one.choice("check", CHECKS), then))

@@ -9,8 +9,8 @@ import msgspec
 
 from tfadvisor.comparison.side import Traits
 from tfadvisor.fleet.row import Row
-from tfadvisor.gate.judging.metric_traits import nature_of
-from tfadvisor.gate.statistics.prediction import predict
+from tfadvisor.statistics.metric_traits import nature_of
+from tfadvisor.statistics.prediction import predict
 from tfadvisor.vocabulary import Better, Scatter
 
 _NATURE = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))

@@ -17,12 +17,11 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.errors import UsageError
-from tfadvisor.files import read_small_text, replace_file
+from tfadvisor.files import only_writer, read_small_text, replace_file
 from tfadvisor.gate.baseline.checked_json import SnapshotError
 from tfadvisor.gate.baseline.comparability import must_be_alike
 from tfadvisor.gate.baseline.comparable_runs import branch_of
 from tfadvisor.gate.baseline.debt import with_days
-from tfadvisor.gate.baseline.lock import only_writer
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.baseline.snapshot_json import LARGEST, as_text, from_text
 

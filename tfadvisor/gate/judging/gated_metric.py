@@ -12,10 +12,10 @@ from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
 from tfadvisor.gate.config.resolved import Config, Relative
+from tfadvisor.gate.judging.equal_speed import Speeds, outside_ms, speeds
 from tfadvisor.gate.judging.in_turns import SurpriseInTurns
-from tfadvisor.gate.judging.metric_traits import Nature, nature_of
 from tfadvisor.gate.judging.surprise import Sample, Surprise, limit_on_scale, on_scale, turned
-from tfadvisor.gate.statistics.equal_speed import Speeds, outside_ms, speeds
+from tfadvisor.statistics.metric_traits import Nature, nature_of
 
 STEP_TIME = "step_time_ms"
 

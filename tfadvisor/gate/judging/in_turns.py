@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from math import inf
 
-from tfadvisor.gate.judging.metric_traits import Nature
 from tfadvisor.gate.judging.surprise import Sample, Surprise
-from tfadvisor.gate.statistics import signed_rank
+from tfadvisor.statistics import signed_rank
+from tfadvisor.statistics.metric_traits import Nature
 
 
 class SurpriseInTurns(Surprise):

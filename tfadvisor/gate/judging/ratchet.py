@@ -10,10 +10,10 @@ import msgspec
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.baseline.comparable_runs import Baseline
 from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.judging.metric_traits import nature_of
 from tfadvisor.gate.judging.surprise import on_scale
-from tfadvisor.gate.statistics.prediction import predict
 from tfadvisor.report.model import Finding
+from tfadvisor.statistics.metric_traits import nature_of
+from tfadvisor.statistics.prediction import predict
 
 _REMEMBERED = 10
 """Runs of the baseline, the last ones, in which a finding must be to be known: one that stays away so long was mended."""

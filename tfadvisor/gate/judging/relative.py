@@ -16,8 +16,8 @@ from tfadvisor.gate.config.resolved import Config, Relative
 from tfadvisor.gate.judging import words
 from tfadvisor.gate.judging.gated_metric import STEP_TIME, GatedMetric, ask, nature_asked
 from tfadvisor.gate.judging.result import Check, Outcome
-from tfadvisor.gate.statistics.holm import first_level, levels
 from tfadvisor.report.model import Report
+from tfadvisor.statistics.holm import first_level, levels
 
 _OF_EXACT = 0.1
 

@@ -8,9 +8,9 @@ from math import inf, log
 import msgspec
 
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.gate.judging.metric_traits import Nature
-from tfadvisor.gate.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
-from tfadvisor.gate.statistics.prediction import Prediction, predict
+from tfadvisor.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
+from tfadvisor.statistics.metric_traits import Nature
+from tfadvisor.statistics.prediction import Prediction, predict
 
 FORETOLD = 0.5
 """Part of the rate of false alarms that is for a scatter like that of the runs before. The rest is for runs that fall out of

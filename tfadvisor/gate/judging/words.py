@@ -9,7 +9,7 @@ import msgspec
 
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.gate.judging.gated_metric import GatedMetric
-from tfadvisor.gate.judging.metric_traits import Nature
+from tfadvisor.statistics.metric_traits import Nature
 from tfadvisor.units import Unit, in_words
 
 _HUGE = 1e15

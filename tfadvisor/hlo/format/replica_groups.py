@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.format.wire import Entry, Proto, message_of, messages_of, number_of, numbers_of, span_of
 
 _GROUPS, _PAIRS, _DEVICE_LIST, _IOTA, _MESH_AXES = 49, 52, 87, 92, 93

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.format.wire import message_of, messages_of, number_of
 
 _WINDOW = 15

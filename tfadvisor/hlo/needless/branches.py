@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
-from tfadvisor.hlo.format.computation import Computation
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Computation, Instruction, Module
 from tfadvisor.hlo.questions.executions import called_before
 from tfadvisor.hlo.questions.flow import Users, kernel_computations, way_back
 

@@ -5,8 +5,7 @@ Source: `spmd_parameters_shardings` in openxla/xla, xla/service/hlo.proto; `OpSh
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.wire import Proto, entries, number_of, span, span_of
 
 _SHARDINGS, _DEVICE_ASSIGNMENT = span(14), 15

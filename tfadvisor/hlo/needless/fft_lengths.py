@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.format.wire import numbers_of
 
 _LENGTHS = 32

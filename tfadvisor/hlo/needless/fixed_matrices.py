@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.questions.flow import PASSING, inside
 from tfadvisor.hlo.questions.parameters import parameter_summary, whole_arguments

@@ -5,9 +5,7 @@ XLA moves single ops out of a loop, but no loops inside it and nothing that woul
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.computation import Computation
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Computation, Instruction, Module
 from tfadvisor.hlo.format.wire import number_of
 from tfadvisor.hlo.questions.executions import called_before, trip_count
 from tfadvisor.hlo.questions.flow import running_computations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfadvisor.hlo.format.computation import Computation
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Computation, Instruction
 from tfadvisor.hlo.questions.executions import called_before, trip_count
 from tfadvisor.hlo.questions.flow import effect
 from tfadvisor.hlo.questions.products import products

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.questions.parameters import Argument, whole_arguments
 
 

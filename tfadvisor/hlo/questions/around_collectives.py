@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.questions.collectives import CollectiveOp, collectives
 from tfadvisor.hlo.questions.flow import PASSING, Users, inside, kernel_computations

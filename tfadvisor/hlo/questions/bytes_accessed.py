@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfadvisor.hlo.format.computation import Computation
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Computation, Instruction
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.questions.operations import operand
 

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.replica_groups import group_size
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.questions.executions import Executions, called_before, executions

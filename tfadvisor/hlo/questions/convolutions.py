@@ -10,7 +10,7 @@ from math import gcd, prod
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.format.window import WindowDimension, window_of
 from tfadvisor.hlo.format.wire import message_of, number_of, numbers_of

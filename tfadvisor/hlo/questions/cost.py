@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tfadvisor.hlo.format.computation import Computation
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Computation, Instruction, Module
 from tfadvisor.hlo.questions.bytes_accessed import own_bytes
 from tfadvisor.hlo.questions.executions import CALLING, called_before, trip_count
 from tfadvisor.hlo.questions.operations import APPLYING, applications, matrix_flops, own_operations

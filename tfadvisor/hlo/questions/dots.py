@@ -11,7 +11,7 @@ from math import prod
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.format.wire import message_of, numbers_of
 

@@ -10,9 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tfadvisor.hlo.format.computation import Computation
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Computation, Instruction, Module
 
 CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
 """Opcodes that run what they call as a piece of the program, unlike a reduction that applies it to each element."""

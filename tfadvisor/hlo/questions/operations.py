@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.format.window import window_of
 from tfadvisor.hlo.format.wire import numbers_of

@@ -18,8 +18,7 @@ from functools import lru_cache
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.shape import Shape
 from tfadvisor.hlo.format.wire import message_of, messages_of, number_of, numbers_of
 

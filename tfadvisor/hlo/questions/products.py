@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.questions.dots import DotSize, dot_numbers, dot_size
 from tfadvisor.hlo.questions.flow import PASSING, Users, inside, kernel_computations
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.format.stack_frames import Frame
 from tfadvisor.hlo.format.wire import number_of, text_of
 

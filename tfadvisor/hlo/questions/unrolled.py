@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Instruction
 from tfadvisor.hlo.questions.source_location import location_of
 
 _LEAST = 128

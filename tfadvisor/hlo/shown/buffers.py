@@ -12,8 +12,7 @@ from enum import Enum
 
 import msgspec
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.wire import Entry, entries, message_of, messages_of, number_of, span_of, text_of
 from tfadvisor.hlo.questions.source_location import location_of
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tfadvisor.hlo.format.computation import Computation
-from tfadvisor.hlo.format.instruction import Instruction
+from tfadvisor.hlo.format.module import Computation, Instruction
 from tfadvisor.hlo.format.wire import numbers_of, text_of
 from tfadvisor.hlo.questions.dots import dot_numbers
 from tfadvisor.hlo.questions.flow import Users

@@ -11,14 +11,14 @@ from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.report.page.model import CollectiveRow
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collectives import CollectiveKind
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S
 
 _Key = tuple[str, CollectiveKind, int, int]
 """(name, kind, bytes or -1, group or 0)."""
 
 
-def collectives_by_name(run: RunTimeline) -> tuple[CollectiveRow, ...]:
+def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
     """One row a name, size and group, of the calls in the counted steps; those that take most time first."""
     lengths: dict[_Key, list[Int64Array]] = {}
     exposed: dict[_Key, int] = {}
@@ -69,7 +69,7 @@ def _collective(
     )
 
 
-def _waits_by_label(run: RunTimeline) -> dict[str, float]:
+def _waits_by_label(run: RunSummary) -> dict[str, float]:
     """Median over a collective's meetings in counted steps of the devices' mean waiting, ps."""
     meetings = run.meetings
     if not len(meetings):

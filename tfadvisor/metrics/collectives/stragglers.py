@@ -14,7 +14,7 @@ from tfadvisor.metrics.steady import counted_hosts, hosts_with_work, needs_steps
 from tfadvisor.metrics.trace.devices import device_skew_fraction
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.run.meetings import Meetings
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import Unit, percent
@@ -102,7 +102,7 @@ def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[Dev
 
 
 @once
-def _shared_window(run: RunTimeline) -> tuple[int, int]:
+def _shared_window(run: RunSummary) -> tuple[int, int]:
     """First and last instant that the traces of all members hold, ps on the first one's clock."""
     hosts, offsets = run.hosts, [offset or 0 for offset in run.meetings.clocks.offset_ps]
     members = distinct(run.meetings.host).tolist()

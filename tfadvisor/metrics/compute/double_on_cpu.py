@@ -10,7 +10,7 @@ from __future__ import annotations
 from tfadvisor.metrics.compute.parts import Part, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.metrics.remember import once
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.vocabulary import DeviceKind
 
 _PRODUCTS = frozenset(("MatMul", "Conv2D"))
@@ -47,7 +47,7 @@ def _is_plain(one: Part, converting: set[str]) -> bool:
     return one.op_type == "MatMul" and one.layer not in converting
 
 
-def is_on_cpu(run: RunTimeline) -> bool:
+def is_on_cpu(run: RunSummary) -> bool:
     """Whether no accelerator works."""
     devices = [device for host in run.hosts for device in host.devices]
     return bool(devices) and all(device.kind is DeviceKind.CPU for device in devices)

@@ -15,7 +15,7 @@ from tfadvisor.metrics.steady import needs_device
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.names.op_path import OpPath, op_path
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.op_in_program import InProgram
 
@@ -80,7 +80,7 @@ OpKey = tuple[str, str, str, str]
 
 
 @once
-def compute_parts(run: RunTimeline) -> Parts:
+def compute_parts(run: RunSummary) -> Parts:
     """Raises MetricAbsent when nothing computes in a counted step."""
     needs_device(run)
     time: dict[OpKey, int] = {}
@@ -124,13 +124,13 @@ def keys_of(table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]) -> lis
     ]
 
 
-def name_with_place(run: RunTimeline, key: OpKey) -> str:
+def name_with_place(run: RunSummary, key: OpKey) -> str:
     """`fusion.3 (train.py:42)`, without the place where the HLO does not tell it."""
     one = _part(key, 0, 0, _known(run).get((key[1] or key[2], key[3])))
     return f"{one.name} ({one.line})" if one.line else one.name
 
 
-def _known(run: RunTimeline) -> Mapping[tuple[str, str], InProgram]:
+def _known(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
     """What the HLO says, by (op, else kernel; module) of the device that each host's HLO is looked up for."""
     found = {}
     for host in run.hosts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import counted_hosts
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.calm_ops import CalmOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -30,7 +30,7 @@ def op_start_share(question: Question) -> float:
 
 
 @once
-def _ops(run: RunTimeline) -> CalmOps:
+def _ops(run: RunSummary) -> CalmOps:
     every = [host.calm for host in counted_hosts(run)]
     total = sum(one.total_ps for one in every)
     if not total:

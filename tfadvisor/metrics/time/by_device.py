@@ -6,13 +6,13 @@ import numpy as np
 
 from tfadvisor.metrics.collectives.cost import counted_meetings
 from tfadvisor.report.page.model import DeviceRow
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 
 
-def devices_by_name(run: RunTimeline, most_cells: int) -> tuple[DeviceRow, ...]:
+def devices_by_name(run: RunSummary, most_cells: int) -> tuple[DeviceRow, ...]:
     """Every active device, host by host. most_cells: of devices times steps; more are thinned out to every n-th step."""
     return tuple(
         _device(run, place, row, device, most_cells)
@@ -21,7 +21,7 @@ def devices_by_name(run: RunTimeline, most_cells: int) -> tuple[DeviceRow, ...]:
     )
 
 
-def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, most_cells: int) -> DeviceRow:
+def _device(run: RunSummary, place: int, row: int, device: DeviceSummary, most_cells: int) -> DeviceRow:
     host = run.hosts[place]
     counted = np.flatnonzero(host.takes_part[row] & host.steps.steady())
     time = host.breakdown[row, counted]
@@ -42,7 +42,7 @@ def _device(run: RunTimeline, place: int, row: int, device: DeviceSummary, most_
     )
 
 
-def _arrivals(run: RunTimeline, place: int, row: int, steps: int) -> tuple[float | None, float | None]:
+def _arrivals(run: RunSummary, place: int, row: int, steps: int) -> tuple[float | None, float | None]:
     """(ms a counted step that a device waits for the last to arrive, share of meetings in which it is the last)."""
     meetings = run.meetings
     member = np.flatnonzero((meetings.host == place) & (meetings.device == row))

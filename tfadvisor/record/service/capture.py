@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfadvisor.api import Options
+from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
 from tfadvisor.record.conduct import Recorded, Wanted, record_fully

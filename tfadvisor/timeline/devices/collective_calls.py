@@ -9,13 +9,13 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.hlo.format.find_modules import Modules
+from tfadvisor.timeline.devices.program_collectives import collectives_by_name
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import HLO_OPCODES, CollectiveKind, collective_of
 from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
-from tfadvisor.timeline.steps.windows import step_of
-from tfadvisor.timeline.summary.program_collectives import collectives_by_name
+from tfadvisor.timeline.windows import step_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -12,6 +12,7 @@ from tfadvisor.timeline.devices.on_cpu.asynchronous_thunks import thunk_ends
 from tfadvisor.timeline.devices.on_cpu.calls_of_runs import calls_of_runs
 from tfadvisor.timeline.devices.on_cpu.unnamed_ops import unnamed_ops, with_unnamed_ops
 from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
+from tfadvisor.timeline.devices.program_collectives import collectives_by_name
 from tfadvisor.timeline.devices.protocol import Properties, Recorded
 from tfadvisor.timeline.devices.stats_of_events import value_at
 from tfadvisor.timeline.host.eager_ops import eager_kernels
@@ -23,7 +24,6 @@ from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collectives import tensorflow_collective
 from tfadvisor.timeline.names.devices import hlo_class, is_control_flow
 from tfadvisor.timeline.names.host import runs_python
-from tfadvisor.timeline.summary.program_collectives import collectives_by_name
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
 

@@ -31,7 +31,7 @@ from tfadvisor.timeline.names.host import (
 )
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
 from tfadvisor.timeline.names.programs import puts_on_device, takes_elements
-from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
+from tfadvisor.timeline.windows import in_counted_steps, step_of
 
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 

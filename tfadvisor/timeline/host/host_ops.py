@@ -12,7 +12,7 @@ from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host import op_type
-from tfadvisor.timeline.steps.windows import in_counted_steps
+from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.xplane.columns import HostTrace
 
 

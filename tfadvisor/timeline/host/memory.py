@@ -12,7 +12,7 @@ from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.copies_and_memory import is_allocation, is_host_allocator
 from tfadvisor.timeline.names.drivers import blocks_on_memory
-from tfadvisor.timeline.steps.windows import in_counted_steps
+from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.xplane.columns import HostTrace
 
 

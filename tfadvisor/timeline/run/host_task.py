@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.cluster.engine import Engine
-from tfadvisor.cluster.packing import pack, unpack
 from tfadvisor.errors import TraceError
 from tfadvisor.sources.remote_path import RemotePath, place_of
+from tfadvisor.timeline.run.engine import Engine
+from tfadvisor.timeline.run.one_host import read_host
+from tfadvisor.timeline.run.packing import pack, unpack
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ class UnreadFile(msgspec.Struct, frozen=True):
 
 def summary_bytes(task: bytes) -> bytes:
     """A packed HostTask to a packed HostSummary or UnreadFile. Raises UsageError for what is wrong with every host."""
-    from tfadvisor.timeline.run.read_hosts import read_host  # noqa: PLC0415  (it asks this module)
-
     asked: HostTask = unpack(task)
     try:
         return pack(read_host(place_of(os.fsdecode(asked.file)), asked.steps, None, asked.drawing))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.processes import answer_tasks
-from tfadvisor.timeline.run.read_hosts import read_host
+from tfadvisor.timeline.run.one_host import read_host
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:

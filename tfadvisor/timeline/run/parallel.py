@@ -14,7 +14,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.processes import Replaced, Worker
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.run.read_hosts import Progress, Skip
+    from tfadvisor.timeline.run.one_host import Progress, Skip
     from tfadvisor.timeline.summary.host import HostSummary
 
 

@@ -16,7 +16,7 @@ from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.names.programs import program_name
 from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES, Inferred, inferred
 from tfadvisor.timeline.steps.same_name import grouped
-from tfadvisor.timeline.steps.windows import leading
+from tfadvisor.timeline.windows import leading
 from tfadvisor.xplane.columns import HostTrace
 
 _MOST_OF_TIME = 0.5

@@ -20,8 +20,8 @@ from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
 from tfadvisor.timeline.steps.inference import inferred_steps
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
 from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES
-from tfadvisor.timeline.steps.windows import leading
 from tfadvisor.timeline.sweeps import reached
+from tfadvisor.timeline.windows import leading
 from tfadvisor.vocabulary import TimeClass
 from tfadvisor.xplane.columns import HostTrace
 

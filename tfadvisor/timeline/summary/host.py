@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.distributions import FEWEST_KEPT
 from tfadvisor.timeline.host.costs import HostCost
-from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
+from tfadvisor.timeline.host_timeline import HostBreakdown, HostTimeline
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -23,7 +22,7 @@ from tfadvisor.vocabulary import DeviceKind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.picture.program_excerpts import ProgramExcerpts
+    from tfadvisor.timeline.summary.program_excerpts import ProgramExcerpts
     from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
@@ -55,21 +54,9 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     """What its hottest program could do better; None on a single CPU and without HLO."""
 
 
-class HostSummary(msgspec.Struct, frozen=True):
-    """One host. capture, steps, breakdown, takes_part and evidence are the timeline's own."""
+class HostSummary(HostBreakdown, frozen=True, kw_only=True):
+    """One host without its events: what metrics read."""
 
-    host: str
-    """Its name."""
-    capture: Capture
-    """What its trace says about itself."""
-    steps: Steps
-    """By ascending start, those that do not count included."""
-    breakdown: npt.NDArray[np.int64]
-    """ps, shape (active devices, steps, TimeClass); one row when there is no active device."""
-    takes_part: npt.NDArray[np.bool_]
-    """Shape (active devices, steps): False where a device did nothing in a step that others worked in."""
-    evidence: HostEvidence
-    """What explains the breakdown."""
     devices: tuple[DeviceSummary, ...]
     """The active ones, in the breakdown's order."""
     device_time: DeviceTime
@@ -99,12 +86,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
     devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
     program = _program(devices, host) if devices else None
     return HostSummary(
-        host=host.host,
-        capture=host.capture,
-        steps=steps,
-        breakdown=host.breakdown,
-        takes_part=host.takes_part,
-        evidence=host.evidence,
+        **{name: getattr(host, name) for name in HostBreakdown.__struct_fields__},
         devices=devices,
         device_time=_device_time(host, active),
         program=program,
@@ -117,7 +99,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
 def _excerpts(devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
-    from tfadvisor.timeline.picture.program_excerpts import program_excerpts  # noqa: PLC0415  (only a page shows them)
+    from tfadvisor.timeline.summary.program_excerpts import program_excerpts  # noqa: PLC0415  (only a page shows them)
 
     return program_excerpts(program.hot_ops, devices[program.device].ops, host.programs)
 

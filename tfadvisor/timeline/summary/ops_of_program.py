@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tfadvisor.hlo.format.instruction import Instruction
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.needless.branches import both_branches
 from tfadvisor.hlo.needless.fft_lengths import odd_length
 from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix

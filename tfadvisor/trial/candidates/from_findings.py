@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tfadvisor.repair.diff import unified
 from tfadvisor.repair.plan import Patched, make_plan
-from tfadvisor.repair.registry import LAUNCH_LINE, CodemodRef
 from tfadvisor.repair.sources import Sources
+from tfadvisor.report.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.report.model import Finding, Report
 from tfadvisor.report.wording import advice
 from tfadvisor.trial.candidates.candidate import Candidate, Promise

@@ -13,8 +13,9 @@ from tfadvisor.files import read_small_text
 from tfadvisor.repair.choosing import Candidate as Placed
 from tfadvisor.repair.hits import Place
 from tfadvisor.repair.plan import hits_of
-from tfadvisor.repair.registry import CODEMODS, LAUNCH_LINE
+from tfadvisor.repair.registry import CODEMODS
 from tfadvisor.repair.sources import Sources
+from tfadvisor.report.codemods import LAUNCH_LINE
 from tfadvisor.trial.candidates.candidate import Candidate
 from tfadvisor.trial.candidates.unified import patched, read_diff
 from tfadvisor.trial.running.program import source_of

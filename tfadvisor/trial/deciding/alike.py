@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
-from tfadvisor.gate.statistics.distributions import t_quantile
+from tfadvisor.statistics.distributions import t_quantile
 from tfadvisor.trial.deciding.deviation import deviation_of
 from tfadvisor.trial.result import DIFFERS, NOT_CHECKED, SAME
 

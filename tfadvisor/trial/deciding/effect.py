@@ -13,8 +13,8 @@ from math import exp, inf, log, sqrt
 import msgspec
 
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.gate.statistics.distributions import t_quantile, t_tail
-from tfadvisor.gate.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
+from tfadvisor.statistics.distributions import t_quantile, t_tail
+from tfadvisor.statistics.mann_whitney import p_above, shift, smallest_p, surely_above
 from tfadvisor.trial.deciding.deviation import deviation_of
 
 FLOOR = 0.01

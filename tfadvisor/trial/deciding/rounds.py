@@ -9,7 +9,7 @@ from statistics import geometric_mean
 
 import msgspec
 
-from tfadvisor.gate.statistics.holm import levels
+from tfadvisor.statistics.holm import levels
 from tfadvisor.trial.deciding.effect import Effect, effect_of, smallest_seen
 from tfadvisor.trial.result import BETTER, BROKEN, NOT_BETTER, OPEN
 

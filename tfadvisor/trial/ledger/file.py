@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from tfadvisor.errors import TraceError
-from tfadvisor.files import new_file, read_small
-from tfadvisor.gate.baseline.lock import only_writer
+from tfadvisor.files import new_file, only_writer, read_small
 from tfadvisor.trial.ledger.entries import FORM, Entry
 
 _MOST_BYTES = 64 << 20

@@ -9,9 +9,9 @@ from statistics import NormalDist
 import pytest
 
 from tfadvisor.comparison.side import Traits
-from tfadvisor.gate.judging.metric_traits import nature_of
-from tfadvisor.gate.statistics import prediction
-from tfadvisor.gate.statistics.spread import Prior, blended, counted, with_more
+from tfadvisor.statistics import prediction
+from tfadvisor.statistics.metric_traits import nature_of
+from tfadvisor.statistics.spread import Prior, blended, counted, with_more
 from tfadvisor.vocabulary import Better, Scatter
 
 TIME = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))

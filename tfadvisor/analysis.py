@@ -1,10 +1,12 @@
-"""The whole chain on one screen: files, timelines, metrics, rules, report."""
+"""The whole chain on one screen: files, summaries of hosts, metrics, rules, report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -12,26 +14,26 @@ from msgspec.structs import replace
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.assembly.report import assemble
 from tfadvisor.assembly.second_window import SecondWindow, joined, second_window, unread_note
-from tfadvisor.cluster.engine import Engine
 from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.engine.savings.calibration import calibration
 from tfadvisor.engine.savings.foresee import foresee
-from tfadvisor.errors import NothingToCompare, TraceError
-from tfadvisor.files import read_small_text
+from tfadvisor.errors import TraceError
+from tfadvisor.files import replace_file
 from tfadvisor.limit_change import LimitChange, changes_of
 from tfadvisor.machine.file import read_counters
 from tfadvisor.metrics.registry import Settings, measure
-from tfadvisor.report.model import DRAWS, Report
-from tfadvisor.sources.remote_path import place_of
-from tfadvisor.timeline.run.read_hosts import Progress, Watch, run_hosts
-from tfadvisor.timeline.run.run_timeline import RunTimeline, UnreadHost, merge
-from tfadvisor.xplane.in_memory import Readable, held, run_in
+from tfadvisor.report.model import Report
+from tfadvisor.timeline.run.engine import Engine
+from tfadvisor.timeline.run.one_host import Progress, Watch
+from tfadvisor.timeline.run.read_hosts import run_hosts
+from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
+from tfadvisor.xplane.in_memory import Held, Readable, held, run_in
 from tfadvisor.xplane.runs import Run, host_of, without_duplicates
 
 if TYPE_CHECKING:
-    from tfadvisor.comparison.result import Comparison
-    from tfadvisor.gate.baseline.snapshot import Snapshot
+    import pandas as pd
+
     from tfadvisor.report.page.model import PageData
 
 
@@ -60,6 +62,77 @@ class Options(msgspec.Struct, frozen=True):
     """Numbers by which rules fire, where they are not to be as shipped."""
 
 
+class Analysis(Report, frozen=True, kw_only=True, dict=True):
+    """A report together with the trace that it is about, so that it can show itself as a page."""
+
+    source: Run | Held
+    """What was read, and is read again for the page."""
+    options: Options
+    """How it was read."""
+
+    @classmethod
+    def of(cls, report: Report, source: Run | Held, options: Options) -> Analysis:
+        """The analysis that gave the report."""
+        return cls(**msgspec.structs.asdict(report), source=source, options=options)
+
+    @property
+    def report(self) -> Report:
+        """The report alone, as outputs and files have it."""
+        return Report(**{name: getattr(self, name) for name in Report.__struct_fields__})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data for JSON, `schema_version` first. Numbers are finite."""
+        return self.report.to_dict()
+
+    def page(self) -> PageData:
+        """What the page draws beyond the report: collectives, devices, two steps. Reads the trace again, once.
+
+        Raises TraceError when it is no longer there.
+        """
+        return self._page
+
+    @cached_property
+    def _page(self) -> PageData:
+        if isinstance(self.source, Run):
+            return replace(draw_run(self.source, self.options), report=self.report)
+        with run_in(self.source, self.options.run, self.options.host) as again:
+            return replace(draw_run(again, self.options), report=self.report)
+
+    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
+        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
+
+        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
+        """
+        from tfadvisor.report.tables import frame  # noqa: PLC0415
+
+        return frame(self, table, self.page)
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
+        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+
+        replace_file(Path(path), as_html([self.page()]))
+
+    def show(self, height: int = 800) -> None:
+        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
+        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+        from tfadvisor.report.showing import show_page  # noqa: PLC0415
+
+        show_page(as_html([self.page()]), height)
+
+    def __repr__(self) -> str:
+        """One line: the run, its verdict, its steps."""
+        from tfadvisor.report.outputs.notebook import as_line  # noqa: PLC0415
+
+        return as_line(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell."""
+        from tfadvisor.report.outputs.notebook import as_fragment  # noqa: PLC0415
+
+        return as_fragment(self)
+
+
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
     """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
     return conclude(run, options, progress)[0]
@@ -80,17 +153,17 @@ def conclude(
     detail: bool = False,
     watch: Watch | None = None,
     catalogue: Catalogue | None = None,
-) -> tuple[Report, RunTimeline]:
-    """The report, and the timeline that it rests on; no more than one host's events are in memory at a time.
+) -> tuple[Report, RunSummary]:
+    """The report, and the run's summary that it rests on; no more than one host's events are in memory at a time.
 
     detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
     already. Raises as analyze_run.
     """
     catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits)
-    report, timeline = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
+    report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)
-    return report, timeline
+    return report, summary
 
 
 def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:
@@ -110,7 +183,7 @@ def _of_one_window(
     *,
     detail: bool = False,
     watch: Watch | None = None,
-) -> tuple[Report, RunTimeline]:
+) -> tuple[Report, RunSummary]:
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(
@@ -130,16 +203,10 @@ def _of_one_window(
     unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
     lost = {file for file, _ in failed}
     counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
-    timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
-    metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
+    summary = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
+    metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
     outcomes = foresee(run_rules(catalogue.rules, metrics), catalogue.rules, metrics, calibration())
-    return assemble(timeline, metrics, outcomes, catalogue), timeline
-
-
-def remembering(report: Report, run: Run, options: Options) -> Report:
-    """The report, which now can draw its page for as long as the run's files stay where they are. Raises nothing itself."""
-    vars(report)[DRAWS] = lambda: replace(draw_run(run, options), report=report)
-    return report
+    return assemble(summary, metrics, outcomes, catalogue), summary
 
 
 def analyze(
@@ -154,9 +221,9 @@ def analyze(
     steps: tuple[int, int] | None = None,
     processes: int = 1,
     limits: Mapping[str, Mapping[str, float | str]] | None = None,
-) -> Report:
+) -> Analysis:
     """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
-    reading. Returns the report.
+    reading. Returns the report, which can draw its page while the trace is where it was.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
     `if __name__ == "__main__":`. limits: rule -> limit -> number or share ("5%"), as `[rules]` of a tfadvisor.toml has
@@ -169,58 +236,4 @@ def analyze(
     )
     with run_in(source, run, host) as chosen:
         report = analyze_run(chosen, options)
-    if isinstance(source, Path):
-        return remembering(report, chosen, options)
-
-    def draw() -> PageData:
-        with run_in(source, run, host) as again:
-            return draw_run(again, options)
-
-    vars(report)[DRAWS] = draw
-    return report
-
-
-def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapshot) -> Comparison:
-    """Where the change of the step time comes from.
-
-    Each side is what `analyze` takes, a report, or a snapshot of a baseline. Raises
-    TraceError when a side cannot be read or holds no step.
-    """
-    from tfadvisor.comparison.compare_sides import compare_sides  # noqa: PLC0415  (no report needs these)
-    from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike  # noqa: PLC0415
-
-    one, other = as_snapshot(base), as_snapshot(new)
-    differences = (*must_be_alike(one.key, other.key), *may_differ(one, other))
-    same = one.fingerprint == other.fingerprint
-    return compare_sides(one.side, other.side, differences=differences, same=same)
-
-
-def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
-    """The numbers of one side, as a baseline keeps them.
-
-    Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a report without a counted step.
-    """
-    from tfadvisor.gate.baseline.snapshot import Snapshot, snapshot_of  # noqa: PLC0415
-
-    if isinstance(side, Snapshot):
-        return side
-    if not isinstance(side, Report):
-        if isinstance(side, str | Path) and (path := place_of(side)).suffix == ".json" and path.is_file():
-            return _stored(path)
-        side = analyze(side)
-    try:
-        return snapshot_of(side)
-    except TraceError as error:
-        raise NothingToCompare(error.place, error.cause, error.remedy) from error
-
-
-def _stored(path: Path) -> Snapshot:
-    from tfadvisor.gate.baseline.checked_json import SnapshotError  # noqa: PLC0415
-    from tfadvisor.gate.baseline.snapshot_json import LARGEST, from_text  # noqa: PLC0415
-
-    try:
-        return from_text(read_small_text(path, LARGEST))
-    except (OSError, UnicodeDecodeError, SnapshotError) as error:
-        raise TraceError(
-            str(path), f"is not a snapshot that can be read: {error}.", "Give a trace, or a snapshot."
-        ) from error
+    return Analysis.of(report, source if isinstance(source, Held) else chosen, options)

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from tfadvisor.gate.statistics.distributions import incomplete_beta, normal_quantile, normal_tail, t_quantile, t_tail
+from tfadvisor.statistics.distributions import incomplete_beta, normal_quantile, normal_tail, t_quantile, t_tail
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 from support.places import FIXTURES
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.cluster import packing
-from tfadvisor.cluster.packing import WrongVersion, pack, unpack
 from tfadvisor.metrics.registry import measure
 from tfadvisor.timeline.picture.drawing import Drawing
-from tfadvisor.timeline.run.read_hosts import read_host
-from tfadvisor.timeline.run.run_timeline import merge
+from tfadvisor.timeline.run import packing
+from tfadvisor.timeline.run.one_host import read_host
+from tfadvisor.timeline.run.packing import WrongVersion, pack, unpack
+from tfadvisor.timeline.run.run_summary import merge
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 TRACES = sorted(FIXTURES.glob("*/*.xplane.pb.gz"))
@@ -91,7 +91,7 @@ def test_other_fields_of_a_record_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", [["os", "system"], ["tfadvisor.cluster.packing", "pack"], ["tfadvisor.report.model", "nothing"]]
+    "entry", [["os", "system"], ["tfadvisor.timeline.run.packing", "pack"], ["tfadvisor.report.model", "nothing"]]
 )
 def test_nothing_but_records_of_ours_is_made(entry: list[str]) -> None:
     kind, version, _, _ = msgspec.msgpack.decode(pack(1))

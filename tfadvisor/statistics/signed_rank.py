@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import sqrt
 
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.gate.statistics.distributions import normal_quantile, normal_tail
+from tfadvisor.statistics.distributions import normal_quantile, normal_tail
 
 _EXACT_UP_TO = 60
 

@@ -12,7 +12,7 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, diffe
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.input_pipeline import may_wait, stage_kind, stage_path
-from tfadvisor.timeline.steps.windows import in_counted_steps
+from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.xplane.columns import HostTrace
 
 

@@ -15,9 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.gate.judging.metric_traits import Nature
-from tfadvisor.gate.statistics.distributions import normal_quantile, normal_tail, t_quantile, t_tail
-from tfadvisor.gate.statistics.spread import Estimate, Prior, blended, counted, with_more
+from tfadvisor.statistics.distributions import normal_quantile, normal_tail, t_quantile, t_tail
+from tfadvisor.statistics.metric_traits import Nature
+from tfadvisor.statistics.spread import Estimate, Prior, blended, counted, with_more
 
 _ERROR_COUNTS = 2.0
 _PRIOR_WORTH = 0.25

@@ -1,4 +1,4 @@
-"""A run as metrics read it: the summaries of its hosts, and where their devices met."""
+"""What metrics read of a run: the summaries of its hosts, and where their devices met."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class UnreadHost(msgspec.Struct, frozen=True):
     why: str
 
 
-class RunTimeline(msgspec.Struct, frozen=True, weakref=True):
+class RunSummary(msgspec.Struct, frozen=True, weakref=True):
     """All hosts of one run. name and path as the user knows them.
 
     meetings: the collectives that all devices took part in. duplicates: files that were left out because another host's
@@ -42,8 +42,6 @@ def merge(
     duplicates: Sequence[str] = (),
     unread: Sequence[UnreadHost] = (),
     counters: Sequence[HostCounters] = (),
-) -> RunTimeline:
+) -> RunSummary:
     """The run of these hosts."""
-    return RunTimeline(
-        name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates), tuple(unread), tuple(counters)
-    )
+    return RunSummary(name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates), tuple(unread), tuple(counters))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import comb, sqrt
 
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.gate.statistics.distributions import normal_tail
+from tfadvisor.statistics.distributions import normal_tail
 
 _EXACT_UP_TO = 2000
 
