@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,7 +135,7 @@ def _of_one_window(
     counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
     timeline = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
     metrics = measure(timeline, Settings(options.parameters, options.bandwidth_gb_s))
-    outcomes = foresee(run_rules(catalogue.rules, metrics), catalogue.rules, metrics, calibration())
+    outcomes = run_rules(catalogue.rules, metrics, partial(foresee, known=calibration()))
     return assemble(timeline, metrics, outcomes, catalogue), timeline
 
 

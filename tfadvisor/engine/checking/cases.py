@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.engine.judging.judge_rules import judge
+from tfadvisor.engine.judging.judged import Judged, finding_of
 from tfadvisor.engine.loading.catalogue import checked
 from tfadvisor.engine.loading.compiled_rules import in_its_folder, is_rule
 from tfadvisor.engine.loading.rule import Rule
@@ -115,22 +116,25 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
 
 def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
     """None when the rule does what the case expects, else what it did instead. metrics: of the case, if made before."""
-    outcome = judge(rule, metrics or metrics_of(case))
+    given = metrics or metrics_of(case)
+    outcome = judge(rule, given)
     got = (
-        "fired" if isinstance(outcome, Finding) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
+        "fired" if isinstance(outcome, Judged) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
     )
     where = f"{rule.id}, case {case.name!r} (line {case.line})"
     if got != case.expect:
         why = f" ({outcome.reason})" if isinstance(outcome, NotApplicable) else ""
         return f"{where}: expected {case.expect}, got {got}{why}"
-    if isinstance(outcome, Finding) and case.severity is not None and outcome.severity.value != case.severity:
+    if not isinstance(outcome, Judged):
+        return None
+    if case.severity is not None and outcome.severity.value != case.severity:
         return f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
-    return _misspoken(outcome, case, where) if isinstance(outcome, Finding) else None
+    return _misspoken(finding_of(outcome, given), case, where)
 
 
 def _misspoken(finding: Finding, case: Case, where: str) -> str | None:
     fixes = (text for fix in finding.fixes for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values()))
-    text = "\n".join((finding.title, finding.summary, *fixes))
+    text = "\n".join((finding.title, finding.summary, finding.ask or "", *fixes))
     missing = next((one for one in case.says if one not in text), None)
     if missing is not None:
         return f"{where}: does not say {missing!r}"

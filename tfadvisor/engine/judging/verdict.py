@@ -156,14 +156,14 @@ def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> s
         return " The trace shows no steps, so this is about the whole trace."
     if healthy:
         return " No finding is worth acting on."
-    saving = findings[0].saving.high if findings else 0.0
+    saving = findings[0].saves if findings else 0.0
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
 
 
 def _doubt(findings: Sequence[Finding]) -> str:
     """What is computed, and perhaps in vain, though nothing proves how much of it: a first finding that promises nothing."""
     one = findings[0] if findings else None
-    if one is None or one.severity is not Severity.LOW or one.saving.high or one.category not in _COMPUTED:
+    if one is None or one.severity is not Severity.LOW or one.saving is not None or one.category not in _COMPUTED:
         return ""
     place = f" ({one.locations[0].file}:{one.locations[0].line})" if one.locations else ""
     return f" One thing to check: {one.title[0].lower()}{one.title[1:]}{place}."
