@@ -59,8 +59,13 @@ def run_rules(
 ) -> Outcomes:
     """Every rule, and a finding for each that fired. promised: puts them in order, and may give them other savings."""
     fired = fired_rules(rules, metrics)
-    findings = tuple(finding_of(one, metrics) for one in promised(fired.judged, metrics))
-    return Outcomes(findings, fired.quiet, fired.not_applicable, fired.broken)
+    findings, broken = [], list(fired.broken)
+    for one in promised(fired.judged, metrics):
+        try:
+            findings.append(finding_of(one, metrics))
+        except Exception as error:
+            broken.append(_broken(one.rule, error))
+    return Outcomes(tuple(findings), fired.quiet, fired.not_applicable, tuple(broken))
 
 
 def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
@@ -71,7 +76,7 @@ def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
         try:
             outcome = judge(rule, metrics)
         except Exception as error:
-            broken.append(Broken(rule.id, f"{type(error).__name__}: {error}"))
+            broken.append(_broken(rule, error))
             continue
         if isinstance(outcome, Judged):
             judged.append(outcome)
@@ -83,6 +88,10 @@ def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
     shared, spent = shared_out(in_order(kept, metrics), metrics)
     weighed = tuple(replace(one, severity=_standing(one, metrics)) for one in shared)
     return Fired(weighed, tuple(quiet), tuple(absent + unneeded + spent), tuple(broken))
+
+
+def _broken(rule: Rule, error: Exception) -> Broken:
+    return Broken(rule.id, f"{type(error).__name__}: {error}")
 
 
 def _without_explained(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged], list[NotApplicable]]:

@@ -16,7 +16,7 @@ def plan_of(findings: Sequence[Finding]) -> Plan | None:
 
     What several changes save together is known more closely than the sum of their ranges says: errors cancel in part.
     """
-    saving = [(one, one.saving) for one in findings if one.saving is not None and one.bears_verdict]
+    saving = [(one, one.saving) for one in findings if one.saving is not None and one.saves and one.bears_verdict]
     if len(saving) < 2:
         return None
     last = max((place for place, (_, one) in enumerate(saving) if _middle(one) >= WORTH), default=0)
