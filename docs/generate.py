@@ -41,7 +41,7 @@ def main(check: bool) -> int:
     written = {
         "metrics.md": metrics(),
         "rules.md": rules(),
-        **{f"rules/{rule.id}.md": f"{NOTE}{whole_page(rule)}" for rule in load_catalogue().rules},
+        **{f"rules/{rule.id}.md": f"{NOTE}{whole_page(rule)}" for rule in load_catalogue(preview=True).rules},
         "columns.md": tables(),
         "command.md": command(),
         "flags.md": flags(),
@@ -93,7 +93,7 @@ def metrics() -> str:
 
 def rules() -> str:
     """All rules by category, each linked to its page. An id is an anchor too."""
-    catalogue = load_catalogue()
+    catalogue = load_catalogue(preview=True)
     parts = [
         f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. Each rule has a page: why it matters, when it fires, "
         "what to change, and the cases that test it. `tfadvisor rules show ID` prints the same.\n"
@@ -101,7 +101,7 @@ def rules() -> str:
     for category in sorted({rule.category for rule in catalogue.rules}):
         parts.append(f"\n## {category}\n\n| rule | what is wrong |\n|---|---|")
         parts += [
-            f'| <a id="{rule.id}"></a>[{rule.id}](rules/{rule.id}.md) | {rule.title} |'
+            f'| <a id="{rule.id}"></a>[{rule.id}](rules/{rule.id}.md) | {rule.title}{" (preview)" if rule.is_preview else ""} |'
             for rule in catalogue.rules
             if rule.category == category
         ]
@@ -110,7 +110,7 @@ def rules() -> str:
 
 def coverage() -> str:
     """Every tip of the source documents: the rules that look for it, or why none does."""
-    found = covered(load_catalogue().rules)
+    found = covered(load_catalogue(preview=True).rules)
     rows = [f"| {one.tip} | {one.about} | {rules_of(one)} | {one.reason} |" for one in found]
     cited = sum(bool(one.cited_by) for one in found)
     return (

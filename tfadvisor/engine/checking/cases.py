@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
+from tfadvisor.engine.checking.admission import REFUSED, lacks
 from tfadvisor.engine.judging.judge_rules import judge
 from tfadvisor.engine.judging.judged import Judged, finding_of
 from tfadvisor.engine.loading.catalogue import checked
-from tfadvisor.engine.loading.compiled_rules import in_its_folder, is_rule
+from tfadvisor.engine.loading.compiled_rules import COVERAGE, in_its_folder, is_rule
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.engine.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
@@ -38,17 +39,20 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a folder of rules came to."""
+    """What a folder of rules came to. warnings: what stable rules lack, a line a rule; of the catalogue alone."""
 
     rules: int
     cases: int
     failures: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def check_folder(folder: Path) -> Checked:
     """Lints every rule below a folder and runs its cases."""
     rules = cases = 0
     failures: list[str] = []
+    warnings: list[str] = []
+    is_catalogue = (folder / COVERAGE).exists()
     for file in sorted(folder.rglob("*.yaml")):
         if not is_rule(file.name):
             if file.name.endswith(".cases.yaml") and not _rule_of(file).exists():
@@ -64,9 +68,13 @@ def check_folder(folder: Path) -> Checked:
             failures.append(str(error))
             continue
         cases += len(found)
+        if is_catalogue and (missing := lacks(rule, folder.parent)):
+            warnings.append(f"{rule.id}: {'; '.join(missing)}")
         failures += missing_kinds(rule, found)
         failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
-    return Checked(rules, cases, tuple(failures))
+    if REFUSED:
+        failures, warnings = failures + warnings, []
+    return Checked(rules, cases, tuple(failures), tuple(warnings))
 
 
 def _rule_of(cases: Path) -> Path:
