@@ -3,7 +3,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/,)
 PYTHON ?= $(BIN)python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test nightly quick lint types docs site page bench fixtures changelog fuzz wheel ci
+.PHONY: help setup test nightly quick lint types docs site page bench fixtures changelog fuzz house wheel ci
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench: ## time and memory beside XProf
 
 fixtures: ## record the fixtures anew: needs TensorFlow, JAX and Linux
 	$(PYTHON) fixtures/record.py
+
+house: ## count packages, modules, lines, rules, bounds, metrics
+	$(PYTHON) docs/house.py
 
 changelog: ## show what the next release's notes will say
 	$(BIN)towncrier build --draft --version next

@@ -72,7 +72,7 @@ def _layer() -> dict[str, Any]:
         "rules": {
             "type": "object",
             "description": "By rule: the level of its findings, above severity, and its limits. By pattern: the level.",
-            "properties": {rule.id: _rule(rule) for rule in load_catalogue().rules},
+            "properties": {rule.id: _rule(rule) for rule in load_catalogue(preview=True).rules},
             "patternProperties": {r"[*?\[]": _choice(LEVELS, "For every rule that the pattern fits.")},
             "additionalProperties": False,
         },

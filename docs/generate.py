@@ -86,7 +86,7 @@ def metrics() -> str:
 
 def rules() -> str:
     """All rules by category, each linked to its file, which the site shows as a page. An id is an anchor too."""
-    catalogue = load_catalogue()
+    catalogue = load_catalogue(preview=True)
     files = {file.stem: file.relative_to(ROOT).as_posix() for file in (ROOT / "rules").rglob("*.yaml")}
     parts = [
         f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor rules show ID` prints why one matters, when "
@@ -95,7 +95,7 @@ def rules() -> str:
     for category in sorted({rule.category for rule in catalogue.rules}):
         parts.append(f"\n## {category}\n\n| rule | what is wrong |\n|---|---|")
         parts += [
-            f'| <a id="{rule.id}"></a>[{rule.id}](../../{files[rule.id]}) | {rule.title} |'
+            f'| <a id="{rule.id}"></a>[{rule.id}](../../{files[rule.id]}) | {rule.title}{" (preview)" if rule.is_preview else ""} |'
             for rule in catalogue.rules
             if rule.category == category
         ]

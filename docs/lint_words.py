@@ -26,7 +26,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 STYLE = ROOT / "styles" / "tfadvisor"
 GENERATED = "<!-- written by"  # the first words of a page whose text is checked where it comes from
-RULE_TEXTS = ("title", "why", "summary", "do", "side_effect", "basis", "valid_for")
+RULE_TEXTS = ("title", "why", "summary", "do", "side_effect", "basis", "valid_for", "ask", "because")
 _CODE = re.compile(r"`[^`]*`")
 PLACEHOLDER = re.compile(r"\{\w+(?:\|[^{}|]+\|([^{}|]+))?\}")
 

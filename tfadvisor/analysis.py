@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,8 @@ class Options(msgspec.Struct, frozen=True):
     """Who reads the hosts, as a cluster; None for this machine."""
     limits: Sequence[LimitChange] = ()
     """Numbers by which rules fire, where they are not to be as shipped."""
+    preview: bool = False
+    """Whether the rules that are not proven yet speak too."""
 
 
 class Analysis(Report, frozen=True, kw_only=True, dict=True):
@@ -159,7 +161,7 @@ def conclude(
     detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
     already. Raises as analyze_run.
     """
-    catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits)
+    catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits, preview=options.preview)
     report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)
@@ -205,7 +207,7 @@ def _of_one_window(
     counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
     summary = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
     metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
-    outcomes = foresee(run_rules(catalogue.rules, metrics), catalogue.rules, metrics, calibration())
+    outcomes = run_rules(catalogue.rules, metrics, partial(foresee, known=calibration()))
     return assemble(summary, metrics, outcomes, catalogue), summary
 
 
@@ -221,18 +223,28 @@ def analyze(
     steps: tuple[int, int] | None = None,
     processes: int = 1,
     limits: Mapping[str, Mapping[str, float | str]] | None = None,
+    preview: bool = False,
 ) -> Analysis:
     """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
     reading. Returns the report, which can draw its page while the trace is where it was.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
     `if __name__ == "__main__":`. limits: rule -> limit -> number or share ("5%"), as `[rules]` of a tfadvisor.toml has
-    them, which is not read here. Raises TraceError when there is nothing to read, UsageError for options
-    that do not fit the trace.
+    them, which is not read here. preview: with the rules that are not proven yet. Raises TraceError when there is nothing
+    to read, UsageError for options that do not fit the trace.
     """
     source = held(path)
     options = Options(
-        run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes, limits=changes_of(limits)
+        run,
+        host,
+        rules,
+        disabled,
+        parameters,
+        bandwidth_gb_s,
+        steps,
+        processes,
+        limits=changes_of(limits),
+        preview=preview,
     )
     with run_in(source, run, host) as chosen:
         report = analyze_run(chosen, options)

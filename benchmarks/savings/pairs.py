@@ -24,10 +24,11 @@ KEPT = HERE / "pairs.json"
 sys.path.insert(0, str(DIAGNOSIS))
 
 import tfadvisor.metrics  # noqa: F401, E402
-from tfadvisor.engine.judging.judge_rules import run_rules  # noqa: E402
+from tfadvisor.engine.judging.judge_rules import fired_rules  # noqa: E402
+from tfadvisor.engine.judging.judged import finding_of, in_order  # noqa: E402
 from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: E402
 from tfadvisor.engine.loading.rule import Rule  # noqa: E402
-from tfadvisor.engine.savings.foresee import claims_of  # noqa: E402
+from tfadvisor.engine.savings.foresee import claim_of  # noqa: E402
 from tfadvisor.engine.savings.parts import TRACER, parts_of  # noqa: E402
 from tfadvisor.engine.savings.promises import Claim  # noqa: E402
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
@@ -156,10 +157,9 @@ def _untraced_ms(metrics: Metrics) -> float:
 
 
 def _said(metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], blind: bool) -> Iterator[Said]:
-    findings = run_rules(rules, metrics).findings
-    for finding, claim in zip(findings, claims_of(findings, rules, metrics), strict=True):
-        if finding.saving.high > 0:
-            yield Said(claim, not blind and _names(finding, metrics, planted))
+    for one in in_order(fired_rules(rules, metrics).judged, metrics):
+        if one.saving.high > 0:
+            yield Said(claim_of(one, metrics), not blind and _names(finding_of(one, metrics), metrics, planted))
 
 
 def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 import pytest
+from support.outcome import outcome_of
 from support.places import FIXTURES
 
 import tfadvisor
 import tfadvisor.metrics  # registers every metric
 from tfadvisor.engine.judging.fit_flags import fit_flags
-from tfadvisor.engine.judging.judge_rules import judge
 from tfadvisor.engine.loading.catalogue import built_in_rules, checked
 from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.flags.prescribe import fitted
@@ -147,7 +147,7 @@ def test_a_finding_without_a_fix_says_what_version_has_one(version: str, fixes: 
     known = {"framework": "jax", "framework_version": version}
     measured = Metrics(values, {name: (known.get(name), "absent") for name in registered_facts()})
 
-    finding = judge(checked(load(RULE, "made-up.yaml")), measured)
+    finding = outcome_of(checked(load(RULE, "made-up.yaml")), measured)
 
     assert isinstance(finding, Finding)
     assert len(finding.fixes) == fixes

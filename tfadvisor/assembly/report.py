@@ -48,7 +48,7 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
         run=_run_info(run),
         steps=_steps_info(run, metrics),
         breakdown=breakdown,
-        verdict=give_verdict(breakdown, metrics, outcomes.findings),
+        verdict=give_verdict(breakdown, metrics, [one for one in outcomes.findings if one.bears_verdict]),
         metrics={
             name: MetricValue(one.value, one.unit.value, one.reason or None, one.about, one.better, one.scatter)
             for name, one in metrics.items()

@@ -125,7 +125,7 @@ def columns_of(report: Report) -> dict[str, object]:
 
 
 def _finding_columns(findings: tuple[Finding, ...]) -> dict[str, object]:
-    costing = [one for one in findings if one.category != "capture"]
+    costing = [one for one in findings if one.category != "capture" and not one.is_question]
     if not costing:
         return {"findings": 0}
     first = costing[0]
@@ -135,8 +135,8 @@ def _finding_columns(findings: tuple[Finding, ...]) -> dict[str, object]:
         "finding_title": first.title,
         "finding_severity": first.severity.value,
         "finding_place": _place_of(first),
-        "saving_low": first.saving.low,
-        "saving_high": first.saving.high,
+        "saving_low": first.saving.low if first.saving else 0.0,
+        "saving_high": first.saves,
     }
 
 

@@ -273,8 +273,8 @@ class Finding(msgspec.Struct, frozen=True):
     """What was seen in this run, in words."""
     evidence: tuple[Evidence, ...]
     """What it rests on."""
-    saving: Saving
-    """What mending it could save; 0 to 0 where it saves nothing by itself."""
+    saving: Saving | None
+    """What mending it could save; None where nothing bears a saving out."""
     fixes: tuple[Fix, ...]
     """Ways to mend it, the best first."""
     locations: tuple[Location, ...]
@@ -286,8 +286,31 @@ class Finding(msgspec.Struct, frozen=True):
     claims: tuple[str, ...] = ()
     """The classes of step time that its saving comes out of, in the order in which it draws on them; where it saves
     nothing by itself, those that it is about. Outputs mark it in this time."""
+    proof: str = "shown"
+    """shown: the trace entails it; measured: an experiment on this program bears it out; likely: a question to the user."""
+    takes: float | None = None
+    """The share of step time that it is about, 0..1; None where the trace does not give one."""
+    ask: str | msgspec.UnsetType = msgspec.UNSET
+    """What the user can answer in one look; absent unless `proof` is likely."""
+    tier: str | msgspec.UnsetType = msgspec.UNSET
+    """preview: its rule is not proven yet, and the verdict does not rest on it; absent for any other."""
     tried: Tried | msgspec.UnsetType = msgspec.UNSET
     """Absent unless `tfadvisor try` has measured a fix of it."""
+
+    @property
+    def is_question(self) -> bool:
+        """Whether only the user can tell if it holds."""
+        return self.proof == "likely"
+
+    @property
+    def bears_verdict(self) -> bool:
+        """Whether the verdict may rest on it: on no question, and on no rule that is not proven yet."""
+        return not self.is_question and self.tier is msgspec.UNSET
+
+    @property
+    def saves(self) -> float:
+        """Share of step time that it saves at most, 0 where it saves nothing by itself."""
+        return self.saving.high if self.saving is not None else 0.0
 
 
 class PlanStep(msgspec.Struct, frozen=True):
@@ -488,7 +511,10 @@ class ChangedLimit(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
+    """Everything that one analysis found. ops: the hottest first.
+
+    findings: the largest saving first; those of preview rules after the others, questions last.
+    """
 
     tool: Tool
     """Who wrote it."""
@@ -527,5 +553,6 @@ class Report(msgspec.Struct, frozen=True):
         return {"schema_version": SCHEMA_VERSION, **whole}
 
     def worst(self) -> Severity | None:
-        """The highest severity among the findings, None without any."""
-        return max((finding.severity for finding in self.findings), key=lambda severity: severity.rank, default=None)
+        """The highest severity among the findings on which a verdict may rest, None without any."""
+        found = (one.severity for one in self.findings if one.bears_verdict)
+        return max(found, key=lambda severity: severity.rank, default=None)

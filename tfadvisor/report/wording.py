@@ -62,9 +62,9 @@ def tried_words(finding: Finding) -> str:
     return f"{percent(one.measured)} measured ({one.low * 100:.0f} to {one.high * 100:.0f}){predicted}"
 
 
-def saving_words(saving: Saving) -> str:
-    """`saves 38-77% of step time`; empty when a finding saves nothing on its own."""
-    if saving.high <= 0:
+def saving_words(saving: Saving | None) -> str:
+    """`38–77% of step time`; empty when a finding saves nothing on its own."""
+    if saving is None or saving.high <= 0:
         return ""
     low, high = percent(saving.low), percent(saving.high)
     return f"up to {high} of step time" if low == high else f"{low.removesuffix('%')}–{high} of step time"
@@ -143,8 +143,18 @@ def location_words(location: Location) -> str:
 
 
 def advice(report: Report) -> list[Finding]:
-    """Findings about the program; those about the capture are listed beside them."""
-    return [finding for finding in report.findings if finding.category != "capture"]
+    """Findings about the program; those about the capture, and questions, have sections of their own."""
+    return [finding for finding in report.findings if finding.category != "capture" and not finding.is_question]
+
+
+def questions(report: Report) -> list[Finding]:
+    """What is worth checking: findings that only the user can confirm."""
+    return [finding for finding in report.findings if finding.category != "capture" and finding.is_question]
+
+
+def takes_words(finding: Finding) -> str:
+    """`takes 12% of the step`; empty where the trace gives no share."""
+    return "" if finding.takes is None else f"takes {percent(finding.takes)} of the step"
 
 
 def shares(report: Report) -> list[tuple[str, float]]:

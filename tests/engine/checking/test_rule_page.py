@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.engine.checking.cases import Case
 from tfadvisor.engine.checking.rule_page import case_table, cases_of, index_page, rule_page, whole_page
+from tfadvisor.engine.judging.conditions import Compare
 from tfadvisor.engine.loading.catalogue import load_catalogue
 
-RULES = {rule.id: rule for rule in load_catalogue().rules}
+RULES = {rule.id: rule for rule in load_catalogue(preview=True).rules}
 
 
 def test_the_page_says_why_when_and_what() -> None:
@@ -30,6 +33,18 @@ def test_facts_and_negations_in_words() -> None:
 
     assert "  - not\n    - `device_kind` is gpu\n" in page
     assert "- `framework` is jax or unknown" in page
+
+
+def test_the_page_of_a_rule_on_trial_says_so_asks_and_gives_reasons() -> None:
+    rule = RULES["few-steps"]
+    bound = Compare("steps_counted", "below", 3.0, "two tell no spread")
+    page = rule_page(
+        replace(rule, tier="preview", proof="likely", ask="Was it cut?", when=bound, confirmed=("fixtures/a", "b"))
+    )
+
+    assert "_Preview: off unless `--preview` is given._\n\n_Worth checking:_ Was it cut?\n\n**The trace" in page
+    assert "- `steps_counted` below 3 (two tell no spread)" in page
+    assert page.endswith("Confirmed by fixtures/a; b\n")
 
 
 def test_the_whole_page_holds_the_cases() -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.judging.conditions import Condition, parse_condition
-from tfadvisor.engine.judging.judge_rules import judge, run_rules
+from tfadvisor.engine.judging.judge_rules import run_rules
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.engine.loading.rule import Cap, Rule, SavingRule
 from tfadvisor.engine.loading.yaml_marks import load
@@ -37,7 +38,7 @@ def metrics(facts: dict[str, str] = FACTS, /, **values: float) -> Metrics:
 
 
 def found(rule: Rule, facts: dict[str, str] = FACTS, /, **values: float) -> Finding:
-    outcome = judge(rule, metrics(facts, **values))
+    outcome = outcome_of(rule, metrics(facts, **values))
     assert isinstance(outcome, Finding)
     return outcome
 
@@ -66,9 +67,10 @@ def test_severity_changes_at_50_20_10_and_3_percent(share: float, severity: str)
 
 @pytest.mark.parametrize(("measured", "high"), [(-0.3, 0.0), (0.0, 0.0), (0.9, 0.9), (1.0, 1.0), (1.4, 1.0)])
 def test_a_saving_is_a_share_of_the_step(measured: float, high: float) -> None:
-    one = found(saving(0.5, 1.0), input_bound_fraction=0.5, host_fraction=measured).saving
+    one = found(saving(0.5, 1.0), input_bound_fraction=0.5, host_fraction=measured)
 
-    assert (one.low, one.high) == (high / 2, high)
+    assert one.takes == high
+    assert (one.saving.low, one.saving.high) == (high / 2, high) if high else one.saving is None
 
 
 def test_low_and_high_are_parts_of_the_metric() -> None:
@@ -79,7 +81,7 @@ def test_low_and_high_are_parts_of_the_metric() -> None:
 
 
 def test_a_saving_that_the_trace_cannot_give_is_not_applicable() -> None:
-    outcome = judge(saving(0.5, 1.0), metrics(input_bound_fraction=0.5))
+    outcome = outcome_of(saving(0.5, 1.0), metrics(input_bound_fraction=0.5))
 
     assert outcome == NotApplicable(LOADER.id, "no host_fraction")
 
@@ -87,12 +89,14 @@ def test_a_saving_that_the_trace_cannot_give_is_not_applicable() -> None:
 def test_a_rule_of_fixed_severity_promises_nothing() -> None:
     one = found(replace(LOADER, saving=None, severity=Severity.HIGH), input_bound_fraction=0.5)
 
-    assert (one.severity, one.saving.low, one.saving.high, one.saving.basis) == (Severity.HIGH, 0.0, 0.0, "")
+    assert (one.severity, one.saving) == (Severity.HIGH, None)
 
 
 def test_a_rule_whose_fixes_are_all_for_others_is_not_applicable() -> None:
     (other, *_) = (fix for fix in LOADER.fixes if fix.when is not None)
-    outcome = judge(replace(LOADER, fixes=(other,)), metrics({**FACTS, "framework": "none"}, input_bound_fraction=0.5))
+    outcome = outcome_of(
+        replace(LOADER, fixes=(other,)), metrics({**FACTS, "framework": "none"}, input_bound_fraction=0.5)
+    )
 
     assert outcome == NotApplicable(LOADER.id, "none of its fixes applies to this run")
 
@@ -233,9 +237,9 @@ def test_what_the_host_may_have_done_once_is_left_open_unless_a_rule_only_names_
     names = replace(saving(0.5, 1.0), category="host", unless_claimed=True)
     measured = metrics(input_bound_fraction=0.5, host_fraction=0.5, steps_counted=2)
 
-    assert isinstance(judge(names, measured), NotApplicable)
-    assert isinstance(judge(replace(names, saving=None, severity=Severity.LOW), measured), Finding)
-    assert isinstance(judge(replace(names, unless_claimed=False, saving=None), measured), NotApplicable)
+    assert isinstance(outcome_of(names, measured), NotApplicable)
+    assert isinstance(outcome_of(replace(names, saving=None, severity=Severity.LOW), measured), Finding)
+    assert isinstance(outcome_of(replace(names, unless_claimed=False, saving=None), measured), NotApplicable)
 
 
 @pytest.mark.parametrize(

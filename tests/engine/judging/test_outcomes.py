@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from support.outcome import outcome_of
 from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.judge_rules import _caveat, _severity, judge, run_rules
+from tfadvisor.engine.judging.judge_rules import _caveat, _severity, run_rules
 from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.judging.wording import fill
 from tfadvisor.engine.loading.catalogue import load_catalogue
@@ -30,7 +31,7 @@ def metrics(facts: dict[str, str] | None = None, **values: float) -> Metrics:
 
 
 def judged(rule: Rule, measured: Metrics) -> Finding:
-    outcome = judge(rule, measured)
+    outcome = outcome_of(rule, measured)
     assert isinstance(outcome, Finding)
     return outcome
 
@@ -83,7 +84,7 @@ def test_weak_steps_leave_what_the_device_computes_at_medium() -> None:
 def test_one_step_does_not_tell_what_the_host_does_in_every_step() -> None:
     seen = {"loop_python_fraction": 0.6, "dispatches_per_step": 4.0, "steps_per_execution": 8.0}
 
-    two = judge(RULES["host-work-in-loop"], metrics({"framework": "tensorflow"}, **seen, steps_counted=2))
+    two = outcome_of(RULES["host-work-in-loop"], metrics({"framework": "tensorflow"}, **seen, steps_counted=2))
 
     assert isinstance(two, NotApplicable)
     assert two.reason == "fewer than three steps cannot show whether the host does this in every step"
@@ -122,7 +123,7 @@ def test_the_place_in_the_users_code_is_a_location() -> None:
 
 
 def test_missing_data_is_not_applicable_with_the_reason() -> None:
-    outcome = judge(RULES["exposed-copies"], metrics({"framework": "jax"}))
+    outcome = outcome_of(RULES["exposed-copies"], metrics({"framework": "jax"}))
 
     assert outcome == NotApplicable("exposed-copies", "absent here")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.judge_rules import judge
 from tfadvisor.engine.judging.verdict import give_verdict
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
@@ -34,7 +34,7 @@ def finding(share: float) -> Finding:
     """A finding that could save this share of step time: medium from 10%."""
     (rule,) = [one for one in load_catalogue().rules if one.id == "input-loader-in-step"]
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
-    found = judge(rule, metrics(facts, {"input_bound_fraction": share}))
+    found = outcome_of(rule, metrics(facts, {"input_bound_fraction": share}))
     assert isinstance(found, Finding)
     return found
 
@@ -397,8 +397,7 @@ def test_a_loss_without_a_finding_promises_nothing() -> None:
 
 
 def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() -> None:
-    nothing = replace(finding(0.2).saving, low=0.0, high=0.0)
-    doubt = replace(finding(0.2), severity=Severity.LOW, category="compute", title="A loop masks turns", saving=nothing)
+    doubt = replace(finding(0.2), severity=Severity.LOW, category="compute", title="A loop masks turns", saving=None)
 
     assert "One thing to check: a loop masks turns (a.py:3)." in verdict({"compute": 1.0}, (doubt,)).summary
     assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.engine.judging.conditions import Compare, Joined
-from tfadvisor.engine.judging.judge_rules import judge
 from tfadvisor.engine.loading.catalogue import checked, load_catalogue
 from tfadvisor.engine.loading.limits import limits_of, with_limits
 from tfadvisor.engine.loading.rule import Rule
@@ -119,7 +119,7 @@ def test_a_rule_fires_by_its_changed_limit(limit: str, value: object, fires: boo
         {"step_source": ("marker", "")},
     )
 
-    assert isinstance(judge(changed, metrics), Finding) is fires
+    assert isinstance(outcome_of(changed, metrics), Finding) is fires
 
 
 def test_all_mistakes_are_told_at_once_with_what_was_meant() -> None:

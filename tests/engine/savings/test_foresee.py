@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 from msgspec.structs import replace
@@ -49,7 +50,7 @@ def rule(name: str, share: str, of: tuple[str, ...] = ("host",), category: str =
 
 def foreseen(*rules: Rule, known: Calibration = KNOWN, device: str = "cpu", **values: float) -> Outcomes:
     found = metrics(device, **values)
-    return foresee(run_rules(rules, found), rules, found, known)
+    return run_rules(rules, found, partial(foresee, known=known))
 
 
 def test_a_saving_is_the_fault_and_what_goes_with_it() -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from tfadvisor.engine.checking.admission import REFUSED, lacks
 from tfadvisor.engine.judging.judge_rules import judge
+from tfadvisor.engine.judging.judged import Judged, finding_of
 from tfadvisor.engine.loading.catalogue import checked
-from tfadvisor.engine.loading.compiled_rules import is_rule
+from tfadvisor.engine.loading.compiled_rules import COVERAGE, in_its_folder, is_rule
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.engine.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
@@ -37,17 +39,20 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a folder of rules came to."""
+    """What a folder of rules came to. warnings: what stable rules lack, a line a rule; of the catalogue alone."""
 
     rules: int
     cases: int
     failures: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def check_folder(folder: Path) -> Checked:
     """Lints every rule below a folder and runs its cases."""
     rules = cases = 0
     failures: list[str] = []
+    warnings: list[str] = []
+    is_catalogue = (folder / COVERAGE).exists()
     for file in sorted(folder.rglob("*.yaml")):
         if not is_rule(file.name):
             if file.name.endswith(".cases.yaml") and not _rule_of(file).exists():
@@ -55,7 +60,7 @@ def check_folder(folder: Path) -> Checked:
             continue
         rules += 1
         try:
-            rule = checked(load(read_rule_file(file), str(file)))
+            rule = in_its_folder(checked(load(read_rule_file(file), str(file))))
             if rule.id != file.stem:
                 failures.append(f"{file}: the file must be called {rule.id}.yaml, like the rule")
             found = load_cases(file.with_name(f"{file.stem}.cases.yaml"))
@@ -63,9 +68,13 @@ def check_folder(folder: Path) -> Checked:
             failures.append(str(error))
             continue
         cases += len(found)
+        if is_catalogue and (missing := lacks(rule, folder.parent)):
+            warnings.append(f"{rule.id}: {'; '.join(missing)}")
         failures += missing_kinds(rule, found)
         failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
-    return Checked(rules, cases, tuple(failures))
+    if REFUSED:
+        failures, warnings = failures + warnings, []
+    return Checked(rules, cases, tuple(failures), tuple(warnings))
 
 
 def _rule_of(cases: Path) -> Path:
@@ -115,22 +124,25 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
 
 def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
     """None when the rule does what the case expects, else what it did instead. metrics: of the case, if made before."""
-    outcome = judge(rule, metrics or metrics_of(case))
+    given = metrics or metrics_of(case)
+    outcome = judge(rule, given)
     got = (
-        "fired" if isinstance(outcome, Finding) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
+        "fired" if isinstance(outcome, Judged) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
     )
     where = f"{rule.id}, case {case.name!r} (line {case.line})"
     if got != case.expect:
         why = f" ({outcome.reason})" if isinstance(outcome, NotApplicable) else ""
         return f"{where}: expected {case.expect}, got {got}{why}"
-    if isinstance(outcome, Finding) and case.severity is not None and outcome.severity.value != case.severity:
+    if not isinstance(outcome, Judged):
+        return None
+    if case.severity is not None and outcome.severity.value != case.severity:
         return f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
-    return _misspoken(outcome, case, where) if isinstance(outcome, Finding) else None
+    return _misspoken(finding_of(outcome, given), case, where)
 
 
 def _misspoken(finding: Finding, case: Case, where: str) -> str | None:
     fixes = (text for fix in finding.fixes for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values()))
-    text = "\n".join((finding.title, finding.summary, *fixes))
+    text = "\n".join((finding.title, finding.summary, finding.ask or "", *fixes))
     missing = next((one for one in case.says if one not in text), None)
     if missing is not None:
         return f"{where}: does not say {missing!r}"

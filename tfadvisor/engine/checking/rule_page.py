@@ -19,13 +19,23 @@ _JOINED = {"all": "all of", "any": "any of", "not": "not"}
 
 def rule_page(rule: Rule) -> str:
     """Markdown below a heading of the third level."""
-    lines = [f"### {rule.id}", "", f"**{rule.title}.** {rule.why.strip()}", "", "Fires when", ""]
+    lines = [
+        f"### {rule.id}",
+        "",
+        *_standing_lines(rule),
+        f"**{rule.title}.** {rule.why.strip()}",
+        "",
+        "Fires when",
+        "",
+    ]
     lines += [*_condition_lines(rule.when, 0), ""]
     for fix in rule.fixes:
         lines += [*_fix_lines(fix), ""]
     if rule.codemods:
         lines += [_codemods_line(rule), ""]
     lines.append("Source: " + ", ".join(f"[{source.section}]({source.url})" for source in rule.source) + "\n")
+    if rule.confirmed:
+        lines.append("Confirmed by " + "; ".join(rule.confirmed) + "\n")
     return "\n".join(lines)
 
 
@@ -37,11 +47,15 @@ def whole_page(rule: Rule) -> str:
 
 
 def index_page(rules: Sequence[Rule]) -> str:
-    """All rules by category, with links to their pages."""
+    """All rules by category, with links to their pages; which are preview."""
     lines = ["# Rules", ""]
     for category in sorted({rule.category for rule in rules}):
         lines += [f"## {category}", ""]
-        lines += [f"- [{rule.id}]({rule.id}.md): {rule.title}" for rule in rules if rule.category == category]
+        lines += [
+            f"- [{rule.id}]({rule.id}.md): {rule.title}{' (preview)' if rule.is_preview else ''}"
+            for rule in rules
+            if rule.category == category
+        ]
         lines.append("")
     return "\n".join(lines)
 
@@ -66,6 +80,12 @@ def case_table(cases: Sequence[Case]) -> str:
     return "\n".join(["| case | given | outcome |", "|---|---|---|", *rows]) + "\n"
 
 
+def _standing_lines(rule: Rule) -> list[str]:
+    """Of a rule that is off unless asked for, or that asks."""
+    lines = ["_Preview: off unless `--preview` is given._", ""] if rule.is_preview else []
+    return [*lines, f"_Worth checking:_ {rule.ask}", ""] if rule.is_likely else lines
+
+
 def _given(case: Case) -> str:
     metrics = [f"{name} {value:g}" for name, value in case.metrics.items()]
     return ", ".join([*metrics, *(f"{name} {text}" for name, text in case.facts.items())]) or "nothing"
@@ -88,7 +108,8 @@ def _condition_lines(condition: Condition, depth: int) -> list[str]:
 
 def _in_words(condition: Compare | FactIs | Known) -> str:
     if isinstance(condition, Compare):
-        return f"`{condition.metric}` {_WORDS[condition.operator]} {condition.bound:g}"
+        why = f" ({condition.because})" if condition.because else ""
+        return f"`{condition.metric}` {_WORDS[condition.operator]} {condition.bound:g}{why}"
     if isinstance(condition, FactIs):
         return f"`{condition.fact}` is {' or '.join(condition.words)}"
     return f"`{condition.name}` is {'known' if condition.known else 'not known'}"

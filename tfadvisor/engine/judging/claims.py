@@ -7,13 +7,14 @@ most what is left; so their savings add up to no more than the step holds of eac
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from tfadvisor.engine.judging.judged import Judged
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Finding, NotApplicable, Saving
+from tfadvisor.report.model import NotApplicable
 from tfadvisor.vocabulary import CATEGORIES, Severity, TimeClass
 
 _TOLERANCE = 1e-9
@@ -35,8 +36,8 @@ def classes_of(rule: Rule) -> tuple[str, ...]:
     return () if rule.saving is None and len(usual) == len(TimeClass) else tuple(one.label for one in usual)
 
 
-def explained_by(rule: Rule, others: Sequence[Finding], metrics: Metrics) -> Finding | None:
-    """The finding that says what the time is spent on that a rule with `unless_claimed` is about; None where none does.
+def explained_by(rule: Rule, others: Sequence[Judged], metrics: Metrics) -> Judged | None:
+    """The one that says what the time is spent on that a rule with `unless_claimed` is about; None where none does.
 
     It is of severity `low` or more, claims one of the classes, and saves a good part of it or names no saving at all.
     """
@@ -49,31 +50,30 @@ def explained_by(rule: Rule, others: Sequence[Finding], metrics: Metrics) -> Fin
     return None
 
 
-def shared_out(
-    found: Sequence[tuple[Rule, Finding]], metrics: Metrics
-) -> tuple[list[tuple[Rule, Finding]], list[NotApplicable]]:
-    """The findings in their order, with savings cut to what those before them leave, and those to which nothing is left.
+def shared_out(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged], list[NotApplicable]]:
+    """Those that fired, in their order, with savings cut to what those before them leave, and those to which nothing is left.
 
-    A finding then claims the classes that it takes time from, and no others. Severities stay to be worked out. Where the
-    step's time is not known by class, all stay as they are.
+    Each then claims the classes that it takes time from, and no others. Questions take none, and are not asked about time
+    that others have taken. Where the step's time is not known by class, all stay as they are.
     """
     if metrics.value(TimeClass.COMPUTE.metric) is None:
-        return list(found), []
+        return list(judged), []
     spent = []
     left = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass}
     out = []
-    for rule, finding in found:
-        wanted = finding.saving.high
-        parts = _taken(wanted, finding.claims, left)
-        taken = math.fsum(parts.values())
-        if parts:
-            finding = replace(finding, claims=tuple(parts))  # noqa: PLW2901
-        if taken >= wanted - _TOLERANCE:
-            out.append((rule, finding))
-        elif taken >= _NOTHING:
-            out.append((rule, _cut(finding, taken)))
+    for one in judged:
+        if one.rule.is_likely:
+            wanted, parts = one.takes or 0.0, _taken(one.takes or 0.0, one.claims, dict(left))
         else:
-            spent.append(NotApplicable(rule.id, "the findings above it save the same time"))
+            wanted, parts = one.saving.high, _taken(one.saving.high, one.claims, left)
+        taken = math.fsum(parts.values())
+        whole = taken >= wanted - _TOLERANCE
+        if not whole and taken < _NOTHING:
+            spent.append(NotApplicable(one.rule.id, "the findings above it save the same time"))
+        elif one.rule.is_likely:
+            out.append(one)
+        else:
+            out.append(_with_parts(one, parts, None if whole else taken))
     return out, spent
 
 
@@ -88,6 +88,10 @@ def _taken(wanted: float, claims: Sequence[str], left: dict[str, float]) -> dict
     return parts
 
 
-def _cut(finding: Finding, high: float) -> Finding:
-    saving = Saving(min(finding.saving.low, high), high, finding.saving.basis)
-    return replace(finding, saving=saving, caveat=" ".join(filter(None, (finding.caveat, LESS_IS_LEFT))))
+def _with_parts(one: Judged, parts: Mapping[str, float], cut_to: float | None) -> Judged:
+    """cut_to: what is left of its saving at most, None for all."""
+    claims = tuple(parts) or one.claims
+    if cut_to is None:
+        return replace(one, claims=claims)
+    saving = replace(one.saving, low=min(one.saving.low, cut_to), high=cut_to)
+    return replace(one, claims=claims, saving=saving, caveat=" ".join(filter(None, (one.caveat, LESS_IS_LEFT))))

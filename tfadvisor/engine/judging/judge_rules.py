@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -12,10 +11,11 @@ from tfadvisor.engine.judging.claims import classes_of, explained_by, shared_out
 from tfadvisor.engine.judging.conditions import evaluate
 from tfadvisor.engine.judging.few_steps import is_few, is_guessed
 from tfadvisor.engine.judging.fit_flags import fit_flags
+from tfadvisor.engine.judging.judged import NO_SAVING, Judged, finding_of, in_order
 from tfadvisor.engine.judging.wording import fill, is_given, placeholders
 from tfadvisor.engine.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, NotApplicable, Saving
+from tfadvisor.report.model import Broken, Finding, Fix, NotApplicable, Saving
 from tfadvisor.vocabulary import Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
@@ -32,11 +32,19 @@ _UNEXPLAINED = {
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
 _ONCE = "fewer than three steps cannot show whether the host does this in every step"
-_PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d+)\)$")
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """What all rules came to before any finding is written; quiet: the ids of those that looked and found nothing."""
+
+    judged: tuple[Judged, ...]
+    quiet: tuple[str, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    broken: tuple[Broken, ...]
 
 
 class Outcomes(msgspec.Struct, frozen=True):
-    """What all rules came to; quiet: the ids of those that looked and found nothing."""
+    """The same with the findings, in the order of the report."""
 
     findings: tuple[Finding, ...]
     quiet: tuple[str, ...]
@@ -44,60 +52,63 @@ class Outcomes(msgspec.Struct, frozen=True):
     broken: tuple[Broken, ...]
 
 
-def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Outcomes:
-    """Findings come with the largest saving first; equal ones by severity, then by id. None saves what another does.
+def run_rules(
+    rules: Sequence[Rule],
+    metrics: Metrics,
+    promised: Callable[[Sequence[Judged], Metrics], Sequence[Judged]] = in_order,
+) -> Outcomes:
+    """Every rule, and a finding for each that fired. promised: puts them in order, and may give them other savings."""
+    fired = fired_rules(rules, metrics)
+    findings, broken = [], list(fired.broken)
+    for one in promised(fired.judged, metrics):
+        try:
+            findings.append(finding_of(one, metrics))
+        except Exception as error:
+            broken.append(_broken(one.rule, error))
+    return Outcomes(tuple(findings), fired.quiet, fired.not_applicable, tuple(broken))
 
-    From few or guessed steps the more severe ones come first.
-    """
-    found: list[tuple[Rule, Finding]] = []
+
+def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
+    """None of those that fired saves what another does. What is not proven yet takes nothing from what is."""
+    judged: list[Judged] = []
     quiet, absent, broken = [], [], []
     for rule in rules:
         try:
             outcome = judge(rule, metrics)
         except Exception as error:
-            broken.append(Broken(rule.id, f"{type(error).__name__}: {error}"))
+            broken.append(_broken(rule, error))
             continue
-        if isinstance(outcome, Finding):
-            found.append((rule, outcome))
+        if isinstance(outcome, Judged):
+            judged.append(outcome)
         elif isinstance(outcome, NotApplicable):
             absent.append(outcome)
         else:
             quiet.append(rule.id)
-    found, unneeded = _without_explained(found, metrics)
-    absent += unneeded
-    by_severity = is_few(metrics) or is_guessed(metrics)
-    found.sort(key=lambda one: _rank(one[1], by_severity))
-    shared, spent = shared_out(found, metrics)
-    absent += spent
-    findings = [replace(finding, severity=_severity(rule, finding.saving, metrics)) for rule, finding in shared]
-    return Outcomes(
-        tuple(sorted(findings, key=lambda one: _rank(one, by_severity))), tuple(quiet), tuple(absent), tuple(broken)
-    )
+    kept, unneeded = _without_explained(judged, metrics)
+    shared, spent = shared_out(in_order(kept, metrics), metrics)
+    weighed = tuple(replace(one, severity=_standing(one, metrics)) for one in shared)
+    return Fired(weighed, tuple(quiet), tuple(absent + unneeded + spent), tuple(broken))
 
 
-def _without_explained(
-    found: Sequence[tuple[Rule, Finding]], metrics: Metrics
-) -> tuple[list[tuple[Rule, Finding]], list[NotApplicable]]:
+def _broken(rule: Rule, error: Exception) -> Broken:
+    return Broken(rule.id, f"{type(error).__name__}: {error}")
+
+
+def _without_explained(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged], list[NotApplicable]]:
     """Rules that only say what no other says (`unless_claimed`) give way where another finding explains the time."""
-    others = [finding for rule, finding in found if not rule.unless_claimed]
+    others = [one for one in judged if not one.rule.unless_claimed]
     kept, unneeded = [], []
-    for rule, finding in found:
-        by = explained_by(rule, others, metrics) if rule.unless_claimed else None
+    for one in judged:
+        by = explained_by(one.rule, others, metrics) if one.rule.unless_claimed else None
         if by is None:
-            kept.append((rule, finding))
+            kept.append(one)
         else:
-            unneeded.append(NotApplicable(rule.id, f"{by.rule_id} explains this time"))
+            unneeded.append(NotApplicable(one.rule.id, f"{by.rule.id} explains this time"))
     return kept, unneeded
 
 
-def _rank(one: Finding, by_severity: bool) -> tuple[int, float, float, int, str]:
-    """by_severity: what a few steps prove comes before what they only suggest, whatever that would save."""
-    first = -one.severity.rank if by_severity else 0
-    return first, -one.saving.high, -one.saving.low, -one.severity.rank, one.rule_id
-
-
-def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
-    """One rule: a finding, NotApplicable with the reason, or None for quiet."""
+def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
+    """One rule alone: fired, NotApplicable with the reason, or None for quiet."""
     truth = evaluate(rule.when, metrics)
     if truth.holds is None:
         return NotApplicable(rule.id, truth.why)
@@ -106,31 +117,44 @@ def judge(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
     of_one_step = rule.every_call or (rule.unless_claimed and rule.saving is None)
     if rule.category == "host" and (is_guessed(metrics) or (is_few(metrics) and not of_one_step)):
         return NotApplicable(rule.id, _ONCE)
-    saving = Saving(0.0, 0.0, "")
+    saving = NO_SAVING
     if rule.saving is not None:
         measured = metrics[rule.saving.metric]
         if measured.value is None:
             return NotApplicable(rule.id, measured.reason)
-        share = min(max(measured.value, 0.0), 1.0)
+        share = _share(measured.value)
         saving = Saving(share * rule.saving.low, share * rule.saving.high, fill(rule.saving.basis, metrics))
     fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
     fitted = fit_flags(fixes, metrics)
-    return Finding(
-        rule_id=rule.id,
-        category=rule.category,
+    return Judged(
+        rule=rule,
         severity=_severity(rule, saving, metrics),
-        title=fill(rule.title, metrics),
-        summary=f"{fill(rule.summary, metrics)} {fitted.left_out}".rstrip(),
-        evidence=tuple(one for name in rule.evidence if (one := _evidence(name, metrics)) is not None),
-        saving=saving,
-        fixes=fitted.fixes,
-        locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
-        source=rule.source,
-        caveat=_caveat(rule, metrics),
+        saving=NO_SAVING if rule.is_likely else saving,
+        takes=_takes(rule, metrics),
         claims=classes_of(rule),
+        caveat=_caveat(rule, metrics),
+        fixes=fitted.fixes,
+        left_out=fitted.left_out,
     )
+
+
+def _takes(rule: Rule, metrics: Metrics) -> float | None:
+    """The first of what the rule names for it that the trace gives: its own metric, the whole fault, what could be saved."""
+    saving = rule.saving
+    names = (rule.takes, *((saving.whole, saving.metric) if saving is not None else ()))
+    return next((_share(value) for name in names if name and (value := metrics.value(name)) is not None), None)
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+def _standing(one: Judged, metrics: Metrics) -> Severity:
+    """By what is left of its saving. A rule that is not proven yet is never more than low, whatever it would save."""
+    severity = one.severity if one.rule.is_likely else _severity(one.rule, one.saving, metrics)
+    return _lower(severity, Severity.LOW) if one.rule.is_preview else severity
 
 
 def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
@@ -140,12 +164,17 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
     if rule.unless_claimed:
         reached = _UNEXPLAINED[reached]
     if rule.at_most is not None and (rule.at_most.when is None or evaluate(rule.at_most.when, metrics).holds):
-        reached = min(reached, rule.at_most.severity, key=lambda severity: severity.rank)
+        reached = _lower(reached, rule.at_most.severity)
+    if rule.is_likely:
+        reached = _lower(reached, Severity.LOW)
     if not _caveat(rule, metrics):
         return reached
     may_happen_once = _MAY_HAPPEN_ONCE & set(classes_of(rule)) and not (rule.every_call and not is_guessed(metrics))
-    highest = Severity.LOW if may_happen_once else Severity.MEDIUM
-    return min(reached, highest, key=lambda severity: severity.rank)
+    return _lower(reached, Severity.LOW if may_happen_once else Severity.MEDIUM)
+
+
+def _lower(one: Severity, other: Severity) -> Severity:
+    return min(one, other, key=lambda severity: severity.rank)
 
 
 def _caveat(rule: Rule, metrics: Metrics) -> str:
@@ -177,20 +206,3 @@ def _fix(fix: FixRule, metrics: Metrics) -> Fix:
         fix.valid_for,
         fill(fix.side_effect, metrics),
     )
-
-
-def _evidence(name: str, metrics: Metrics) -> Evidence | None:
-    if metrics.has_fact(name):
-        text = metrics.fact(name)
-        return None if text is None else Evidence(None, name.replace("_", " "), text, "text")
-    measured = metrics[name]
-    if measured.value is None:
-        return None
-    return Evidence(name, measured.about, measured.value, measured.unit.value)
-
-
-def _location(name: str, metrics: Metrics) -> Location | None:
-    place = _PLACE.match(metrics.fact(name) or "")
-    if place is None:
-        return None
-    return Location(place.group("file"), int(place.group("line")), place.group("function"))

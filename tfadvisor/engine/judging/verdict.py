@@ -14,6 +14,8 @@ from tfadvisor.vocabulary import VERDICTS, Severity
 
 _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""
+_LARGE = 0.1
+"""From this share of the step on a class is no small cost where a finding that is worth a change claims it, as savings."""
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program that could be judged."""
 _HOST_IS_AHEAD = 0.5
@@ -65,7 +67,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         summary = f"The devices are idle for {percent(idle)} of the time, {_meanwhile(metrics)}."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
-        beside = _beside_queues(queued) or _beside(top, losses[top], metrics, findings)
+        beside = _beside_queues(queued) or _beside(losses, metrics, findings)
         summary = f"The devices compute for {percent(compute)} of step time; {beside}."
     else:
         bottleneck, fraction = "unknown", 0.0
@@ -97,13 +99,16 @@ def _meanwhile(metrics: Metrics) -> str:
     return f"most of it during {activity}"
 
 
-def _beside(top: str, loss: float, metrics: Metrics, findings: Sequence[Finding]) -> str:
-    """What else takes time where the devices are the limit."""
-    if loss < _WORTH_NAMING or not is_few(metrics):
+def _beside(losses: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> str:
+    """What else takes time where the devices are the limit: first what a finding says is worth a change."""
+    claimed = {name for one in findings if one.severity.rank >= Severity.MEDIUM.rank for name in one.claims}
+    worst = max((name for name in losses if name in claimed), key=lambda name: losses[name], default=None)
+    if worst is not None and losses[worst] >= _LARGE:
+        return f"{percent(losses[worst])} is {VERDICTS[worst].lost}"
+    top = max(losses, key=lambda name: losses[name])
+    if losses[top] < _WORTH_NAMING or not is_few(metrics):
         return "no other cost is large"
-    if any(top in one.claims and one.severity.rank >= Severity.MEDIUM.rank for one in findings):
-        return f"{percent(loss)} is {VERDICTS[top].lost}"
-    return f"so few steps cannot show whether the {percent(loss)} of {VERDICTS[top].lost} recurs"
+    return f"so few steps cannot show whether the {percent(losses[top])} of {VERDICTS[top].lost} recurs"
 
 
 def _explained_by_queues(launch: float, works: float, metrics: Metrics) -> float:
@@ -156,14 +161,14 @@ def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> s
         return " The trace shows no steps, so this is about the whole trace."
     if healthy:
         return " No finding is worth acting on."
-    saving = findings[0].saving.high if findings else 0.0
+    saving = findings[0].saves if findings else 0.0
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
 
 
 def _doubt(findings: Sequence[Finding]) -> str:
     """What is computed, and perhaps in vain, though nothing proves how much of it: a first finding that promises nothing."""
     one = findings[0] if findings else None
-    if one is None or one.severity is not Severity.LOW or one.saving.high or one.category not in _COMPUTED:
+    if one is None or one.severity is not Severity.LOW or one.saving is not None or one.category not in _COMPUTED:
         return ""
     place = f" ({one.locations[0].file}:{one.locations[0].line})" if one.locations else ""
     return f" One thing to check: {one.title[0].lower()}{one.title[1:]}{place}."

@@ -19,6 +19,7 @@ def _words(finding: Finding) -> Iterator[tuple[str, str]]:
     yield "severity", finding.severity.value
     yield "summary", finding.summary
     yield "saving", saving_words(finding.saving)
+    yield "worth checking", finding.ask or ""
     yield "caveat", finding.caveat
     for place, one in enumerate(finding.locations):
         yield f"where[{place}]", location_words(one)

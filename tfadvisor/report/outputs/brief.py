@@ -8,10 +8,12 @@ from tfadvisor.report.wording import (
     advice,
     evidence_words,
     location_words,
+    questions,
     run_line,
     saving_words,
     shares,
     steps_line,
+    takes_words,
     tried_words,
     verdict_name,
 )
@@ -38,12 +40,16 @@ def as_brief(report: Report) -> str:
     found = advice(report)
     to_change = any(one.severity is not Severity.INFO for one in found)
     blocks = [_finding(number, one) for number, one in enumerate(found[:_SHOWN], start=1)]
+    asked = [_question(one) for one in questions(report)[:1]]
     for kept in range(len(blocks), -1, -1):
-        left = len(found) - kept
+        left = (
+            len(found) - kept + (len(questions(report)) - len(asked) if kept == len(blocks) else len(questions(report)))
+        )
         tail = [f"{left} more: --format json" if kept else f"{left} findings: --format json"] if left else []
         lines = [
             *head,
             *(line for block in blocks[:kept] for line in block),
+            *(asked if kept == len(blocks) else []),
             *tail,
             *([_VERIFY] if kept and to_change else []),
         ]
@@ -51,6 +57,11 @@ def as_brief(report: Report) -> str:
         if len(text.encode("utf-8", "replace")) <= LARGEST:
             return text
     return text.encode("utf-8", "replace")[:LARGEST].decode("utf-8", "ignore")
+
+
+def _question(finding: Finding) -> str:
+    takes = takes_words(finding)
+    return f"worth checking: {_cut(finding.title)}{f', {takes}' if takes else ''} ({finding.rule_id}): {_cut(finding.ask or '')}"
 
 
 def _finding(number: int, finding: Finding) -> list[str]:

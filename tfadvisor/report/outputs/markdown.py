@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import in_markdown, printable
@@ -12,10 +14,12 @@ from tfadvisor.report.wording import (
     evidence_words,
     plan_end,
     plan_lines,
+    questions,
     run_line,
     saving_words,
     shares,
     steps_line,
+    takes_words,
     tried_words,
     verdict_name,
 )
@@ -41,6 +45,10 @@ def as_markdown(report: Report) -> str:
     for number, finding in enumerate(found, start=1):
         lines += _finding(number, finding)
     lines += _plan(report)
+    if asked := questions(report):
+        lines += ["## Worth checking", ""]
+        for number, finding in enumerate(asked, start=len(found) + 1):
+            lines += _finding(number, finding)
     told = about_lines(report)
     if report.capture or told:
         lines += ["### About this trace", ""]
@@ -75,11 +83,14 @@ def _plan(report: Report) -> list[str]:
 
 def _finding(number: int, finding: Finding) -> list[str]:
     saving = saving_words(finding.saving)
+    worth = f"saves {saving}" if saving else takes_words(finding) if finding.is_question else ""
+    preview = " · preview" if finding.tier is not msgspec.UNSET else ""
     lines = [
         f"### {number}. {in_markdown(finding.title)}",
         "",
-        f"**{finding.severity.value}**{f', saves {saving}' if saving else ''} · `{finding.rule_id}`",
+        f"**{finding.severity.value}**{f', {worth}' if worth else ''} · `{finding.rule_id}`{preview}",
         "",
+        *([f"**{in_markdown(finding.ask)}**", ""] if finding.ask is not msgspec.UNSET else []),
         in_markdown(finding.summary),
         "",
     ]

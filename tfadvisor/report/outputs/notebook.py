@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+import msgspec
+
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.fragment import bar, fragment, text
 from tfadvisor.report.model import Finding, Report
@@ -12,9 +14,11 @@ from tfadvisor.report.wording import (
     advice,
     evidence_words,
     location_words,
+    questions,
     run_line,
     saving_words,
     steps_line,
+    takes_words,
     verdict_name,
 )
 
@@ -25,6 +29,7 @@ def as_fragment(report: Report) -> str:
     """HTML that needs nothing else. All that comes from the trace is escaped."""
     found = advice(report)
     more = len(found) - _SHOWN
+    asked = questions(report)
     return fragment(
         [
             f"<h4>{text(verdict_name(report))}</h4><p>{text(report.verdict.summary)}</p>",
@@ -32,6 +37,8 @@ def as_fragment(report: Report) -> str:
             bar(report.breakdown) if report.steps.time_ms is not None else "",
             *(_finding(one) for one in found[:_SHOWN]),
             f'<p class="quiet">{more} more findings</p>' if more > 0 else "",
+            "<h4>Worth checking</h4>" if asked else "",
+            *(_finding(one) for one in asked),
             *(f'<p class="quiet">About this trace: {text(one.note)}</p>' for one in report.capture),
             *(f'<p class="quiet">About this trace: {text(one)}</p>' for one in about_lines(report)),
         ]
@@ -49,9 +56,11 @@ def as_line(report: Report) -> str:
 
 def _finding(finding: Finding) -> str:
     saving = saving_words(finding.saving)
-    worth = f"{finding.severity.value}, saves {saving}" if saving else finding.severity.value
+    worth = f"saves {saving}" if saving else takes_words(finding) if finding.is_question else ""
+    worth = f"{finding.severity.value}, {worth}" if worth else finding.severity.value
     head = f"<b>{text(finding.title)}</b> <span class=quiet>{worth}</span>"
-    parts = [f"<p>{text(finding.summary)}</p>"]
+    parts = [f"<p><b>{text(finding.ask)}</b></p>"] if finding.ask is not msgspec.UNSET else []
+    parts.append(f"<p>{text(finding.summary)}</p>")
     parts += [f"<p class=quiet>{text(evidence_words(one))}</p>" for one in finding.evidence]
     parts += [f"<p><code>{text(location_words(one))}</code></p>" for one in finding.locations[:3]]
     for fix in finding.fixes[:1]:

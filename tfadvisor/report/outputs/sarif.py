@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.outputs.markdown import fix_lines
 from tfadvisor.report.printable import one_line, printable
-from tfadvisor.report.wording import advice, saving_words
+from tfadvisor.report.wording import advice, questions, saving_words, takes_words
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import Severity
 
@@ -26,8 +28,8 @@ _LEVELS = {
 
 
 def as_sarif(report: Report) -> str:
-    """Findings about the program, in their order. One without a known file has no location."""
-    found = advice(report)
+    """Findings about the program, in their order, then questions. One without a known file has no location."""
+    found = [*advice(report), *questions(report)]
     return sarif_log([_rule(one) for one in found], [_result(report, one, at) for at, one in enumerate(found)])
 
 
@@ -68,13 +70,16 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "shortDescription": {"text": one_line(finding.title)},
         "help": help_of(finding.fixes),
         "defaultConfiguration": {"level": _LEVELS[finding.severity]},
-        "properties": {"tags": ["performance", finding.category]},
+        "properties": {"tags": ["performance", finding.category, *([finding.tier] if finding.tier else [])]},
     }
 
 
 def _result(report: Report, finding: Finding, at: int) -> dict[str, Any]:
     saving = saving_words(finding.saving)
     words = f"{one_line(finding.summary)}{f' Saves {saving}.' if saving else ''}"
+    if finding.ask is not msgspec.UNSET:
+        takes = takes_words(finding)
+        words = f"Worth checking: {one_line(finding.ask)} {one_line(finding.summary)}{f' It {takes}.' if takes else ''}"
     return {
         "ruleId": finding.rule_id,
         "ruleIndex": at,

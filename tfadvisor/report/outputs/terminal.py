@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TextIO
 
+import msgspec
+
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Finding, Fix, Report
 from tfadvisor.report.printable import one_line
@@ -12,12 +14,15 @@ from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Piece, Screen, Tex
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
+    location_words,
     plan_end,
     plan_lines,
+    questions,
     run_line,
     saving_words,
     shares,
     steps_line,
+    takes_words,
     tried_words,
     verdict_name,
 )
@@ -51,6 +56,7 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
     _where_the_step_goes(page, report, ascii_only=screen.ascii_only)
     _findings(page, report, details)
     _plan(page, report)
+    _questions(page, report, details)
     _capture(page, report, details)
     if details:
         _steps(page, report)
@@ -117,14 +123,40 @@ def _findings(page: TextPage, report: Report, details: bool) -> None:
         page.line()
 
 
+def _questions(page: TextPage, report: Report, details: bool) -> None:
+    """What only the user can tell: in short a question and its place, in detail as any finding."""
+    asked = questions(report)
+    if not asked:
+        return
+    page.line(("Worth checking", TITLE))
+    for number, one in enumerate(asked if details else asked[:_SHOWN], start=len(advice(report)) + 1):
+        if details:
+            _finding(page, number, one, details)
+            continue
+        takes = takes_words(one)
+        _paragraph(
+            page, f"{one_line(one.title)}{f' ({takes})' if takes else ''}. {one_line(one.ask or '')}", "", "• ", ""
+        )
+        for location in one.locations[:1]:
+            _paragraph(page, one_line(location_words(location)), "cyan", "  where  ")
+    if not details:
+        if len(asked) > _SHOWN:
+            _paragraph(page, f"{len(asked) - _SHOWN} more: see --details.", DIM)
+        page.line()
+
+
 def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> None:
     saving = saving_words(finding.saving)
     severity = (finding.severity.value.upper(), _SEVERITY_STYLE[finding.severity])
     head: list[list[Piece]] = [[(f"{number}.", TITLE), " ", severity, "  "]]
     head += [[(f"{word} ", TITLE)] for word in one_line(finding.title).split()]
-    if saving:
-        head.append([" ", (f"saves {saving}", "green")])
+    if saving or finding.is_question:
+        head.append([" ", (f"saves {saving}" if saving else takes_words(finding), "green")])
+    if finding.tier is not msgspec.UNSET:
+        head.append([" ", ("(preview)", DIM)])
     page.flowing(head, indent=_MARGIN)
+    if finding.ask is not msgspec.UNSET:
+        _paragraph(page, one_line(finding.ask), "bold")
     _paragraph(page, one_line(finding.summary))
     if finding.caveat:
         _paragraph(page, finding.caveat, "yellow")

@@ -66,4 +66,4 @@ def _settings(finding: Finding) -> Iterator[Candidate]:
 
 
 def _promise(finding: Finding) -> Promise | None:
-    return Promise(finding.saving.low, finding.saving.high) if finding.saving.high > 0 else None
+    return Promise(finding.saving.low, finding.saving.high) if finding.saving is not None else None

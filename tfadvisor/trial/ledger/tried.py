@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from tfadvisor.report.model import Finding, Report, Tried
 from tfadvisor.trial.ledger.entries import Entry
 from tfadvisor.trial.ledger.sketch import alike, sketch_of
+from tfadvisor.trial.result import BETTER
 
 
 def with_tried(report: Report, entries: Sequence[Entry]) -> Report:
@@ -29,4 +31,7 @@ def _told(finding: Finding, about: Sequence[Entry]) -> Finding:
     best = min(newest, key=lambda one: one.ratio or 0.0)
     saving, predicted = best.saving, best.predicted
     assert saving is not None and predicted is not None
-    return replace(finding, tried=Tried(*saving, *predicted, best.outcome, best.change, best.at, best.device))
+    tried = Tried(*saving, *predicted, best.outcome, best.change, best.at, best.device)
+    if best.outcome != BETTER:
+        return replace(finding, tried=tried)
+    return replace(finding, tried=tried, proof="measured", ask=UNSET)

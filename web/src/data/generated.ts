@@ -150,12 +150,16 @@ export interface Finding {
   title: string;
   summary: string;
   evidence: Evidence[];
-  saving: Saving;
+  saving: Saving | null;
   fixes: Fix[];
   locations: Location[];
   source: SourceRef[];
   caveat: string;
   claims: string[];
+  proof: string;
+  takes: number | null;
+  ask?: string;
+  tier?: string;
 }
 
 /** A rule that the trace cannot decide. */
@@ -195,7 +199,11 @@ export interface TimeBy {
   line: TimePart[];
 }
 
-/** Everything that one analysis found. findings: the largest saving first. ops: the hottest first. */
+/**
+ * Everything that one analysis found. ops: the hottest first.
+ *
+ * findings: the largest saving first; those of preview rules after the others, questions last.
+ */
 export interface Report {
   tool: Tool;
   run: RunInfo;

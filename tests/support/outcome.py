@@ -1,0 +1,15 @@
+"""One rule alone on made-up metrics, as its finding."""
+
+from __future__ import annotations
+
+from tfadvisor.engine.judging.judge_rules import judge
+from tfadvisor.engine.judging.judged import Judged, finding_of
+from tfadvisor.engine.loading.rule import Rule
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.report.model import Finding, NotApplicable
+
+
+def outcome_of(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:
+    """The finding where it fired."""
+    outcome = judge(rule, metrics)
+    return finding_of(outcome, metrics) if isinstance(outcome, Judged) else outcome
