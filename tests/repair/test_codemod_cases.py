@@ -10,7 +10,7 @@ import yaml
 from support.places import ROOT
 
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.registry import CODEMODS, LAUNCH_LINE, load
+from tfadvisor.repair.registry import CODEMODS, LAUNCH_LINE, NEVER_MECHANICAL, load
 
 FOLDER = ROOT / "tfadvisor" / "repair" / "codemods"
 NAMES = sorted(name for name in CODEMODS if name != LAUNCH_LINE)
@@ -92,3 +92,11 @@ def test_the_page_lists_every_codemod_in_the_words_of_the_registry() -> None:
 
     for name, about in CODEMODS.items():
         assert f"| `{name}` | {about.does} | {about.changes or '–'} |\n" in page
+
+
+def test_what_a_compiler_makes_of_a_step_is_never_mechanical() -> None:
+    from tfadvisor.engine.loading.catalogue import built_in_rules  # noqa: PLC0415
+
+    refs = [one for rule in built_in_rules() for one in rule.codemods]
+
+    assert {one.sure for one in refs if NEVER_MECHANICAL & {one.name, *one.then}} == {"guess"}
