@@ -33,7 +33,7 @@ from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.errors import AdvisorError
 from tfadvisor.repair.diff import unified
 from tfadvisor.repair.plan import Patched, make_plan
-from tfadvisor.repair.registry import LAUNCH_LINE
+from tfadvisor.report.codemods import LAUNCH_LINE
 from tfadvisor.report.model import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 

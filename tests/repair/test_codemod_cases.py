@@ -12,7 +12,7 @@ from support.places import ROOT
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.registry import CODEMODS, load
 from tfadvisor.report import codemods
-from tfadvisor.report.codemods import LAUNCH_LINE
+from tfadvisor.report.codemods import LAUNCH_LINE, NEVER_MECHANICAL
 
 FOLDER = ROOT / "tfadvisor" / "repair" / "codemods"
 NAMES = sorted(name for name in CODEMODS if name != LAUNCH_LINE)
@@ -98,3 +98,11 @@ def test_the_page_lists_every_codemod_in_the_words_of_the_registry() -> None:
 
 def test_rules_may_name_every_codemod_and_no_other() -> None:
     assert tuple(CODEMODS) == codemods.CODEMODS
+
+
+def test_what_a_compiler_makes_of_a_step_is_never_mechanical() -> None:
+    from tfadvisor.engine.loading.catalogue import built_in_rules  # noqa: PLC0415
+
+    refs = [one for rule in built_in_rules() for one in rule.codemods]
+
+    assert {one.sure for one in refs if NEVER_MECHANICAL & {one.name, *one.then}} == {"guess"}

@@ -22,7 +22,7 @@ def step(p):
 for n in range(9):
     p = step(p)
     log(p)
-    if n:
+    if wanted:
         save(p)
 """
 

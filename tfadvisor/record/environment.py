@@ -10,6 +10,7 @@ from tfadvisor.record import injected
 from tfadvisor.record.injected.tfadvisor_hook import FOLDER
 
 HOOK = Path(injected.__file__).parent
+"""Holds the `sitecustomize` that starts this hook, and that of `tfadvisor try` where it is on the path too."""
 
 
 def with_hook(environment: Mapping[str, str], folder: Path) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 
@@ -16,6 +18,11 @@ class Place(msgspec.Struct, frozen=True):
     """What the finding's fixes prescribe for this run, one after another."""
     told: bool = False
     """Whether the trace names this program's file."""
+
+    def number(self, pattern: str, otherwise: int) -> str:
+        """The number that the fixes prescribe, so that a patch writes what the text says; of a pattern with one group."""
+        found = re.search(pattern, self.snippets)
+        return found[1] if found is not None and int(found[1]) > 1 else str(otherwise)
 
 
 class Hit(msgspec.Struct, frozen=True):

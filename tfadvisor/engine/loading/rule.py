@@ -10,7 +10,7 @@ import msgspec
 
 from tfadvisor.engine.judging.conditions import Condition, parse_condition
 from tfadvisor.engine.loading.yaml_marks import Marked
-from tfadvisor.report.codemods import CHECKS, CODEMODS, LAUNCH_LINE, SURE, CodemodRef
+from tfadvisor.report.codemods import CHECKS, CODEMODS, LAUNCH_LINE, NEVER_MECHANICAL, SURE, CodemodRef
 from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 
@@ -225,7 +225,10 @@ def _codemods(fields: _Fields, fixes: tuple[FixRule, ...]) -> tuple[CodemodRef, 
         name = one.choice("name", CODEMODS)
         if name == LAUNCH_LINE and not any(fix.env for fix in fixes):
             raise one.error("name", "no fix of this rule sets a variable")
-        found.append(CodemodRef(name, one.choice("sure", SURE), one.choice("check", CHECKS), then))
+        sure = one.choice("sure", SURE)
+        if sure == "mechanical" and NEVER_MECHANICAL & {name, *then}:
+            raise one.error("sure", f"{name} is a guess wherever it applies")
+        found.append(CodemodRef(name, sure, one.choice("check", CHECKS), then))
     return tuple(found)
 
 

@@ -35,10 +35,9 @@ _TRACING = (
 """Calls that trace a function given to them."""
 _TRACED_METHODS = ("call", "train_step", "test_step")
 """Of a Keras model or layer: Keras compiles them."""
-_DONATES = re.compile(r"donate_argnums\s*=\s*(\([\d,\s]*\)|\[[\d,\s]*\]|\d+)")
 NOT_COMPILABLE = re.compile(
     r"\.numpy\(|np\.asarray|\.item\(|\.tolist\(|\bopen\(|\bprint\(|\bnext\(|profiler|\byield\b|get_weights|set_weights|get_value"
-    r"|block_until_ready|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)|StepTraceAnnotation|\.write\(|json\.|pickle\."
+    r"|summary\.\w+\(|\blog(?:ger|ging)?\.(?:debug|info|warning|error)\(|block_until_ready|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)|StepTraceAnnotation|\.write\(|json\.|pickle\."
 )
 """What a compiled function must not do: it would run while the function is traced, and never again."""
 _GRADIENT = re.compile(r"\b(GradientTape|value_and_grad|grad|apply_gradients|strategy\.run)\b")
@@ -123,42 +122,6 @@ def is_compiled(program: Program, node: cst.CSTNode) -> bool:
         return True
     alias = alias_of(program, node)
     return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(program)
-
-
-def makes_compiled(program: Program, call: Any) -> bool:
-    """Whether a call is one of a function of the module that returns a compiled function."""
-    for function in functions_named(program, call.func):
-        definitions = [one for one in walk(function.body) if isinstance(one, cst.FunctionDef)]
-        inner = {str(one.name.value) for one in definitions if decorator_of(one)}
-        theirs = {one for definition in definitions for one in walk(definition)}
-        for one in walk(function.body):
-            value = one.value if isinstance(one, cst.Return) and one not in theirs else None
-            if isinstance(value, cst.Name) and value.value in inner:
-                return decorator_of(function) is None
-            if isinstance(value, cst.Call) and compiler_in(value.func):
-                return True
-    return False
-
-
-def keeps_argument(program: Program, name: str, number: int) -> bool:
-    """Whether an argument in this place can be given to a compiled function again: it is neither donated nor static."""
-    own = [text_of(one.decorator) for function in program.functions.get(name, []) if (one := decorator_of(function))]
-    own += [
-        text_of(value)
-        for target, value in pairs(program)
-        if text_of(target).split(".")[-1] == name and isinstance(value, cst.Call) and compiler_in(value.func)
-    ]
-    texts = own or [text_of(one) for one in program.all(cst.Call) if compiler_in(one)]
-    return all(_leaves(text, number) for text in texts)
-
-
-def _leaves(text: str, number: int) -> bool:
-    if "static_arg" in text or "donate_argnames" in text:
-        return False
-    given = _DONATES.search(text)
-    if given is None:
-        return "donate" not in text or (number == 0 and "all-except-first" in text)
-    return str(number) not in re.findall(r"-?\d+", given[1]) and "-" not in given[1]
 
 
 def _is_object(program: Program, node: Any) -> bool:

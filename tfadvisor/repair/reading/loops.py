@@ -31,23 +31,6 @@ def _shallow(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from _shallow(child)
 
 
-def called_in_loop(program: Program, call: Any, depth: int = 3) -> bool:
-    """Whether a loop or comprehension makes this call, or one of the functions around it."""
-    for one in program.around(call):
-        if isinstance(one, cst.For | cst.While | cst.CompFor | cst.ListComp | cst.GeneratorExp | cst.DictComp):
-            return True
-        if isinstance(one, cst.FunctionDef):
-            callers = program.calls(str(one.name.value)) if depth else []
-            return any(called_in_loop(program, other, depth - 1) for other in callers)
-    return False
-
-
-def callers_of(program: Program, name: str) -> list[str]:
-    """Names of the functions in which a function of this name is called."""
-    owners = {program.scope(one) for one in program.calls(name)}
-    return sorted({str(one.name.value) for one in owners if isinstance(one, cst.FunctionDef)})
-
-
 def is_step(program: Program, call: Any) -> bool:
     """Whether a call runs a step: something compiled, a function that takes gradients, a Keras model on one batch."""
     if called(call) in _KERAS_STEPS or is_compiled(program, call.func):

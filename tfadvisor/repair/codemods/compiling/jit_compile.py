@@ -5,16 +5,23 @@ https://www.tensorflow.org/xla
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.arguments import keyword, with_keyword
+from tfadvisor.repair.reading.compiled import traced_functions, words_reached
 from tfadvisor.repair.reading.loops import callee, step_loops, steps_in
 from tfadvisor.repair.reading.program import Change, Program, dotted, text_of
 
 _FUNCTION = ("tf.function", "tensorflow.function")
+_NOT_FOR_XLA = re.compile(
+    r"summary\.|\bprint\(|tf\.(strings|io|py_function|numpy_function|debugging|unique|boolean_mask|ragged|string|lookup)\b"
+    r"|as_string|StringLookup|TextVectorization|Hashing\(|RaggedTensor|logging\."
+)
+"""What XLA refuses or leaves out: summaries, text, printing, Python, shapes that hang on values."""
 
 
 def hits(program: Program, _place: Place) -> list[Hit]:
@@ -26,13 +33,20 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     for function in program.all(cst.FunctionDef):
         name = str(function.name.value)
         for one in (decorator.decorator for decorator in function.decorators):
-            if name in steps and _may_be_compiled(one):
+            if name in steps and _may_be_compiled(one) and not _NOT_FOR_XLA.search(words_reached(program, function)):
                 found.append(_hit(program, one, program.lines(function), name))
-    trained = program.calls("fit", "train_on_batch")
+    trained = program.calls("fit", "train_on_batch") if not _model_has_more(program) else []
     for call in program.calls("compile") if trained else ():
         if dotted(call.func) != "re.compile" and not _says(call, "True"):
             found.append(_hit(program, call, program.lines(call), "the model"))
     return found
+
+
+def _model_has_more(program: Program) -> bool:
+    """Whether a layer or step that Keras would compile, or one that the program makes, does what XLA cannot."""
+    if any(_NOT_FOR_XLA.search(text_of(one)) for one in traced_functions(program)):
+        return True
+    return bool(program.calls("StringLookup", "TextVectorization", "Hashing"))
 
 
 def _may_be_compiled(node: Any) -> bool:

@@ -12,12 +12,13 @@ from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.arguments import keyword, with_keyword
 from tfadvisor.repair.reading.program import Program, text_of
 
-_WORKERS = "4"
+_WORKERS = 4
+"""Where the finding prescribes no number."""
 _THREADS, _BUFFER = "16", "64"
 _FEW = ("0", "1")
 
 
-def hits(program: Program, _place: Place) -> list[Hit]:
+def hits(program: Program, place: Place) -> list[Hit]:
     """One for each loader without workers."""
     found = []
     for call in program.calls("DataLoader"):
@@ -25,9 +26,10 @@ def hits(program: Program, _place: Place) -> list[Hit]:
         given = keyword(call, name)
         if given is not None and text_of(given.value) != "0":
             continue
-        source = program.changed({call: partial(_with_workers, name=name)})
+        workers = place.number(rf"\b{name}=(\d+)", _WORKERS)
+        source = program.changed({call: partial(_with_workers, name=name, workers=workers)})
         first, last = program.lines(call)
-        found.append(Hit(first, last, f"{name}={_WORKERS}", source))
+        found.append(Hit(first, last, f"{name}={workers}", source))
     return found or _reading_by_one(program)
 
 
@@ -50,6 +52,6 @@ def _with_threads(call: Any) -> Any:
     return with_keyword(call, "prefetch_buffer_size", _BUFFER) if small else call
 
 
-def _with_workers(call: Any, name: str) -> Any:
-    call = with_keyword(call, name, _WORKERS)
+def _with_workers(call: Any, name: str, workers: str) -> Any:
+    call = with_keyword(call, name, workers)
     return with_keyword(call, "persistent_workers", "True") if name == "num_workers" else call

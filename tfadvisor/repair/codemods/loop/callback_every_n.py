@@ -1,4 +1,4 @@
-"""A Keras callback that works after each batch does so every 50 batches.
+"""A Keras callback that works after each batch does so as often as the finding prescribes.
 
 https://keras.io/guides/writing_your_own_callbacks/
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from tfadvisor.repair.codemods.loop.every_constant import EVERY
+from tfadvisor.repair.codemods.loop.every_constant import steps_between
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.program import Program, text_of
 
@@ -18,7 +18,7 @@ _METHODS = ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_ba
 _HAS_ONE = re.compile(r"%")
 
 
-def hits(program: Program, _place: Place) -> list[Hit]:
+def hits(program: Program, place: Place) -> list[Hit]:
     """One for each method of a callback that a batch runs."""
     found = []
     for one in program.all(cst.ClassDef):
@@ -30,13 +30,13 @@ def hits(program: Program, _place: Place) -> list[Hit]:
                 and method.name.value in _METHODS
                 and not _HAS_ONE.search(text_of(method.body))
             ):
-                found.append(_hit(program, one, method))
+                found.append(_hit(program, one, method, steps_between(place)))
     return found
 
 
-def _hit(program: Program, one: Any, method: Any) -> Hit:
+def _hit(program: Program, one: Any, method: Any, every: str) -> Hit:
     batch = method.params.params[1].name.value
-    guard = program.statements(f"if {batch} % {EVERY}:\n    return\n")
+    guard = program.statements(f"if {batch} % {every}:\n    return\n")
 
     def guarded(body: Any) -> Any:
         lines = list(body.body)
@@ -45,5 +45,5 @@ def _hit(program: Program, one: Any, method: Any) -> Hit:
         return body.with_changes(body=[*lines[:at], *guard, *lines[at:]])
 
     first, last = program.lines(method)
-    did = f"{one.name.value}.{method.name.value} every {EVERY} batches"
+    did = f"{one.name.value}.{method.name.value} every {every} batches"
     return Hit(first, last, did, program.changed({method.body: guarded}), (str(method.name.value),))

@@ -1,4 +1,4 @@
-"""A frequency of 1 that the program has a name for, `save_freq=1` or `if step % 1 == 0`, becomes one of 50."""
+"""A frequency of 1 that the program has a name for, `save_freq=1` or `if step % 1 == 0`, becomes the prescribed one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ import libcst as cst
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.program import Program, pairs, text_of
 
-EVERY = "50"
+_EVERY = 50
+"""Where the finding prescribes no number."""
 _NAME = re.compile(r"^(\w+_)?(every|interval|freq|frequency|period)(_\w+)?$", re.I)
 
 
-def hits(program: Program, _place: Place) -> list[Hit]:
+def steps_between(place: Place) -> str:
+    """How often the finding's fix does it: every so many steps."""
+    return place.number(r"% (\d+) == 0", _EVERY)
+
+
+def hits(program: Program, place: Place) -> list[Hit]:
     """One for each such number: an assignment, an argument, a default, a remainder."""
-    found = []
+    found, every = [], steps_between(place)
     for value, name in _ones(program):
         first, last = program.lines(value)
-        source = program.changed({value: lambda _: cst.Integer(EVERY)})
-        found.append(Hit(first, last, f"{name} {EVERY} instead of 1", source))
+        source = program.changed({value: lambda _: cst.Integer(every)})
+        found.append(Hit(first, last, f"{name} {every} instead of 1", source))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the loop does beside its step, logging, measuring or saving, is done every 50 steps."""
+"""What the loop does in each step, logging, measuring or saving, is done every so many steps."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import libcst as cst
 
-from tfadvisor.repair.codemods.loop.every_constant import EVERY
+from tfadvisor.repair.codemods.loop.every_constant import steps_between
 from tfadvisor.repair.hits import Hit, Place
+from tfadvisor.repair.reading.guards import every
 from tfadvisor.repair.reading.loops import counter_of, directly_in, is_step, step_loops, stepping_functions, steps_in
 from tfadvisor.repair.reading.names import unused
-from tfadvisor.repair.reading.pipelines import assignments
 from tfadvisor.repair.reading.program import Change, Program, called, text_of, walk
 
 _SCAFFOLD = re.compile(r"profiler|start_trace|stop_trace|block_until_ready|effects_barrier|tqdm|\bnext\(")
@@ -25,7 +25,7 @@ def hits(program: Program, place: Place) -> list[Hit]:
     bodies += [(function, "") for function in stepping_functions(program)]
     for body, counter in bodies:
         for group in _groups(program, body, place):
-            found.append(_hit(program, body, counter, group))
+            found.append(_hit(program, body, counter, group, steps_between(place)))
     return found
 
 
@@ -50,7 +50,7 @@ def _is_beside(program: Program, line: Any, place: Place) -> bool:
     if len(line.body) != 1 or not isinstance(line.body[0], cst.Expr) or not isinstance(line.body[0].value, cst.Call):
         return False
     call = line.body[0].value
-    if any(isinstance(one, cst.If) and _is_rare(program, one.test) for one in program.around(line)):
+    if every(program, line) != 1:
         return False
     if _SCAFFOLD.search(text_of(line)) or is_step(program, call):
         return False
@@ -60,24 +60,13 @@ def _is_beside(program: Program, line: Any, place: Place) -> bool:
     return called(call) not in _CHEAP or bool(inner) or any(name in text_of(line) for name in place.names)
 
 
-def _is_rare(program: Program, test: Any) -> bool:
-    """`step % 50 == 0`, also with a name for the number."""
-    for one in (
-        node for node in walk(test) if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo)
-    ):
-        values = assignments(program, str(one.right.value)) if isinstance(one.right, cst.Name) else [one.right]
-        if any(isinstance(value, cst.Integer) and value.value != "1" for value in values):
-            return True
-    return False
-
-
-def _hit(program: Program, body: Any, counter: str, group: list[Any]) -> Hit:
+def _hit(program: Program, body: Any, counter: str, group: list[Any], steps: str) -> Hit:
     changes: dict[cst.CSTNode, Change] = {}
     imports = ""
-    test = f"{counter} % {EVERY} == 0"
+    test = f"{counter} % {steps} == 0"
     if not counter:
         name = unused(program, "calls")
-        test = f"next({name}) % {EVERY} == 0"
+        test = f"next({name}) % {steps} == 0"
         imports = "import itertools"
         made = program.statements(f"{name} = itertools.count()\n")
         changes[body] = lambda node: cst.FlattenSentinel([*made, node])
@@ -89,7 +78,7 @@ def _hit(program: Program, body: Any, counter: str, group: list[Any]) -> Hit:
     first, last = program.lines(group[0])[0], program.lines(group[-1])[1]
     names = {called(call) for one in group for call in walk(one) if isinstance(call, cst.Call)}
     names |= {"__call__"} if any(_is_object(program, one) for one in group) else set()
-    did = f"every {EVERY} steps: {text_of(group[0])[:60]}"
+    did = f"every {steps} steps: {text_of(group[0])[:60]}"
     return Hit(first, last, did, program.changed(changes, imports=imports), tuple(sorted(names)))
 
 

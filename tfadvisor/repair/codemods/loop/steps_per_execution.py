@@ -9,12 +9,13 @@ from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.arguments import keyword, with_keyword
 from tfadvisor.repair.reading.program import Program, dotted, text_of
 
-_STEPS = "16"
+_STEPS = 16
+"""Where the finding prescribes no number."""
 
 
-def hits(program: Program, _place: Place) -> list[Hit]:
+def hits(program: Program, place: Place) -> list[Hit]:
     """One for each `compile` of a model that `fit` trains."""
-    found = []
+    found, steps = [], place.number(r"steps_per_execution=(\d+)", _STEPS)
     if not program.calls("fit"):
         return []
     for call in program.calls("compile"):
@@ -23,6 +24,6 @@ def hits(program: Program, _place: Place) -> list[Hit]:
         if keyword(call, "run_eagerly") is not None and text_of(keyword(call, "run_eagerly").value) == "True":
             continue
         first, last = program.lines(call)
-        source = program.changed({call: lambda now: with_keyword(now, "steps_per_execution", _STEPS)})
-        found.append(Hit(first, last, f"steps_per_execution={_STEPS}", source))
+        source = program.changed({call: lambda now: with_keyword(now, "steps_per_execution", steps)})
+        found.append(Hit(first, last, f"steps_per_execution={steps}", source))
     return found
