@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.memory import give_back
+from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.capture import capture_of, window_of
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
@@ -128,10 +129,18 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     breakdown = unknown_time(steps) if unrecorded.proof else time.breakdown
     steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
     costs, compiling = host_costs(threads, steps, activity, classes, active, pipeline), activity.compile
+    pipeline_python = activity.pending.pipeline_python
     del activity
     give_back(events)
     names = cache(lambda: names_of(threads))
     losses = () if unrecorded.proof else lost_time(threads, steps, time.first, active, programs, names)
+    spent = (
+        ()
+        if unrecorded.proof
+        else step_time(
+            threads, steps, classes, time.first, active, breakdown, programs, pipeline=pipeline, pipeline_python=pipeline_python
+        )
+    )
     short_launch_ps = time.short_launch_ps
     del time
     pictures: tuple[StepPicture, ...] = ()
@@ -175,6 +184,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
             if active and active[0].kind is DeviceKind.CPU
             else SharedCores(),
             losses=losses,
+            spent=spent,
             makers=batch_makers(threads, steps, classes, names),
             memory=device_memory(trace, threads, steps),
             libraries=libraries(threads),
