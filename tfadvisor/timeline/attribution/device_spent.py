@@ -122,7 +122,7 @@ def _collective(kernel: str, op: str) -> str:
 
 
 def _line_of(device: Device, programs: Modules, event: int, name: str) -> tuple[str, int, str]:
-    """(file, line, "") of an op by the HLO; nothing without it, or where that does not tell."""
+    """(file, line, function) of an op by the HLO; nothing without it, or where that does not tell."""
     ops, nothing = device.ops, ("", 0, "")
     if not programs.keys or (ops.program[event] < 0 and ops.module[event] < 0):
         return nothing
@@ -138,4 +138,7 @@ def _line_of(device: Device, programs: Modules, event: int, name: str) -> tuple[
         known = OpsOfProgram.of(program).find(name)[1] if program is not None else None
     except TraceError:
         return nothing
-    return (known.file, known.line, "") if known is not None and known.file else nothing
+    if known is None or known.location is None or not known.file:
+        return nothing
+    function = next((one.function for one in known.location.frames if one.line == known.line), "")
+    return known.file, known.line, function

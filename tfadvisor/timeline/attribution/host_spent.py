@@ -198,7 +198,7 @@ def _unnamed(kind: TimeClass, one: _Chain, ps: int) -> Spent:
 
 
 def plain(name: str) -> str:
-    """A frame as people write it, `wait (threading.py:288)`; a call of a compiled function as that; other events by their name."""
+    """A frame as people write it, `wait (threading.py:288)`; what calls a function as that; other events by their name."""
     place = frame_place(name)
     if place is not None:
         return f"{place[2]} ({place[0]}:{place[1]})"
