@@ -12,6 +12,7 @@ from tfadvisor.metrics.compute.parts import OpKey, Part, parts_of
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, PlacedTime
+from tfadvisor.report.wording import OTHER
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
 from tfadvisor.timeline.names.collectives import op_stem
 from tfadvisor.timeline.names.devices import instruction_name
@@ -26,8 +27,6 @@ _LEAST = 0.0005
 """Of the step, below which a part is not told by itself."""
 _MOST_PLACES = 3
 _NOTHING = 1e-9
-OTHER = "other"
-"""The last part of a node: what is too small to be told."""
 UNRECORDED = f"{NOT_RECORDED}: what the devices do"
 
 

@@ -138,7 +138,15 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
         ()
         if unrecorded.proof
         else step_time(
-            threads, steps, classes, time.first, active, breakdown, programs, pipeline=pipeline, pipeline_python=pipeline_python
+            threads,
+            steps,
+            classes,
+            time.first,
+            active,
+            breakdown,
+            programs,
+            pipeline=pipeline,
+            pipeline_python=pipeline_python,
         )
     )
     short_launch_ps = time.short_launch_ps

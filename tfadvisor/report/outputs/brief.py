@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.report.model import Finding, Report
-from tfadvisor.report.printable import one_line, printable
+from tfadvisor.report.printable import cut, one_line, printable
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
@@ -12,6 +12,7 @@ from tfadvisor.report.wording import (
     saving_words,
     shares,
     steps_line,
+    time_lines,
     tried_words,
     verdict_name,
 )
@@ -22,6 +23,8 @@ LARGEST = 2048
 """Bytes of UTF-8."""
 _SHOWN = 3
 _LONGEST = 220
+_ACTIVITIES = 3
+_LONGEST_ACTIVITY = 100
 _VERIFY = "verify: record the same steps again after the edit, then `tfadvisor compare BEFORE AFTER`"
 
 
@@ -32,6 +35,9 @@ def as_brief(report: Report) -> str:
         f"run: {_cut(run_line(report))}",
         f"steps: {_cut(steps_line(report))}",
         "step time: " + ", ".join(f"{name} {percent(share)}" for name, share in shares(report)),
+    ]
+    head += [
+        f"  {one.share} {one.kind}: {cut(one.words, _LONGEST_ACTIVITY)}" for one in time_lines(report, _ACTIVITIES)
     ]
     if report.capture:
         head.append(f"about this trace: {_cut(report.capture[0].note)}")
@@ -68,5 +74,4 @@ def _finding(number: int, finding: Finding) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    words = one_line(text)
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+    return cut(one_line(text), _LONGEST)

@@ -11,7 +11,16 @@ from tfadvisor.timeline.attribution.exclusive import shared
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, intersection, union, union_of
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    intersection,
+    union,
+    union_of,
+)
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import bare_frame, frame_place
 from tfadvisor.timeline.names.host import is_single_op, op_type, runs_ops
@@ -62,19 +71,38 @@ def host_work(
     waiting = intersection(instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out))
     found: list[Spent] = []
     if waiting.length() >= max(_WORTH_LOOKING * steps_ps, 1):
-        working = [(one, true_at(_works(kind, one, names) & (waiting.within(one.lo, one.hi) > 0))) for one in others()]
-        working = [(one, mine) for one, mine in working if len(mine)]
-        if working:
-            lo = np.concatenate([one.lo[mine] for one, mine in working])
-            hi = np.concatenate([one.hi[mine] for one, mine in working])
-            parts, at = shared(lo, hi, waiting), 0
-            for one, mine in working:
-                each = np.zeros(len(one.lo), np.int64)
-                each[mine] = parts[at : at + len(mine)]
-                at += len(mine)
-                found += _told(kind, one, each, threads, names)
-            instants = difference(instants, intersection(waiting, union(lo, hi)))
+        for telling in (True, False):
+            spent, covered = _of_others(kind, waiting, others, threads, names, telling=telling)
+            found += spent
+            waiting, instants = difference(waiting, covered), difference(instants, intersection(waiting, covered))
     return found + _told(kind, driver, instants.within(driver.lo, driver.hi), threads, names)
+
+
+def _of_others(
+    kind: TimeClass, waiting: Intervals, others: Others, threads: Threads, names: NameKinds, *, telling: bool
+) -> tuple[list[Spent], Intervals]:
+    """(what the other threads do of the class's work at these instants, when they do it).
+
+    telling: those that are in an event that tells what they do, else those inside a runtime.
+    """
+    working = []
+    for one in others():
+        mine = _works(kind, one, names) & (names.telling[one.leaf] == telling)
+        chosen = true_at(mine & (waiting.within(one.lo, one.hi) > 0))
+        if len(chosen):
+            working.append((one, chosen))
+    if not working:
+        return [], EMPTY
+    lo = np.concatenate([one.lo[mine] for one, mine in working])
+    hi = np.concatenate([one.hi[mine] for one, mine in working])
+    parts, at = shared(lo, hi, waiting), 0
+    found: list[Spent] = []
+    for one, mine in working:
+        each = np.zeros(len(one.lo), np.int64)
+        each[mine] = parts[at : at + len(mine)]
+        at += len(mine)
+        found += _told(kind, one, each, threads, names)
+    return found, union(lo, hi)
 
 
 def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:
@@ -149,13 +177,16 @@ def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
     elif kind in (TimeClass.LAUNCH, TimeClass.COMPILE) and (one.dispatched or inner in one.functions):
         activity, called = _dispatched(kind, one.dispatched) if one.dispatched else (_verb(kind, inner), inner)
         function = function or called
-        detail = plain(one.user) if one.user and kind is TimeClass.LAUNCH else inner
+        itself = inner in one.functions or called_name(one.telling) == called
+        detail = plain(one.user) if one.user and kind is TimeClass.LAUNCH else CALL if itself else inner
         if activity == EXECUTOR:
             function, detail = "", one.dispatched
         elif activity == SINGLE_OPS:
             function, detail = function if one.user else "", called
     elif runs_ops(one.leaf) and kind is TimeClass.LAUNCH:
         activity, detail = EXECUTOR, one.leaf
+    elif one.dispatched and not one.user and kind is TimeClass.IDLE:
+        activity, detail = f"in {plain(one.dispatched)}", inner
     elif one.waits and not one.user:
         activity, detail = f"waits in {inner}", ""
     elif one.user:
@@ -168,6 +199,8 @@ def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
 
 OWN = "its own lines"
 """Of a function: what runs in it and in nothing that it calls."""
+CALL = "the call itself"
+"""Of a dispatched function: what is in no event inside it."""
 SINGLE_OPS = "ops dispatched one by one"
 """TensorFlow's or JAX's ops outside of a compiled function."""
 EXECUTOR = "TensorFlow's executor"
