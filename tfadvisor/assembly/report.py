@@ -67,7 +67,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: 
         ops=run_ops(run),
         time_by=time_by(run),
         attribution=attributed,
-        attribution_absent=no_attribution or msgspec.UNSET,
+        attribution_absent=no_attribution or None,
         changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=plan_of(outcomes.findings) or msgspec.UNSET,

@@ -587,8 +587,8 @@ class Report(msgspec.Struct, frozen=True, dict=True):
     attribution: tuple[ClassTime, ...] = ()
     """Where the step goes: the classes that take any time, the largest first, each in activities and places. They add up to
     the step; an instant in which several ops run is shared among them."""
-    attribution_absent: str | msgspec.UnsetType = msgspec.UNSET
-    """Why there is none; absent where there is."""
+    attribution_absent: str | None = None
+    """Why there is none; None where there is."""
     changed_limits: tuple[ChangedLimit, ...] | msgspec.UnsetType = msgspec.UNSET
     """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET

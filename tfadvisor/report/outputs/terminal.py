@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from typing import TextIO
 
-import msgspec
-
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import ActivityTime, Finding, Fix, PlacedTime, Report
 from tfadvisor.report.printable import cut, one_line
@@ -117,7 +115,7 @@ def _most_of_the_step(page: TextPage, report: Report) -> None:
 def _whole_tree(page: TextPage, report: Report) -> None:
     """Every class, activity and place; each level adds up to the one above."""
     if not report.attribution:
-        if not isinstance(report.attribution_absent, msgspec.UnsetType):
+        if report.attribution_absent:
             page.line((f"Where the step goes: not known, because {one_line(report.attribution_absent)}", DIM))
             page.line()
         return
