@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -14,7 +15,6 @@ from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, PlacedTime
 from tfadvisor.report.wording import OTHER
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
-from tfadvisor.timeline.names.collectives import op_stem
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
@@ -30,6 +30,7 @@ _NOTHING = 1e-9
 UNRECORDED = f"{NOT_RECORDED}: what the devices do"
 
 
+_NUMBER = re.compile(r"\.\d+$")
 _NOWHERE = Place("", None, "", "", "", "", "")
 
 
@@ -81,7 +82,8 @@ def _computed(run: RunTimeline, spent: Sequence[Spent], scale: float) -> Iterato
 
 
 def _kind_of(part: Part) -> str:
-    return part.op_type or op_stem(part.name) or part.name
+    """Its type; without one its name, of an HLO instruction without the number: `fusion.3` is of the kind `fusion`."""
+    return part.op_type or _NUMBER.sub("", instruction_name(part.name)) or part.name
 
 
 def _place_of(part: Part, kernel: str) -> Place:

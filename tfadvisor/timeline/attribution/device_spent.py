@@ -130,11 +130,12 @@ def _line_of(device: Device, programs: Modules, event: int, name: str) -> tuple[
 
     module = ops.names[int(ops.module[event])] if ops.module[event] >= 0 else ""
     try:
-        if ops.program[event] >= 0:
-            program = programs.of_program(ops.program_ids[int(ops.program[event])], module)
-        else:
-            named = programs.named(module)
-            program = named[0] if len(named) == 1 else None
+        named = (
+            (programs.of_program(ops.program_ids[int(ops.program[event])], module),)
+            if ops.program[event] >= 0
+            else programs.named(module)
+        )
+        program = named[0] if len(named) == 1 else None
         known = OpsOfProgram.of(program).find(name)[1] if program is not None else None
     except TraceError:
         return nothing

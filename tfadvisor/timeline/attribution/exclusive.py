@@ -77,4 +77,4 @@ def shared(lo: Int64Array, hi: Int64Array, instants: Intervals) -> Int64Array:
     each = np.concatenate([[0.0], np.cumsum(lengths / np.maximum(running, 1) * (running > 0))])
     at = np.empty(len(times), np.int64)
     at[order] = np.arange(len(times))
-    return np.rint(each[at[count:]] - each[at[:count]]).astype(np.int64)
+    return np.asarray(np.rint(each[at[count:]] - each[at[:count]]), np.int64)

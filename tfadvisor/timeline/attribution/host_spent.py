@@ -109,13 +109,13 @@ def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:
     """Where the driving thread does not itself do what the class is about."""
     gap = driver.leaf < 0
     if kind is TimeClass.INPUT:
-        return gap | _is(driver.kind, _WAITING) | names.waits[driver.leaf]
+        return np.asarray(gap | _is(driver.kind, _WAITING) | names.waits[driver.leaf], np.bool_)
     if kind is TimeClass.IDLE:
         return np.zeros(len(gap), np.bool_)
     if kind is TimeClass.LAUNCH:
         called = (driver.dispatched >= 0) & names.executed[driver.dispatched]
-        return gap | called | (driver.kind == HostClass.WAIT.value)
-    return gap | (driver.kind == HostClass.WAIT.value)
+        return np.asarray(gap | called | (driver.kind == HostClass.WAIT.value), np.bool_)
+    return np.asarray(gap | (driver.kind == HostClass.WAIT.value), np.bool_)
 
 
 def _works(kind: TimeClass, one: Chains, names: NameKinds) -> BoolArray:
@@ -133,7 +133,7 @@ def _works(kind: TimeClass, one: Chains, names: NameKinds) -> BoolArray:
 def _is(kind: np.ndarray, wanted: frozenset[HostClass]) -> BoolArray:
     table = np.zeros(128, np.bool_)
     table[[one.value for one in wanted]] = True
-    return table[kind]
+    return np.asarray(table[kind], np.bool_)
 
 
 def _told(kind: TimeClass, chains: Chains, spent: Int64Array, threads: Threads, names: NameKinds) -> list[Spent]:

@@ -162,7 +162,7 @@ def _events(threads: Threads, names: NameKinds, steps: Steps, thread: Thread) ->
     """Positions of a thread's events that say something: no marker around a whole step, no frame of the profiler's."""
     start, end, row = (one[thread.lo : thread.hi] for one in (threads.start, threads.end, threads.row))
     inside = true_at((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
-    step = np.minimum(reached(steps.starts, start[inside] - 1), len(steps) - 1)
+    step = np.minimum(steps.starts.searchsorted(start[inside]), len(steps) - 1)
     around = (start[inside] <= steps.starts[step]) & (end[inside] >= steps.span_ends[step])
     mine = row[inside]
     return inside[(~around | names.frames[mine] | names.calls[mine]) & ~names.silent[mine]] + thread.lo
