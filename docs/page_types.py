@@ -11,7 +11,7 @@ from enum import Enum
 
 import msgspec
 
-from tfadvisor.report.model import SCHEMA_VERSION, Finding, Fix, Op, Report, StepsInfo
+from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Finding, Fix, Op, Report, StepsInfo
 from tfadvisor.report.page.encode import FORMAT
 from tfadvisor.report.page.model import (
     CallRow,
@@ -36,6 +36,7 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "machines": None,
         "plan": None,
     },
+    ClassTime: {"kind": None, "class": str},
     StepsInfo: {"each": StepColumns},
     Fix: {"patch": None},
     Finding: {"tried": None},

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import median, percentile
+from tfadvisor.assembly.attribution import attribution
 from tfadvisor.assembly.machines import machine_infos
 from tfadvisor.assembly.ops import run_ops
 from tfadvisor.assembly.time_by import time_by
@@ -40,6 +41,7 @@ from tfadvisor.vocabulary import TimeClass
 def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue) -> Report:
     """The report of one run, by these rules."""
     breakdown = _breakdown(run)
+    attributed, no_attribution = attribution(run)
     broken = [Broken(error.file, str(error)) for error in catalogue.broken]
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
@@ -64,6 +66,8 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
         broken=tuple(broken),
         ops=run_ops(run),
         time_by=time_by(run),
+        attribution=attributed,
+        attribution_absent=no_attribution or None,
         changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=plan_of(outcomes.findings) or msgspec.UNSET,

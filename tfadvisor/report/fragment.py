@@ -27,7 +27,7 @@ _STYLE = """\
 .tfadvisor table{border-collapse:collapse;margin:.4em 0}.tfadvisor td,.tfadvisor th{text-align:left;padding:2px 10px 2px 0;
 border:0;border-bottom:1px solid rgba(128,128,128,.35);background:none;color:inherit;vertical-align:top}
 .tfadvisor pre{background:rgba(128,128,128,.15);color:inherit;padding:6px 8px;overflow-x:auto;white-space:pre}
-.tfadvisor summary{cursor:pointer}"""
+.tfadvisor summary{cursor:pointer}.tfadvisor .tree details,.tfadvisor .tree p{margin-left:1.2em}"""
 
 
 def fragment(parts: Iterable[str]) -> str:

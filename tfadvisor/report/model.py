@@ -408,6 +408,66 @@ class TimeBy(msgspec.Struct, frozen=True):
     """By line of the user's program: `train.py:42`."""
 
 
+class Place(msgspec.Struct, frozen=True):
+    """Where something happens; "" for what the trace does not tell."""
+
+    file: str
+    """Of the user's program, without its folder."""
+    line: int | None
+    """In that file."""
+    function: str
+    """The user's own, or the compiled one that is called."""
+    stage: str
+    """Of a tf.data pipeline: `Prefetch::ParallelMap`."""
+    layer: str
+    """The framework's scope: `model/dense`."""
+    op: str
+    """The op of a compiled program, or TensorFlow's."""
+    kernel: str
+    """What the device runs."""
+
+
+class PlacedTime(msgspec.Struct, frozen=True):
+    """One call, op or event inside an activity."""
+
+    activity: str
+    """Its name; `other` for all that is too small to be told, the last of its list."""
+    fraction: float
+    """Of the step, 0..1."""
+    ms: float
+    """The same of the step of median length, ms."""
+    places: tuple[Place, ...]
+    """Where it happens, the place that takes most first; at most three."""
+
+
+class ActivityTime(msgspec.Struct, frozen=True):
+    """One activity in the time of a class: a kind of op, a kind of collective, a Python function, a stage of the pipeline."""
+
+    activity: str
+    """Its name; `other` as above, `not recorded: …` for time of which the trace names nothing."""
+    fraction: float
+    """Of the step, 0..1."""
+    ms: float
+    """The same of the step of median length, ms."""
+    places: tuple[Place, ...]
+    """Where most of it happens; at most three."""
+    parts: tuple[PlacedTime, ...]
+    """What it consists of; they add up to it. Empty where the trace names no parts."""
+
+
+class ClassTime(msgspec.Struct, frozen=True):
+    """One class of step time, as in `breakdown`."""
+
+    kind: str = msgspec.field(name="class")
+    """Its name."""
+    fraction: float
+    """Of the step, 0..1."""
+    ms: float
+    """The same of the step of median length, ms."""
+    parts: tuple[ActivityTime, ...]
+    """What it consists of, the largest first; they add up to it."""
+
+
 class NotApplicable(msgspec.Struct, frozen=True):
     """A rule that the trace cannot decide."""
 
@@ -540,6 +600,11 @@ class Report(msgspec.Struct, frozen=True):
     """What ran on the devices."""
     time_by: TimeBy = TimeBy()
     """Compute time by layer, op type and source line."""
+    attribution: tuple[ClassTime, ...] = ()
+    """Where the step goes: the classes that take any time, the largest first, each in activities and places. They add up to
+    the step; an instant in which several ops run is shared among them."""
+    attribution_absent: str | None = None
+    """Why there is none; None where there is."""
     changed_limits: tuple[ChangedLimit, ...] | msgspec.UnsetType = msgspec.UNSET
     """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET

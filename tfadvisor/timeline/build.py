@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tfadvisor.hlo.format.find_modules import Modules, find_modules
 from tfadvisor.memory import give_back
+from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.capture import Capture, capture_of, window_of
 from tfadvisor.timeline.devices.on_cpu.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.devices.protocol import Recorded
@@ -138,6 +139,8 @@ class _Attributed(msgspec.Struct, frozen=True):
     """As in HostTimeline."""
     compiling: Intervals
     """When the thread that drives the steps traces and compiles."""
+    pipeline_python: Intervals
+    """When Python functions of the input pipeline run."""
 
 
 def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing: Drawing | None = None) -> HostTimeline:
@@ -220,7 +223,8 @@ def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
     breakdown = unknown_time(found) if placed.unrecorded.proof else time.breakdown
     steps = sorted_out(found, breakdown) if chosen is None else chosen_steps(found, *chosen)
     costs = host_costs(placed.threads, steps, activity, classes, active, placed.pipeline)
-    return _Attributed(steps, active, breakdown, time, classes, costs, activity.compile)
+    python = activity.pending.pipeline_python
+    return _Attributed(steps, active, breakdown, time, classes, costs, activity.compile, python)
 
 
 def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) -> HostEvidence:
@@ -230,6 +234,21 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
     names = cache(lambda: names_of(threads))
     known = not placed.unrecorded.proof
     losses = lost_time(threads, steps, attributed.time.first, active, programs, names) if known else ()
+    spent = (
+        step_time(
+            threads,
+            steps,
+            classes,
+            attributed.time.first,
+            active,
+            attributed.breakdown,
+            programs,
+            pipeline=pipeline,
+            pipeline_python=attributed.pipeline_python,
+        )
+        if known
+        else ()
+    )
     give_back(placed.events)
     pictures, curves = _drawn(placed, attributed, drawing) if drawing is not None else ((), ())
     return HostEvidence(
@@ -249,6 +268,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
         if active and active[0].kind is DeviceKind.CPU
         else SharedCores(),
         losses=losses,
+        spent=spent,
         makers=batch_makers(threads, steps, classes, names),
         memory=device_memory(trace, threads, steps),
         libraries=libraries(threads),

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.hlo.format.find_modules import Modules
+from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.devices.on_cpu.shared_cores import SharedCores
 from tfadvisor.timeline.host.calls_that_cost import HostCalls
@@ -51,6 +52,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
     losses: tuple[LostTime, ...]
     """The classes of lost time that are large, the largest first, each with what fills most of it."""
+    spent: tuple[Spent, ...]
+    """What takes the counted steps, class by class, summed over the devices; empty where the devices' work is not recorded."""
     makers: BatchMakers
     """Python threads beside the loop that make its batches while it waits for one."""
     memory: tuple[DeviceMemory, ...]

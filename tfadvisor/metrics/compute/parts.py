@@ -99,9 +99,15 @@ def compute_parts(run: RunSummary) -> Parts:
             count[key] = count.get(key, 0) + number
     if not total:
         raise MetricAbsent("no op begins in a counted step")
+    parts = sorted(parts_of(run, time, count).values(), key=lambda one: -one.total_ps)
+    return Parts(tuple(parts), total)
+
+
+def parts_of(run: RunTimeline, time: Mapping[OpKey, int], count: Mapping[OpKey, int]) -> dict[OpKey, Part]:
+    """The ops of these keys with what paths and HLO tell of them. time: ps. count: how often they run."""
     known = _known(run)
     parts = [_part(key, time[key], count[key], known.get((key[1] or key[2], key[3]))) for key in time]
-    return Parts(tuple(_with_their_layer(sorted(parts, key=lambda one: -one.total_ps))), total)
+    return dict(zip(time, _with_their_layer(parts), strict=True))
 
 
 def _with_their_layer(parts: Sequence[Part]) -> list[Part]:

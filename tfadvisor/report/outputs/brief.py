@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.report.model import Finding, Report
-from tfadvisor.report.printable import one_line, printable
+from tfadvisor.report.printable import cut, one_line, printable
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
@@ -14,6 +14,7 @@ from tfadvisor.report.wording import (
     shares,
     steps_line,
     takes_words,
+    time_lines,
     tried_words,
     verdict_name,
 )
@@ -24,6 +25,8 @@ LARGEST = 2048
 """Bytes of UTF-8."""
 _SHOWN = 3
 _LONGEST = 220
+_ACTIVITIES = 3
+_LONGEST_ACTIVITY = 100
 _VERIFY = "verify: record the same steps again after the edit, then `tfadvisor compare BEFORE AFTER`"
 
 
@@ -34,6 +37,9 @@ def as_brief(report: Report) -> str:
         f"run: {_cut(run_line(report))}",
         f"steps: {_cut(steps_line(report))}",
         "step time: " + ", ".join(f"{name} {percent(share)}" for name, share in shares(report)),
+    ]
+    head += [
+        f"  {one.share} {one.kind}: {cut(one.words, _LONGEST_ACTIVITY)}" for one in time_lines(report, _ACTIVITIES)
     ]
     if report.capture:
         head.append(f"about this trace: {_cut(report.capture[0].note)}")
@@ -79,5 +85,4 @@ def _finding(number: int, finding: Finding) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    words = one_line(text)
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+    return cut(one_line(text), _LONGEST)

@@ -20,10 +20,14 @@ from tfadvisor.report.wording import (
     shares,
     steps_line,
     takes_words,
+    time_lines,
     tried_words,
     verdict_name,
 )
 from tfadvisor.units import percent
+
+_ACTIVITIES = 8
+"""Of the step, told in the table."""
 
 
 def as_markdown(report: Report) -> str:
@@ -39,6 +43,7 @@ def as_markdown(report: Report) -> str:
         lines += ["| where a step goes | share |", "|---|---:|"]
         lines += [f"| {name} | {percent(share)} |" for name, share in sorted(shares(report), key=lambda item: -item[1])]
         lines.append("")
+    lines += _activities(report)
     found = advice(report)
     if not found:
         lines += ["Found nothing to change.", ""]
@@ -61,6 +66,15 @@ def as_markdown(report: Report) -> str:
         lines.append("")
     lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
     return "\n".join(lines) + "\n"
+
+
+def _activities(report: Report) -> list[str]:
+    """Those that take most of the step."""
+    told = time_lines(report, _ACTIVITIES)
+    if not told:
+        return []
+    rows = [f"| {one.kind} | {in_markdown(one.words)} | {one.share} | {one.time} |" for one in told]
+    return ["### Where the step goes", "", "| class | activity | share | a step |", "|---|---|---:|---:|", *rows, ""]
 
 
 def _plan(report: Report) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import msgspec
@@ -21,6 +22,7 @@ from tfadvisor.report.wording import (
     takes_words,
     verdict_name,
 )
+from tfadvisor.units import duration, percent
 
 _SHOWN = 8
 
@@ -35,6 +37,7 @@ def as_fragment(report: Report) -> str:
             f"<h4>{text(verdict_name(report))}</h4><p>{text(report.verdict.summary)}</p>",
             f'<p class="quiet">{text(run_line(report))}<br>{text(steps_line(report))}</p>',
             bar(report.breakdown) if report.steps.time_ms is not None else "",
+            _activities(report),
             *(_finding(one) for one in found[:_SHOWN]),
             f'<p class="quiet">{more} more findings</p>' if more > 0 else "",
             "<h4>Worth checking</h4>" if asked else "",
@@ -43,6 +46,29 @@ def as_fragment(report: Report) -> str:
             *(f'<p class="quiet">About this trace: {text(one)}</p>' for one in about_lines(report)),
         ]
     )
+
+
+def _activities(report: Report) -> str:
+    """Where the step goes, a level inside the other; closed but for the classes."""
+    if not report.attribution:
+        return ""
+    classes = []
+    for kind in report.attribution:
+        inner = "".join(
+            _node(one.activity, one.fraction, one.ms, [(p.activity, p.fraction, p.ms) for p in one.parts])
+            for one in kind.parts
+        )
+        classes.append(
+            f"<details><summary>{kind.kind} {percent(kind.fraction)}, {duration(kind.ms)}</summary>{inner}</details>"
+        )
+    return f'<details><summary><b>Where the step goes</b></summary><div class="tree">{"".join(classes)}</div></details>'
+
+
+def _node(words: str, fraction: float, ms: float, parts: Sequence[tuple[str, float, float]]) -> str:
+    head = f"{percent(fraction)}, {duration(ms)} {text(words)}"
+    if not parts:
+        return f"<p>{head}</p>"
+    return f"<details><summary>{head}</summary>{''.join(_node(*one, ()) for one in parts)}</details>"
 
 
 def as_line(report: Report) -> str:

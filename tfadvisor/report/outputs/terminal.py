@@ -8,13 +8,14 @@ from typing import TextIO
 import msgspec
 
 from tfadvisor.report.about import about_lines
-from tfadvisor.report.model import Finding, Fix, Report
-from tfadvisor.report.printable import one_line
+from tfadvisor.report.model import ActivityTime, Finding, Fix, PlacedTime, Report
+from tfadvisor.report.printable import cut, one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
     location_words,
+    place_of_time,
     plan_end,
     plan_lines,
     questions,
@@ -23,6 +24,7 @@ from tfadvisor.report.wording import (
     shares,
     steps_line,
     takes_words,
+    time_lines,
     tried_words,
     verdict_name,
 )
@@ -31,6 +33,8 @@ from tfadvisor.vocabulary import Severity, TimeClass
 
 _SHOWN = 3
 _BAR = 78
+_ACTIVITIES = 6
+"""Of the step, told where not all are."""
 _MARGIN = 3
 
 _CLASSES = {one.label: one for one in TimeClass}
@@ -53,7 +57,7 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
     """The report as text. details: every finding, fix, metric and step."""
     page = TextPage(screen)
     _head(page, report)
-    _where_the_step_goes(page, report, ascii_only=screen.ascii_only)
+    _where_the_step_goes(page, report, details=details, ascii_only=screen.ascii_only)
     _findings(page, report, details)
     _plan(page, report)
     _questions(page, report, details)
@@ -84,7 +88,7 @@ def _head(page: TextPage, report: Report) -> None:
     page.line()
 
 
-def _where_the_step_goes(page: TextPage, report: Report, *, ascii_only: bool) -> None:
+def _where_the_step_goes(page: TextPage, report: Report, *, details: bool, ascii_only: bool) -> None:
     parts = shares(report)
     if not parts:
         return
@@ -96,6 +100,49 @@ def _where_the_step_goes(page: TextPage, report: Report, *, ascii_only: bool) ->
         legend.append([(fill[name], _CLASSES[name].style), f" {name} {percent(share)}   "])
     page.flowing(legend, indent=2)
     page.line()
+    if details:
+        _whole_tree(page, report)
+    else:
+        _most_of_the_step(page, report)
+
+
+def _most_of_the_step(page: TextPage, report: Report) -> None:
+    """The activities that take most, each on one line."""
+    lines = time_lines(report, _ACTIVITIES)
+    if not lines:
+        return
+    page.line(("Where the step goes", TITLE))
+    for one in lines:
+        label = f"  {one.share:>4}  {one.time:>8}  {one.kind:<10} "
+        page.line(label, cut(one.words, page.width - len(label)))
+    page.line()
+
+
+def _whole_tree(page: TextPage, report: Report) -> None:
+    """Every class, activity and place; each level adds up to the one above."""
+    if not report.attribution:
+        if report.attribution_absent:
+            page.line((f"Where the step goes: not known, because {one_line(report.attribution_absent)}", DIM))
+            page.line()
+        return
+    page.line(("Where the step goes", TITLE))
+    for kind in report.attribution:
+        _node(page, 0, kind.fraction, kind.ms, kind.kind, TITLE)
+        for activity in kind.parts:
+            _node(page, 1, activity.fraction, activity.ms, _with_place(activity), "")
+            for one in activity.parts:
+                _node(page, 2, one.fraction, one.ms, _with_place(one), DIM)
+    page.line()
+
+
+def _with_place(one: ActivityTime | PlacedTime) -> str:
+    place = place_of_time(one)
+    return f"{one.activity} ({place})" if place and place not in one.activity else one.activity
+
+
+def _node(page: TextPage, depth: int, fraction: float, ms: float, words: str, style: str) -> None:
+    label = f"  {percent(fraction):>5}  {duration(ms):>8}  {'  ' * depth}"
+    page.hanging((label, style), (one_line(words), style), len(label))
 
 
 def _cells(parts: list[tuple[str, float]], width: int) -> list[tuple[str, int]]:

@@ -179,6 +179,11 @@ def op_type(name: str) -> str | None:
     return match.group(1) if match else None
 
 
+def runs_ops(name: str) -> bool:
+    """Whether TensorFlow's executor picks ops of a function to run."""
+    return name.startswith(_PROCESS_STARTS)
+
+
 def is_python_op(name: str) -> bool:
     """Whether an op is TensorFlow's call of Python."""
     return op_type(name) in PYTHON_OPS

@@ -25,6 +25,9 @@ _DROPPING = ("Shard", "Filter", "ParallelFilter")
 """Kinds of stages that give only some of the elements that they ask for."""
 _MAPPING = ("Map", "ParallelMap")
 """Kinds of stages that run the user's function once for each element."""
+_FUNCTIONS = ("Map", "MapAndBatch", "Generator", "Filter", "Interleave", "Scan")
+"""Kinds of stages that run a function, by how they end."""
+_FLATTENING = "FlatMap"
 _HIDDEN = frozenset(
     {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
 )
@@ -85,6 +88,11 @@ def drops_elements(kind: str) -> bool:
 def maps_elements(kind: str) -> bool:
     """Whether a stage of this kind works on each element alone."""
     return kind in _MAPPING
+
+
+def runs_function(kind: str) -> bool:
+    """Whether a stage of this kind runs a function of the user's for its elements. What a generator lies in only flattens it."""
+    return kind.endswith(_FUNCTIONS) and kind != _FLATTENING
 
 
 def produced_kind(name: str) -> str | None:

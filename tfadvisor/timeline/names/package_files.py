@@ -22,7 +22,7 @@ _PYTHON = """
     synchronize.py tempfile.py textwrap.py thread.py threading.py tokenize.py traceback.py typing.py uuid.py warnings.py
     weakref.py zipfile.py connection.py context.py popen_forkserver.py spawn.py asyncio.py base_events.py events.py
     selector_events.py tasks.py _methods.py fromnumeric.py numeric.py function_base.py shape_base.py npyio.py format.py
-    arrayprint.py _npyio_impl.py _function_base_impl.py _shape_base_impl.py std.py
+    _ufunc_config.py arrayprint.py _npyio_impl.py _function_base_impl.py _shape_base_impl.py std.py
 """
 _JAX = """
     _api_boundary.py ad.py ad_util.py api.py api_util.py array.py array_constructors.py array_creation.py array_methods.py

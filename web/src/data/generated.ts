@@ -199,6 +199,42 @@ export interface TimeBy {
   line: TimePart[];
 }
 
+/** Where something happens; "" for what the trace does not tell. */
+export interface Place {
+  file: string;
+  line: number | null;
+  function: string;
+  stage: string;
+  layer: string;
+  op: string;
+  kernel: string;
+}
+
+/** One call, op or event inside an activity. */
+export interface PlacedTime {
+  activity: string;
+  fraction: number;
+  ms: number;
+  places: Place[];
+}
+
+/** One activity in the time of a class: a kind of op, a kind of collective, a Python function, a stage of the pipeline. */
+export interface ActivityTime {
+  activity: string;
+  fraction: number;
+  ms: number;
+  places: Place[];
+  parts: PlacedTime[];
+}
+
+/** One class of step time, as in `breakdown`. */
+export interface ClassTime {
+  fraction: number;
+  ms: number;
+  parts: ActivityTime[];
+  class: string;
+}
+
 /**
  * Everything that one analysis found. ops: the hottest first.
  *
@@ -216,6 +252,8 @@ export interface Report {
   capture: CaptureNote[];
   broken: Broken[];
   time_by: TimeBy;
+  attribution: ClassTime[];
+  attribution_absent: string | null;
   schema_version: "1";
 }
 

@@ -3,6 +3,7 @@ import { claimed } from "../data/marked_findings.js";
 import type { Finding, Fix, PageData, Report } from "../data/generated.js";
 import { h, withCode } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
+import { hasClass, openClass } from "./attribution.js";
 import { section, type Section, type View } from "../parts/section.js";
 import { duration, inWords, percent, savingWords } from "../words.js";
 
@@ -168,6 +169,7 @@ function foot(finding: Finding, view: View): HTMLElement {
     "p",
     { class: "card-foot small" },
     canDraw ? h("button", { type: "button", class: "quiet", on: { click: () => { view.links.showTimeline("", null, kinds); } } }, `Show ${kinds.join(", ")} in the timeline`) : null,
+    ...kinds.filter((one) => hasClass(view.run.report.attribution, one)).slice(0, 2).map((one) => h("button", { type: "button", class: "quiet", on: { click: () => { openClass(one); } } }, `Where ${one} goes`)),
     finding.saving !== null ? h("span", { class: "dim" }, `Saving: ${sentence(finding.saving.basis)}`) : null,
     ...finding.source.map((one) => source(one)),
     h("a", { ...view.links.toFinding(finding.rule_id), title: "Link to this finding" }, finding.rule_id),
