@@ -8,7 +8,7 @@ from tfadvisor.metrics.host import (
     input_ops,
     launch,
     loader,
-    repeated_function,
+    repeated_calls,
     shared_cores,
 )
 
@@ -20,6 +20,6 @@ __all__ = [
     "input_ops",
     "launch",
     "loader",
-    "repeated_function",
+    "repeated_calls",
     "shared_cores",
 ]
