@@ -18,7 +18,7 @@ from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.vocabulary import TimeClass
 
 _MOST = 10
@@ -43,7 +43,7 @@ class _Named(msgspec.Struct, frozen=True):
     fraction: float
 
 
-def attribution(run: RunTimeline) -> tuple[tuple[ClassTime, ...], str]:
+def attribution(run: RunSummary) -> tuple[tuple[ClassTime, ...], str]:
     """(the classes that take any time, the largest first; why there are none, else ""). They add up to the step."""
     try:
         shares, step_ms = class_shares(run), float(median(periods_ms(run)))
@@ -60,7 +60,7 @@ def attribution(run: RunTimeline) -> tuple[tuple[ClassTime, ...], str]:
     return tuple(sorted(found, key=lambda one: -one.fraction)), ""
 
 
-def _spent(run: RunTimeline) -> Iterator[Spent]:
+def _spent(run: RunSummary) -> Iterator[Spent]:
     """Of all counted hosts. Where a host's devices are not recorded all of its time is idle."""
     for host in counted_hosts(run):
         if host.evidence.spent:
@@ -70,7 +70,7 @@ def _spent(run: RunTimeline) -> Iterator[Spent]:
             yield Spent(TimeClass.IDLE, UNRECORDED, ps=idle)
 
 
-def _computed(run: RunTimeline, spent: Sequence[Spent], scale: float) -> Iterator[_Named]:
+def _computed(run: RunSummary, spent: Sequence[Spent], scale: float) -> Iterator[_Named]:
     """The ops that the devices compute, by their type and name."""
     time: dict[OpKey, int] = {}
     for one in spent:

@@ -103,7 +103,7 @@ def compute_parts(run: RunSummary) -> Parts:
     return Parts(tuple(parts), total)
 
 
-def parts_of(run: RunTimeline, time: Mapping[OpKey, int], count: Mapping[OpKey, int]) -> dict[OpKey, Part]:
+def parts_of(run: RunSummary, time: Mapping[OpKey, int], count: Mapping[OpKey, int]) -> dict[OpKey, Part]:
     """The ops of these keys with what paths and HLO tell of them. time: ps. count: how often they run."""
     known = _known(run)
     parts = [_part(key, time[key], count[key], known.get((key[1] or key[2], key[3]))) for key in time]
