@@ -58,6 +58,8 @@ class Options(msgspec.Struct, frozen=True):
     """Who reads the hosts, as a cluster; None for this machine."""
     limits: Sequence[LimitChange] = ()
     """Numbers by which rules fire, where they are not to be as shipped."""
+    preview: bool = False
+    """Whether the rules that are not proven yet speak too."""
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
@@ -86,7 +88,7 @@ def conclude(
     detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
     already. Raises as analyze_run.
     """
-    catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits)
+    catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits, preview=options.preview)
     report, timeline = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)
@@ -154,18 +156,28 @@ def analyze(
     steps: tuple[int, int] | None = None,
     processes: int = 1,
     limits: Mapping[str, Mapping[str, float | str]] | None = None,
+    preview: bool = False,
 ) -> Report:
     """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
     reading. Returns the report.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
     `if __name__ == "__main__":`. limits: rule -> limit -> number or share ("5%"), as `[rules]` of a tfadvisor.toml has
-    them, which is not read here. Raises TraceError when there is nothing to read, UsageError for options
-    that do not fit the trace.
+    them, which is not read here. preview: with the rules that are not proven yet. Raises TraceError when there is nothing
+    to read, UsageError for options that do not fit the trace.
     """
     source = held(path)
     options = Options(
-        run, host, rules, disabled, parameters, bandwidth_gb_s, steps, processes, limits=changes_of(limits)
+        run,
+        host,
+        rules,
+        disabled,
+        parameters,
+        bandwidth_gb_s,
+        steps,
+        processes,
+        limits=changes_of(limits),
+        preview=preview,
     )
     with run_in(source, run, host) as chosen:
         report = analyze_run(chosen, options)

@@ -22,7 +22,7 @@ def patches(report: Report, source: Path, rule: str | None, at: str | None) -> s
     from tfadvisor.repair.plan import make_plan  # noqa: PLC0415
     from tfadvisor.repair.sources import read_sources  # noqa: PLC0415
 
-    codemods = {one.id: one.codemods for one in load_catalogue().rules}
+    codemods = {one.id: one.codemods for one in load_catalogue(preview=True).rules}
     if rule is not None and rule not in codemods:
         raise UsageError(f"no rule is called {rule}.{did_you_mean(rule, codemods)}")
     findings = [one for one in report.findings if one.category != "capture" and rule in (None, one.rule_id)]

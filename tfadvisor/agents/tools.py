@@ -109,7 +109,7 @@ class Tools:
         from tfadvisor.engine.checking.rule_page import rule_page  # noqa: PLC0415
         from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
 
-        rules = {rule.id: rule for rule in load_catalogue().rules}
+        rules = {rule.id: rule for rule in load_catalogue(preview=True).rules}
         if rule_id not in rules:
             raise UsageError(f"no rule is called {rule_id}.{did_you_mean(rule_id, rules)}")
         return rule_page(rules[rule_id])

@@ -55,7 +55,7 @@ def known_names(rules: Sequence[Path] = ()) -> Known:
     from tfadvisor.engine.loading.limits import wrong_change  # noqa: PLC0415
     from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
 
-    known = load_catalogue(rules).rules
+    known = load_catalogue(rules, preview=True).rules
     return Known(
         metrics={name: one.unit.value for name, one in registered_metrics().items()},
         rules=tuple(rule.id for rule in known),

@@ -72,6 +72,10 @@ RuleFolders = Annotated[
         readable=False,
     ),
 ]
+Preview = Annotated[
+    bool,
+    typer.Option("--preview", help="also run rules that are not proven yet", rich_help_panel=RULES),
+]
 Disabled = Annotated[
     list[str] | None,
     typer.Option(
@@ -200,6 +204,7 @@ def reading(
     disabled: Sequence[str] | None = None,
     config: Path | None = None,
     limits: Sequence[str] | None = None,
+    preview: bool = False,
 ) -> Options:
     """How a run is to be read, from the options as they were written. Raises UsageError for what they cannot be.
 
@@ -221,6 +226,7 @@ def reading(
         steps=chosen_steps,
         processes=os.cpu_count() or 1,
         limits=(*_limits_of_project(config), *changes),
+        preview=preview,
     )
 
 

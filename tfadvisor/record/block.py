@@ -123,6 +123,7 @@ def profile(
     rules: Sequence[Path] = (),
     disabled: Sequence[str] = (),
     limits: Mapping[str, Mapping[str, float | str]] | None = None,
+    preview: bool = False,
 ) -> Recording:
     """Records the block under it: `with tfadvisor.profile() as recording: …`, then `recording.report`.
 
@@ -135,7 +136,12 @@ def profile(
     changes = changes_of(limits)
     load_catalogue(rules, disabled, changes)  # what is wrong with them is told before anything is recorded
     options = Options(
-        rules=rules, disabled=disabled, parameters=parameters, bandwidth_gb_s=bandwidth_gb_s, limits=changes
+        rules=rules,
+        disabled=disabled,
+        parameters=parameters,
+        bandwidth_gb_s=bandwidth_gb_s,
+        limits=changes,
+        preview=preview,
     )
     return Recording(Path(out), options, show=show, python_tracer=python_tracer)
 

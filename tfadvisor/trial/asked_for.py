@@ -70,7 +70,7 @@ def asked_for(
 
 
 def _offered(report: Report, named: Sequence[str], sources: Sources, rules: Sequence[Path]) -> list[Candidate]:
-    known = {rule.id: rule.codemods for rule in load_catalogue(Options(rules=tuple(rules)).rules).rules}
+    known = {rule.id: rule.codemods for rule in load_catalogue(Options(rules=tuple(rules)).rules, preview=True).rules}
     wanted = [one for one in named if one in known]
     if named and not wanted:
         return []
@@ -79,7 +79,7 @@ def _offered(report: Report, named: Sequence[str], sources: Sources, rules: Sequ
 
 def _check_rules(report: Report | None, named: Sequence[str], rules: Sequence[Path]) -> None:
     """A rule's id that gave no candidate is told apart from a name that nobody knows."""
-    known = {rule.id for rule in load_catalogue(Options(rules=tuple(rules)).rules).rules}
+    known = {rule.id for rule in load_catalogue(Options(rules=tuple(rules)).rules, preview=True).rules}
     for one in named:
         if one in known and report is None:
             raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.conditions import evaluate, parse_condition
+from tfadvisor.engine.judging.conditions import Compare, evaluate, parse_condition
 from tfadvisor.engine.loading.yaml_marks import load
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics
@@ -48,6 +48,14 @@ def test_truth_table(text: str, expected: bool | None) -> None:
     assert truth(text) is expected
 
 
+def test_a_bound_carries_its_reason() -> None:
+    text = '{metric: known, above: 0.1, because: "XProf warns from here"}'
+
+    condition = parse_condition(load(text, "x.yaml"), "", load(text, "x.yaml").data)
+
+    assert condition == Compare("known", "above", 0.1, "XProf warns from here")
+
+
 def test_unknown_carries_the_reason() -> None:
     text = "{all: [{metric: known, above: 0.1}, {metric: absent, above: 0}]}"
     condition = parse_condition(load(text, "x.yaml"), "", load(text, "x.yaml").data)
@@ -65,6 +73,11 @@ def test_unknown_carries_the_reason() -> None:
         "{metric: a, above: true}",
         "{metric: a, over: 1}",
         "{metric: a, above: 1, below: 2}",
+        "{metric: a, because: why}",
+        "{metric: a, above: 1, because: 2}",
+        '{metric: a, above: 1, because: " "}',
+        "{metric: a, known: true, because: why}",
+        "{fact: a, is: b, because: why}",
         "{fact: a, above: 1}",
         "{fact: a, in: word}",
         "{all: []}",

@@ -27,11 +27,89 @@ def test_every_built_in_rule_is_right_and_does_what_its_cases_say() -> None:
 
 def test_the_catalogue_is_the_folder() -> None:
     files = [path for path in RULES.glob("*/*.yaml") if not path.name.endswith(".cases.yaml")]
+    previews = [path for path in RULES.glob("preview/*/*.yaml") if not path.name.endswith(".cases.yaml")]
 
-    catalogue = load_catalogue()
+    catalogue, every = load_catalogue(), load_catalogue(preview=True)
 
     assert {rule.id for rule in catalogue.rules} == {path.stem for path in files}
-    assert catalogue.broken == ()
+    assert {rule.id for rule in every.rules} == {path.stem for path in [*files, *previews]}
+    assert catalogue.broken == every.broken == ()
+
+
+def below(text: str, *more: str) -> str:
+    """The rule with further fields at its end."""
+    return "\n".join((text.rstrip("\n"), *more, ""))
+
+
+def test_what_a_rule_does_not_say_of_its_standing_is_the_usual() -> None:
+    rule = checked(load(GOOD, "x.yaml"))
+
+    assert (rule.tier, rule.proof, rule.ask, rule.takes) == ("stable", "shown", "", "")
+
+
+def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
+    more = ("tier: preview", "proof: likely", "ask: Is it {input_bound_fraction}?", "confirmed: [fixtures/x]")
+
+    rule = checked(
+        load(below(re.sub("(?m)^(tier|confirmed):.*\n", "", GOOD), *more, "takes: input_bound_fraction"), "x.yaml")
+    )
+
+    assert (rule.tier, rule.proof, rule.ask) == ("preview", "likely", "Is it {input_bound_fraction}?")
+    assert (rule.takes, rule.confirmed) == ("input_bound_fraction", ("fixtures/x",))
+    assert rule.is_preview
+    assert rule.is_likely
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "cause"),
+    [
+        (["proof: likely"], "ask", "question"),
+        (["ask: Why?"], "ask", "no other rule"),
+        (["proof: measured"], "proof", "not one of shown, likely"),
+        (["tier: beta"], "tier", "not one of stable, preview"),
+        (["takes: nonsense"], "takes", "no metric or fact"),
+        (["proof: likely", "ask: Is it {nonsense}?"], "ask", "no metric or fact"),
+        (["confirmed: once"], "confirmed", "list"),
+    ],
+)
+def test_a_wrong_standing_names_its_field(more: list[str], field: str, cause: str) -> None:
+    plain = re.sub(r"(?m)^(tier|confirmed):.*\n", "", GOOD)
+
+    with pytest.raises(RuleError) as raised:
+        checked(load(below(plain, *more), "x.yaml"))
+
+    assert raised.value.field == field
+    assert cause in str(raised.value)
+
+
+def test_a_likely_rule_may_not_be_severe() -> None:
+    text = (RULES / "capture" / "few-steps.yaml").read_text()
+    severe = re.sub(r"(?m)^severity:.*$", "severity: medium", text)
+
+    with pytest.raises(RuleError, match="at most low"):
+        checked(load(below(severe, "proof: likely", "ask: Why?"), "x.yaml"))
+
+
+def test_only_rules_of_the_preview_folder_are_preview(tmp_path: Path) -> None:
+    plain = re.sub("(?m)^tier:.*\n", "", GOOD)
+    for folder, text in (("input", below(plain, "tier: preview")), ("preview/input", plain)):
+        file = tmp_path / folder / "input-not-prefetched.yaml"
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+
+    failures = check_folder(tmp_path).failures
+
+    assert sum("tier: must be preview in a folder called preview" in one for one in failures) == 2
+
+
+def test_preview_rules_are_off_unless_asked_for(tmp_path: Path) -> None:
+    text = GOOD.replace("id: input-not-prefetched", "id: on-trial")
+    (tmp_path / "on-trial.yaml").write_text(below(re.sub("(?m)^tier:.*\n", "", text), "tier: preview"))
+
+    usual, every = load_catalogue([tmp_path]), load_catalogue([tmp_path], preview=True)
+
+    assert {one.id for one in every.rules} - {one.id for one in usual.rules} >= {"on-trial"}
+    assert load_catalogue([tmp_path], disabled=["on-trial"]).broken == ()
 
 
 @pytest.mark.parametrize("rule", load_catalogue().rules, ids=lambda rule: rule.id)

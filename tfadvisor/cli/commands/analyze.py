@@ -18,6 +18,7 @@ from tfadvisor.cli.reading_options import (
     Output,
     Params,
     Paths,
+    Preview,
     RuleFolders,
     RulesConfig,
     RunName,
@@ -87,6 +88,7 @@ def analyze(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    preview: Preview = False,
     set_limits: SetLimits = None,
     config: RulesConfig = None,
     fail_on: FailOn = None,
@@ -112,6 +114,7 @@ def analyze(
         disabled=disable,
         config=config,
         limits=set_limits,
+        preview=preview,
     )
     read = places(paths)
     chosen = chosen_run(read, options)

@@ -17,6 +17,7 @@ from tfadvisor.cli.reading_options import (
     Labels,
     Model,
     Params,
+    Preview,
     RuleFolders,
     RunName,
     Steps,
@@ -127,6 +128,7 @@ def add_runs(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    preview: Preview = False,
     model: Model = None,
     label: Labels = None,
     config: Config = None,
@@ -136,7 +138,16 @@ def add_runs(
     from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import add  # noqa: PLC0415
 
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, config=config)
+    options = reading(
+        run=run,
+        host=host,
+        steps=steps,
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        config=config,
+        preview=preview,
+    )
     written = gate_inputs.written_config(config, rules or ())
     labels = gate_inputs.labels_of(label or (), written.layer.labels)
     reports = [gate_inputs.report_of([path], options) for path in places(paths)]
@@ -195,6 +206,7 @@ def accept_run(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    preview: Preview = False,
     model: Model = None,
     label: Labels = None,
     branch: JudgedBranch = None,
@@ -207,7 +219,16 @@ def accept_run(
     from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
     from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
 
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, config=config)
+    options = reading(
+        run=run,
+        host=host,
+        steps=steps,
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        config=config,
+        preview=preview,
+    )
     written = gate_inputs.written_config(config, rules or ())
     folder = gate_inputs.store_of(store, written)
     chosen_model = model or written.layer.model

@@ -13,6 +13,7 @@ from tfadvisor.cli.reading_options import (
     Disabled,
     Output,
     Params,
+    Preview,
     RuleFolders,
     RulesConfig,
     SetLimits,
@@ -57,6 +58,7 @@ def capture(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    preview: Preview = False,
     set_limits: SetLimits = None,
     config: RulesConfig = None,
     format: Format = None,
@@ -70,7 +72,13 @@ def capture(
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
     options = reading(
-        params=params, bandwidth=bandwidth, rules=rules, disabled=disable, config=config, limits=set_limits
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        disabled=disable,
+        config=config,
+        limits=set_limits,
+        preview=preview,
     )
     check_rules(options)
     from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)

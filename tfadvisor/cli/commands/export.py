@@ -15,6 +15,7 @@ from tfadvisor.cli.reading_options import (
     HostName,
     Params,
     Paths,
+    Preview,
     RuleFolders,
     RunName,
     Steps,
@@ -109,6 +110,7 @@ def export(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    preview: Preview = False,
     percentile: Percentile = None,
     jaxlib: JaxlibVersion = None,
     by_program: ByProgram = False,
@@ -126,7 +128,7 @@ def export(
     scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the percentile of each
     instruction's costs. Prints the two lines that use it.
     """
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
+    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, preview=preview)
     read = places(paths)
     if to == "pgle":
         return _to_pgle(read, options, output, percentile, jaxlib, by_program)

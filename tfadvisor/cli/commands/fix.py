@@ -160,7 +160,7 @@ def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue
 
     chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
-        return analyze_run(chosen, options, progress), load_catalogue(options.rules)
+        return analyze_run(chosen, options, progress), load_catalogue(options.rules, preview=True)
 
 
 def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Sequence[str], at: At | None) -> Plan:

@@ -54,11 +54,13 @@ app = typer.Typer(
 
 @app.command("list", cls=Command, short_help="one line per rule")
 def list_rules(rules: Folders = None) -> int:
-    """One line per rule: its id, what it is about, its title."""
+    """One line per rule: its id, tier, proof, what it is about, its title."""
     catalogue = _catalogue(rules)
     width = max((len(rule.id) for rule in catalogue.rules), default=0)
     for rule in sorted(catalogue.rules, key=lambda rule: (rule.category, rule.id)):
-        write_out(f"{rule.id:<{width}}  {rule.category:<10}  {printable(rule.title)}\n")
+        write_out(
+            f"{rule.id:<{width}}  {rule.tier:<7}  {rule.proof:<6}  {rule.category:<10}  {printable(rule.title)}\n"
+        )
     return _tell_broken(catalogue)
 
 
@@ -70,7 +72,9 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
     if rule is None:
         meant = did_you_mean(rule_id, [one.id for one in catalogue.rules])
         raise UsageError(f"no rule is called {rule_id}.{meant} `tfadvisor rules list` names them all.")
-    lines = [f"{rule.id} ({rule.category})", rule.title, "", rule.why]
+    lines = [f"{rule.id} ({rule.category}, {rule.tier}, {rule.proof})", rule.title, "", rule.why]
+    if rule.ask:
+        lines += ["", f"Asks: {rule.ask}"]
     for fix in rule.fixes:
         lines += ["", f"Fix ({fix.kind}): {fix.do}", "", *(f"    {line}" for line in fix.snippet.splitlines())]
         lines.append(f"  Valid for: {fix.valid_for}")
@@ -78,6 +82,7 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
             lines.append(f"  Side effect: {fix.side_effect}")
     lines += ["", *_limit_lines(rule)]
     lines += ["", *(f"Source: {source.doc} {source.section} {source.url}" for source in rule.source)]
+    lines += [f"Confirmed by: {one}" for one in rule.confirmed]
     write_out(printable("\n".join(lines)) + "\n")
     return 0
 
@@ -127,6 +132,7 @@ def _limit_lines(rule: Rule) -> list[str]:
     for one in limits:
         about = registered_metrics()[one.metric].about
         lines += [f"  {one.name}  {one.words} ({one.unit.value})", f"      {about}"]
+        lines += [f"      Because {one.because}"] if one.because else []
     return lines
 
 
@@ -134,7 +140,7 @@ def _catalogue(folders: Sequence[Path] | None) -> Catalogue:
     import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, so that rules can be checked)
     from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
 
-    return load_catalogue(folders or ())
+    return load_catalogue(folders or (), preview=True)
 
 
 def _tell_broken(catalogue: Catalogue) -> int:

@@ -14,6 +14,7 @@ from tfadvisor.cli.reading_options import (
     Disabled,
     Output,
     Params,
+    Preview,
     RuleFolders,
     RulesConfig,
     SetLimits,
@@ -74,6 +75,7 @@ def run(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    preview: Preview = False,
     set_limits: SetLimits = None,
     config: RulesConfig = None,
     format: Format = None,
@@ -88,7 +90,13 @@ def run(
     check_page_has_a_file(form, output, "report")
     after_seconds = seconds_or_auto(after)
     options = reading(
-        params=params, bandwidth=bandwidth, rules=rules, disabled=disable, config=config, limits=set_limits
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        disabled=disable,
+        config=config,
+        limits=set_limits,
+        preview=preview,
     )
     check_rules(options)
     from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)

@@ -9,7 +9,7 @@ import msgspec
 
 from tfadvisor.engine.judging.judge_rules import judge
 from tfadvisor.engine.loading.catalogue import checked
-from tfadvisor.engine.loading.compiled_rules import is_rule
+from tfadvisor.engine.loading.compiled_rules import in_its_folder, is_rule
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.engine.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
@@ -55,7 +55,7 @@ def check_folder(folder: Path) -> Checked:
             continue
         rules += 1
         try:
-            rule = checked(load(read_rule_file(file), str(file)))
+            rule = in_its_folder(checked(load(read_rule_file(file), str(file))))
             if rule.id != file.stem:
                 failures.append(f"{file}: the file must be called {rule.id}.yaml, like the rule")
             found = load_cases(file.with_name(f"{file.stem}.cases.yaml"))

@@ -32,11 +32,12 @@ class Truth(msgspec.Struct, frozen=True):
 
 
 class Compare(msgspec.Struct, frozen=True):
-    """A metric against a number."""
+    """A metric against a number. because: why this number and no other, empty where the rule gives no reason."""
 
     metric: str
     operator: str
     bound: float
+    because: str = ""
 
 
 class FactIs(msgspec.Struct, frozen=True):
@@ -131,17 +132,24 @@ def _parse_joined(marked: Marked, path: str, data: dict[str, Any], how: str) -> 
 
 def _parse_comparison(marked: Marked, path: str, data: dict[str, Any]) -> Condition:
     name = data["metric"]
-    rest = {key: value for key, value in data.items() if key != "metric"}
+    rest = {key: value for key, value in data.items() if key not in ("metric", "because")}
     if not isinstance(name, str) or len(rest) != 1:
-        raise marked.error(path, f"a comparison has a metric and one of {', '.join(_COMPARISONS)} or known")
+        raise marked.error(
+            path, f"a comparison has a metric and one of {', '.join(_COMPARISONS)} or known, and `because` with a bound"
+        )
     operator, bound = next(iter(rest.items()))
     if operator == "known" and isinstance(bound, bool):
+        if "because" in data:
+            raise marked.error(f"{path}.because", "gives the reason of a bound, and `known` has none")
         return Known(name, bound)
     if operator not in _COMPARISONS:
         raise marked.error(f"{path}.{operator}", f"is not a comparison; known are {', '.join(_COMPARISONS)} and known")
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise marked.error(f"{path}.{operator}", "must be a number; arithmetic belongs in a metric")
-    return Compare(name, operator, float(bound))
+    because = data.get("because", "")
+    if not isinstance(because, str) or ("because" in data and not because.strip()):
+        raise marked.error(f"{path}.because", "must be text: why this bound and no other")
+    return Compare(name, operator, float(bound), because.strip())
 
 
 def _parse_fact(marked: Marked, path: str, data: dict[str, Any]) -> Condition:

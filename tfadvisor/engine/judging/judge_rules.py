@@ -141,6 +141,8 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
         reached = _UNEXPLAINED[reached]
     if rule.at_most is not None and (rule.at_most.when is None or evaluate(rule.at_most.when, metrics).holds):
         reached = min(reached, rule.at_most.severity, key=lambda severity: severity.rank)
+    if rule.is_likely:
+        reached = min(reached, Severity.LOW, key=lambda severity: severity.rank)
     if not _caveat(rule, metrics):
         return reached
     may_happen_once = _MAY_HAPPEN_ONCE & set(classes_of(rule)) and not (rule.every_call and not is_guessed(metrics))

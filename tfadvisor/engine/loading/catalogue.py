@@ -10,7 +10,7 @@ import msgspec
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.engine.judging.conditions import names_in
 from tfadvisor.engine.judging.wording import is_known, placeholders
-from tfadvisor.engine.loading.compiled_rules import is_rule, read_compiled, rule_files
+from tfadvisor.engine.loading.compiled_rules import in_its_folder, is_rule, read_compiled, rule_files
 from tfadvisor.engine.loading.limits import with_limits
 from tfadvisor.engine.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
 from tfadvisor.engine.loading.rule import Rule, parse_rule
@@ -34,11 +34,16 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def load_catalogue(
-    extra: Sequence[Path] = (), disabled: Sequence[str] = (), limits: Sequence[LimitChange] = ()
+    extra: Sequence[Path] = (),
+    disabled: Sequence[str] = (),
+    limits: Sequence[LimitChange] = (),
+    *,
+    preview: bool = False,
 ) -> Catalogue:
     """The built-in rules, those of installed packages and those of the extra folders, without the disabled ones.
 
-    extra: folders, or names of installed rule packages. limits: numbers of the rules that are to be others. Raises
+    extra: folders, or names of installed rule packages. limits: numbers of the rules that are to be others. preview: with
+    the rules of tier preview, whose ids are known in any case. Raises
     UsageError for a folder or package that is not there, a disabled id that no rule has, and a limit that cannot be so. A
     broken file or package is reported in `broken`, not raised.
     """
@@ -59,8 +64,9 @@ def load_catalogue(
         meant = did_you_mean(unknown[0], rules)
         raise UsageError(f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules list` names them all.")
     every, changed = with_limits(sorted(rules.values(), key=lambda rule: rule.id), limits)
-    kept = tuple(rule for rule in every if rule.id not in disabled)
-    return Catalogue(kept, tuple(broken), tuple(one for one in changed if one.rule_id not in disabled))
+    kept = tuple(rule for rule in every if rule.id not in disabled and (preview or not rule.is_preview))
+    ids = {rule.id for rule in kept}
+    return Catalogue(kept, tuple(broken), tuple(one for one in changed if one.rule_id in ids))
 
 
 def checked(marked: Marked) -> Rule:
@@ -76,9 +82,10 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
     """(field, metric or fact that it names). Not of snippets, where braces may be code."""
     for name in names_in(rule.when):
         yield "when", name
-    for field, text in (("summary", rule.summary), ("title", rule.title)):
+    for field, text in (("summary", rule.summary), ("title", rule.title), ("ask", rule.ask)):
         for name in placeholders(text):
             yield field, name
+    yield from (("takes", name) for name in [rule.takes] if name)
     for index, name in enumerate(rule.evidence):
         yield f"evidence.{index}", name
     for index, name in enumerate(rule.locations):
@@ -105,7 +112,7 @@ def built_in_rules() -> list[Rule]:
     if compiled is not None:
         return compiled
     root = rules_folder()
-    return [checked(load(text, file, ours=True)) for file, text in rule_files(root)]
+    return [in_its_folder(checked(load(text, file, ours=True))) for file, text in rule_files(root)]
 
 
 def rules_folder() -> Path:

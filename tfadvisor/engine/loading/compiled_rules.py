@@ -14,11 +14,14 @@ import msgspec
 from tfadvisor.engine.judging.conditions import Compare, FactIs, Joined, Known
 from tfadvisor.engine.loading.rule import Cap, FixRule, Rule, SavingRule, parse_rule
 from tfadvisor.engine.loading.yaml_marks import load
+from tfadvisor.errors import RuleError
 from tfadvisor.repair.registry import CodemodRef
 from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import Severity
 
 COVERAGE = "coverage.yaml"
+PREVIEW = "preview"
+"""The folder of the rules that are off unless asked for."""
 _MODULE = "catalogue"
 _RECORDS: dict[str, type] = {
     one.__name__: one for one in (Rule, SavingRule, FixRule, Cap, SourceRef, CodemodRef, Compare, FactIs, Known, Joined)
@@ -29,7 +32,7 @@ _MARK = ...
 
 def compile_rules(source: Path, target: Path) -> None:
     """Writes the rules below a folder as a module into another. Raises RuleError for a rule that is wrong."""
-    rules = tuple(parse_rule(load(text, file)) for file, text in rule_files(source))
+    rules = tuple(in_its_folder(parse_rule(load(text, file))) for file, text in rule_files(source))
     text = f'"""Written by the build from the YAML files beside it."""\n\nRULES = {_frozen(rules)!r}\n'
     (target / f"{_MODULE}.py").write_text(text, encoding="utf-8")
 
@@ -65,9 +68,19 @@ def _thawed(value: Any) -> Any:
 
 
 def rule_files(root: Path) -> list[tuple[str, str]]:
-    """(name, text) of the rule files of the families below a folder, in order."""
-    paths = sorted(path for path in root.glob("*/*.yaml") if is_rule(path.name))
-    return [(f"rules/{path.parent.name}/{path.name}", path.read_text(encoding="utf-8")) for path in paths]
+    """(name, text) of the rule files of the families below a folder and below its `preview`, in order."""
+    paths = [*root.glob("*/*.yaml"), *root.glob(f"{PREVIEW}/*/*.yaml")]
+    return [
+        (f"rules/{path.relative_to(root).as_posix()}", path.read_text(encoding="utf-8"))
+        for path in sorted(filter(lambda one: is_rule(one.name), paths))
+    ]
+
+
+def in_its_folder(rule: Rule) -> Rule:
+    """The rule. Raises RuleError where its tier is not that of its folder: those of families in `preview` are preview."""
+    if (PREVIEW in [one.name for one in Path(rule.file).parents][:2]) != rule.is_preview:
+        raise RuleError(rule.file, 1, "tier", f"must be preview in a folder called {PREVIEW}, and only there")
+    return rule
 
 
 def is_rule(name: str) -> bool:

@@ -35,6 +35,8 @@ class Limit(msgspec.Struct, frozen=True):
     """In the metric's unit."""
     operators: tuple[str, ...]
     """How the rule compares with it: at_least, above, below, at_most; several where it does so in several places."""
+    because: str = ""
+    """Why this number."""
 
     @property
     def unit(self) -> Unit:
@@ -56,7 +58,8 @@ def limits_of(rule: Rule) -> tuple[Limit, ...]:
         for number, bound in enumerate(bounds, start=1):
             how = (one.operator for one in comparisons if one.metric == metric and one.bound == bound)
             name = f"{metric}-{number}" if len(bounds) > 1 else metric
-            found.append(Limit(name, metric, bound, tuple(dict.fromkeys(how))))
+            why = (one.because for one in comparisons if one.metric == metric and one.bound == bound and one.because)
+            found.append(Limit(name, metric, bound, tuple(dict.fromkeys(how)), next(why, "")))
     return tuple(found)
 
 

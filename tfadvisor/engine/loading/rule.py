@@ -15,6 +15,10 @@ from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 
 FIX_KINDS = ("code", "env", "flag", "config", "command")
+TIERS = ("stable", "preview")
+"""A preview rule is off unless it is asked for, and no verdict rests on it."""
+PROOFS = ("shown", "likely")
+"""Whether a rule's finding is shown by the trace, or only likely: then it asks the user."""
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
 
@@ -60,6 +64,9 @@ class Rule(msgspec.Struct, frozen=True):
     unless_claimed: it only speaks where no other finding explains the classes of time that it is about.
     every_call: what it is about happens inside the compiled step, so that one step tells that each has it.
     codemods: what `tfadvisor fix` tries on the user's program, in this order.
+    tier, proof: one of TIERS, of PROOFS. ask: of a likely rule, what the user can answer in one look.
+    takes: the metric that says which share of step time the finding is about, empty for that of the saving.
+    confirmed: traces on which it fires from file to finding, and independent recordings on which it fired rightly.
     """
 
     id: str
@@ -79,6 +86,21 @@ class Rule(msgspec.Struct, frozen=True):
     every_call: bool = False
     codemods: tuple[CodemodRef, ...] = ()
     at_most: Cap | None = None
+    tier: str = "stable"
+    proof: str = "shown"
+    ask: str = ""
+    takes: str = ""
+    confirmed: tuple[str, ...] = ()
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether it is off unless asked for."""
+        return self.tier == "preview"
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether its finding is a question to the user."""
+        return self.proof == "likely"
 
 
 def parse_rule(marked: Marked) -> Rule:
@@ -101,6 +123,11 @@ def parse_rule(marked: Marked) -> Rule:
         "source",
         "unless_claimed",
         "every_call",
+        "tier",
+        "proof",
+        "ask",
+        "takes",
+        "confirmed",
     )
     rule_id = fields.text("id")
     if not _ID.match(rule_id):
@@ -117,6 +144,13 @@ def parse_rule(marked: Marked) -> Rule:
     fixes = tuple(_fix(one) for one in fields.items("fixes"))
     if not fixes:
         raise marked.error("fixes", "a rule without a fix prescribes nothing")
+    proof = fields.choice("proof", PROOFS) if fields.has("proof") else "shown"
+    if (proof == "likely") != fields.has("ask"):
+        raise marked.error(
+            "ask", "is the question that a rule with `proof: likely` puts to the user, and no other rule has one"
+        )
+    if proof == "likely" and severity is not None and severity.rank > Severity.LOW.rank:
+        raise marked.error("severity", "is at most low where `proof` is likely")
     return Rule(
         id=rule_id,
         file=marked.file,
@@ -135,6 +169,11 @@ def parse_rule(marked: Marked) -> Rule:
         every_call=fields.flag("every_call") if fields.has("every_call") else False,
         codemods=_codemods(fields, fixes) if fields.has("codemods") else (),
         at_most=_cap(fields.below("at_most"), saving) if fields.has("at_most") else None,
+        tier=fields.choice("tier", TIERS) if fields.has("tier") else "stable",
+        proof=proof,
+        ask=fields.text("ask") if fields.has("ask") else "",
+        takes=fields.text("takes") if fields.has("takes") else "",
+        confirmed=fields.texts("confirmed") if fields.has("confirmed") else (),
     )
 
 
