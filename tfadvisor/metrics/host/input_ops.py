@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.compute.text_ops import is_text_op
-from tfadvisor.metrics.needless.costly_kinds import costly_kind
+import re
+
+from tfadvisor.metrics.needless.costly_ops import TEXT, bare_type
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.units import percent
 
 _MOST = 3
 _WORTH_NAMING = 0.03
+_KINDS = (
+    ("Fourier transforms", re.compile(r"(?:Batch)?I?R?FFT(?:2D|3D|ND)?")),
+    (
+        "random numbers",
+        re.compile(r"(?:Stateless|Stateful)?(?:Random(?!Shuffle|IndexShuffle)|Truncated|Parameterized)\w*"),
+    ),
+    ("one-hot rows", re.compile("OneHot")),
+    ("conversions between sparse and dense", re.compile(r"SparseToDense|SparseTensorToDense|RaggedTensorTo\w+")),
+    (TEXT.name, TEXT.ops),
+)
+"""What an op type is, where it has a cheaper form."""
 _RESIZES = ("Resize", "ScaleAndTranslate", "CropAndResize")
 
 
@@ -35,11 +47,9 @@ def input_op_kind(question: Question) -> str:
     `Fourier transforms`, `text`.
     """
     largest = _by_type(question)[0][0]
-    kind = costly_kind(largest, "")
-    if kind is not None:
-        return kind.name
-    if is_text_op(largest):
-        return "text"
+    found = next((name for name, types in _KINDS if types.fullmatch(bare_type(largest))), None)
+    if found is not None:
+        return found
     raise MetricAbsent(f"{largest} is of no kind that has a cheaper form")
 
 
