@@ -106,31 +106,11 @@ def fp16_kernel_share(question: Question) -> float:
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
-def bf16_kernel_share(question: Question) -> float:
-    """Time of bfloat16 kernels, including elementwise ones, over the time of all kernels whose name shows their
-    precision. The names of cuDNN's attention kernels say only 16 bits, so those count in neither bf16 nor fp16.
-    """
-    return _share_of(question, Precision.BF16)
-
-
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
-def fp8_kernel_share(question: Question) -> float:
-    """Time of 8-bit floating-point kernels over the time of all kernels whose name shows their precision."""
-    return _share_of(question, Precision.FP8)
-
-
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def tf32_kernel_share(question: Question) -> float:
     """Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name shows their
     precision.
     """
     return _share_of(question, Precision.TF32)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
-def fp32_kernel_share(question: Question) -> float:
-    """Time of fp32 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
-    return _share_of(question, Precision.FP32)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)

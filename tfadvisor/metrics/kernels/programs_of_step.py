@@ -20,10 +20,6 @@ _EVALUATES = re.compile(
     r"(?:^|_)(?:eval|evaluate|evaluation|valid|validate|validation|val|test|predict)(?:_|\d|$)", re.IGNORECASE
 )
 """Parts of the names of functions that evaluate a model."""
-_WATCHES = re.compile(
-    r"(?:^|_)(?:accuracy|diagnostics?|metrics?|monitor|score|statistics|stats)(?:_|\d|$)", re.IGNORECASE
-)
-"""Parts of the names of functions that only tell how the training goes."""
 _LARGE = 0.02
 """A program below this share of compute is no part of the step worth comparing."""
 _OFTEN = 2.0
@@ -109,25 +105,3 @@ def repeated_program_fraction(question: Question) -> float:
 def repeated_program_use(question: Question) -> str:
     """What repeated_program is for by its name: `evaluation`, or `unknown`."""
     return "evaluation" if _EVALUATES.search(_repeated(question).name) else "unknown"
-
-
-@once
-def _watching(question: Question) -> StepProgram:
-    """The largest program that by its name evaluates or measures, where another trains beside it. Raises MetricAbsent."""
-    large = [one for one in _programs(question) if one.share >= _LARGE]
-    found = [one for one in large if _EVALUATES.search(one.name) or _WATCHES.search(one.name)]
-    if not found or len(found) == len(large):
-        raise MetricAbsent("no program of the step is named for evaluating or measuring beside another")
-    return found[0]
-
-
-@fact(needs=(known_steps,))
-def watching_program(question: Question) -> str:
-    """The costliest program of a step that by its name evaluates or measures the model, beside others: `jit_metrics`."""
-    return _watching(question).name
-
-
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.NEITHER)
-def watching_program_fraction(question: Question) -> float:
-    """Share of step time that watching_program computes, in proportion to the compute time of the step's programs."""
-    return _watching(question).share * share(question, TimeClass.COMPUTE)
