@@ -11,7 +11,7 @@ from tfadvisor.assembly.ops import run_ops
 from tfadvisor.assembly.time_by import time_by
 from tfadvisor.assembly.told_hosts import told_hosts
 from tfadvisor.engine.judging.judge_rules import Outcomes
-from tfadvisor.engine.judging.verdict import give_verdict
+from tfadvisor.engine.judging.verdict import give_verdict, led_by
 from tfadvisor.engine.loading.catalogue import Catalogue
 from tfadvisor.engine.savings.plan import plan_of
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
@@ -43,17 +43,19 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: 
     broken = [Broken(error.file, str(error)) for error in catalogue.broken]
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
+    verdict = give_verdict(breakdown, metrics, outcomes.findings)
+    findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
         steps=_steps_info(run, metrics),
         breakdown=breakdown,
-        verdict=give_verdict(breakdown, metrics, outcomes.findings),
+        verdict=verdict,
         metrics={
             name: MetricValue(one.value, one.unit.value, one.reason or None, one.about, one.better, one.scatter)
             for name, one in metrics.items()
         },
-        findings=outcomes.findings,
+        findings=findings,
         not_applicable=outcomes.not_applicable,
         capture=tuple(
             CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
@@ -66,7 +68,7 @@ def assemble(run: RunTimeline, metrics: Metrics, outcomes: Outcomes, catalogue: 
         time_by=time_by(run),
         changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
-        plan=plan_of(outcomes.findings) or msgspec.UNSET,
+        plan=plan_of(findings) or msgspec.UNSET,
     )
 
 
