@@ -46,17 +46,21 @@ _PRODUCTS = """
     gemm gemv matmul bmm_ conv wgrad dgrad fprop bprop winograd splitk dot_general _dot nvjet_ cijk_ _xmma_ tensorop
     scudnn hcudnn 4cudnn 6cudnn 8cudnn cutlass::kernel cutlass::device_kernel fft2d_ contractionkernel blockpersist
     fmha flash_fwd flash_bwd flashattn sdpa attention attn_fwd attn_bwd bwd_kernel_d
+    mha_fwd mha_bwd mha_forward mha_backward qk_int marlin<
 """.split()
 _AROUND_PRODUCTS = """
     computeoffsets nchwtonhwc nhwctonchw im2col pooling converttensor
     dot_do_o ograddoto convert_dq convertdq convertqgrad bwdpreprocess prepare_varlen
+    setup_grouped prepare_grouped _gemm_starts cublasdotparams reduce_1block subtensorop addtensorop multensorop
 """.split()
-"""Helpers that are named after the product they serve: layout, offsets, the elementwise ends of attention."""
+"""Helpers that are named after the product they serve: layout, offsets, pointers of grouped products, the elementwise ends of
+attention; cuBLAS' dot products of vectors; MIOpen's elementwise ops on tensors."""
 _SUMS_OF_PARTS = """
     splitkreduce splitk_reduce reducesplitk postgsu reduce_wgrad nhwc_reduction_kernel splitkv_combine fwdcombine
 """.split()
 _TENSOR_CORES = """
     tensorop gmma hmma imma wmma mma_sync tcgen05 umma:: sm100_mma warpspecialized
+    flashattentionforwardsm flashattentionbackwardsm qk_int marlin<
     flash_fwd flash_bwd flashattn flash_fprop flash_bprop fmha_v2 aiter::fmha mfma xdl ck_tile:: _gtcx _gtcw
 """.split()
 _NO_TENSOR_CORES = """
@@ -204,6 +208,8 @@ def _of_words(lower: str) -> KernelKind:
     precision = _narrowest(types)
     if precision is Precision.UNKNOWN and not words.isdisjoint(("int8", "imma")):
         precision = Precision.INT8
+    if "qk_int8" in lower:
+        precision = Precision.INT8  # SageAttention's first product; its second is of fp8 or fp16
     if precision is Precision.FP32 and ("hmma_fp32" in lower or "hmma_implicit_gemm" in lower):
         precision = Precision.FP16  # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32
     if "sdpa" in words and precision is Precision.FP16:
