@@ -157,7 +157,7 @@ def test_samples_of_counters_and_records_of_memory_are_no_kernels() -> None:
     (device,) = builder.timeline().devices
 
     assert [device.ops.names[row] for row in device.ops.name] == ["some_kernel"]
-    assert device.compute.length == 10 * PS
+    assert device.compute.length() == 10 * PS
 
 
 def test_a_copy_to_a_peer_that_a_collective_asks_for_is_communication() -> None:
@@ -188,8 +188,8 @@ def test_the_end_of_an_exchange_on_another_core_is_communication() -> None:
 
     (device,) = builder.timeline().devices
 
-    assert device.collective.length == 8 * PS
-    assert device.compute.length == 8 * PS
+    assert device.collective.length() == 8 * PS
+    assert device.compute.length() == 8 * PS
 
 
 def test_a_barrier_among_regions_is_a_wait_for_other_cores() -> None:
@@ -199,5 +199,5 @@ def test_a_barrier_among_regions_is_a_wait_for_other_cores() -> None:
 
     (device,) = builder.timeline().devices
 
-    assert device.collective.length == 15 * PS
+    assert device.collective.length() == 15 * PS
     assert len(device.ops) == 2

@@ -16,6 +16,7 @@ from tfadvisor.timeline.model import COLUMNS, Callers, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collectives import op_collective
+from tfadvisor.timeline.names.devices import is_command_buffer
 from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _ops(
         kind=_exchanged(copies.kind, ops, events),
         stream=stream,
         name=row,
-        op=texts_of(ops, events, len(trace.names) + len(modules.texts)),
+        op=_single_ops(ops, events, len(trace.names) + len(modules.texts)),
         module=texts_of(modules, events, len(trace.names)),
         program=program,
         path=path,
@@ -103,6 +104,15 @@ def _ops(
         names=trace.names.name + modules.texts + ops.texts + paths,
         program_ids=tuple(every.tolist()),
     )
+
+
+def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:
+    """Index of each event's op, counted from the offset; -1 without one, and for one that stands for all kernels of a graph:
+    what is known of these is their own names.
+    """
+    buffers = [code for code, text in enumerate(ops.texts) if is_command_buffer(text)]
+    found = texts_of(ops, events, offset)
+    return np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(np.int32) if buffers else found
 
 
 def _exchanged(kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array) -> npt.NDArray[np.int8]:

@@ -57,6 +57,11 @@ def possible_instructions(event: str) -> tuple[str, str]:
     return whole, whole.rpartition("::")[2]
 
 
+def kernel_of_instruction(instruction: str) -> str:
+    """The kernel's name that XLA makes of an instruction's: `loop_add_fusion.3` -> `loop_add_fusion_3`."""
+    return instruction.replace(".", "_").replace("-", "_")
+
+
 def is_done_half(name: str) -> bool:
     """Whether an op waits for another one that was started before, as `all-reduce-done.1` does."""
     return _DONE in instruction_name(name)
@@ -85,6 +90,11 @@ def device_class(name: str) -> DeviceClass:
 def is_whole_graph(name: str) -> bool:
     """Whether a GPU's event stands for all kernels of a CUDA graph, whose names the trace then lacks."""
     return name.startswith(_WHOLE_GRAPH)
+
+
+def is_command_buffer(op: str) -> bool:
+    """Whether an op stands for all kernels of a command buffer, XLA's word for a CUDA graph: `command_buffer_1`."""
+    return op.startswith(("command_buffer", "command-buffer"))
 
 
 def hlo_class(name: str, category: str = "") -> DeviceClass:

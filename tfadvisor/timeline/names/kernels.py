@@ -98,15 +98,15 @@ _KINDS: dict[tuple[Precision, bool, bool | None], KernelKind] = {}
 def kernel_kind(name: str) -> KernelKind:
     """What the name says; UNKNOWN and None where it does not. Equal kinds are one object."""
     if name.startswith(_FUSIONS) and not ("dot" in name or "convol" in name or "gemm" in name):
-        return _kind(Precision.UNKNOWN, False, None)
+        return kind_of_parts(Precision.UNKNOWN, False, None)
     lower = name.partition(">(")[0].lower()
     if not _is_matrix(lower):
         types = _types(lower, _words(lower))
-        return _kind(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
+        return kind_of_parts(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
     if any(word in lower for word in _SUMS_OF_PARTS):
-        return _kind(Precision.UNKNOWN, True, None)
+        return kind_of_parts(Precision.UNKNOWN, True, None)
     if lower.startswith("nvjet_"):
-        return _kind(_of_nvjet(lower), True, True)
+        return kind_of_parts(_of_nvjet(lower), True, True)
     if "cijk_" in lower:
         return _of_tensile(name)
     return _of_xmma(lower) if "_xmma_" in lower else _of_words(lower)
@@ -155,7 +155,7 @@ def _of_tensile(name: str) -> KernelKind:
     instruction's shape, which kernels without one lack."""
     parts = name[name.lower().index("cijk_") :].split("_")
     if len(parts) < 4 or not parts[1].startswith("A"):
-        return _kind(Precision.UNKNOWN, True, None)
+        return kind_of_parts(Precision.UNKNOWN, True, None)
     following = parts[4] if len(parts) > 4 else ""
     letters = following if following in _MIXED_TENSILE else parts[3]
     precision = next((one for code, one in _TENSILE if letters.startswith(code)), Precision.UNKNOWN)
@@ -164,7 +164,7 @@ def _of_tensile(name: str) -> KernelKind:
     cores: bool | None = any(part.startswith("MI") and part[2:3].isdigit() for part in parts)
     if not cores and ("shortname" in name or precision in _ALWAYS_TENSOR_CORES):
         cores = True if precision in _ALWAYS_TENSOR_CORES else None
-    return _kind(precision, True, cores)
+    return kind_of_parts(precision, True, cores)
 
 
 _XMMA = {
@@ -190,10 +190,10 @@ def _of_xmma(lower: str) -> KernelKind:
                 types.add(precision)
     precision = _narrowest(types)
     if any(word in lower for word in ("tensor", "gmma", "warpgroupsize")):
-        return _kind(precision, True, True)
+        return kind_of_parts(precision, True, True)
     if any(word in lower for word in ("ffma", "sm50_", "depthwise", "simt", "gemv")) or precision is Precision.FP32:
-        return _kind(precision, True, False)
-    return _kind(precision, True, True if precision in _ALWAYS_TENSOR_CORES else None)
+        return kind_of_parts(precision, True, False)
+    return kind_of_parts(precision, True, True if precision in _ALWAYS_TENSOR_CORES else None)
 
 
 def _of_words(lower: str) -> KernelKind:
@@ -201,10 +201,10 @@ def _of_words(lower: str) -> KernelKind:
     types = _types(lower, words)
     shaped = {one for one in (_of_shape(word, types) for word in words) if one is not None}
     if shaped:
-        return _kind(_narrowest(shaped), True, True)
+        return kind_of_parts(_narrowest(shaped), True, True)
     plain = {_WITHOUT_SHAPE[word] for word in words if word in _WITHOUT_SHAPE}
     if plain:
-        return _kind(_narrowest({Precision.INT8} if "int8" in words else types or plain), True, False)
+        return kind_of_parts(_narrowest({Precision.INT8} if "int8" in words else types or plain), True, False)
     precision = _narrowest(types)
     if precision is Precision.UNKNOWN and not words.isdisjoint(("int8", "imma")):
         precision = Precision.INT8
@@ -214,7 +214,7 @@ def _of_words(lower: str) -> KernelKind:
         precision = Precision.FP16  # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32
     if "sdpa" in words and precision is Precision.FP16:
         precision = Precision.BITS16
-    return _kind(precision, True, _uses_tensor_cores(lower, precision))
+    return kind_of_parts(precision, True, _uses_tensor_cores(lower, precision))
 
 
 _WITHOUT_SHAPE = {
@@ -278,12 +278,28 @@ def _narrowest(types: Set[Precision]) -> Precision:
     return next((one for one in _NARROW_FIRST if one in types), Precision.UNKNOWN)
 
 
-def _kind(precision: Precision, is_matrix: bool, tensor_cores: bool | None) -> KernelKind:
+def kind_of_parts(precision: Precision, is_matrix: bool, tensor_cores: bool | None) -> KernelKind:
+    """The one object of equal kinds."""
     key = (precision, is_matrix, tensor_cores)
     found = _KINDS.get(key)
     if found is None:
         found = _KINDS[key] = KernelKind(*key)
     return found
+
+
+_HLO_TYPES = {
+    "f64": Precision.FP64,
+    "f32": Precision.FP32,
+    "bf16": Precision.BF16,
+    "f16": Precision.FP16,
+}
+
+
+def precision_of_type(dtype: str) -> Precision:
+    """Of what HLO calls `bf16` or `f8e4m3fn`; UNKNOWN for types without arithmetic of their own."""
+    if dtype.startswith("f8"):
+        return Precision.FP8
+    return Precision.BELOW_8_BITS if dtype.startswith(("f4", "f6")) else _HLO_TYPES.get(dtype, Precision.UNKNOWN)
 
 
 def short_name(name: str, longest: int = 60) -> str:
