@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import hlo_builder as hlo
+from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
 
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.format.window import window_of
-from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
 from tfadvisor.hlo.questions.argument_copies import copied_argument
 from tfadvisor.hlo.questions.around_collectives import (
     collectives_between_products,

@@ -12,7 +12,7 @@ from tfadvisor.assembly.ops import run_ops
 from tfadvisor.assembly.time_by import time_by
 from tfadvisor.assembly.told_hosts import told_hosts
 from tfadvisor.engine.judging.judge_rules import Outcomes
-from tfadvisor.engine.judging.verdict import give_verdict
+from tfadvisor.engine.judging.verdict import give_verdict, led_by
 from tfadvisor.engine.loading.catalogue import Catalogue
 from tfadvisor.engine.savings.plan import plan_of
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
@@ -45,17 +45,19 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     broken = [Broken(error.file, str(error)) for error in catalogue.broken]
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
+    verdict = give_verdict(breakdown, metrics, [one for one in outcomes.findings if one.bears_verdict])
+    findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
         steps=_steps_info(run, metrics),
         breakdown=breakdown,
-        verdict=give_verdict(breakdown, metrics, [one for one in outcomes.findings if one.bears_verdict]),
+        verdict=verdict,
         metrics={
             name: MetricValue(one.value, one.unit.value, one.reason or None, one.about, one.better, one.scatter)
             for name, one in metrics.items()
         },
-        findings=outcomes.findings,
+        findings=findings,
         not_applicable=outcomes.not_applicable,
         capture=tuple(
             CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
@@ -70,7 +72,7 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
         attribution_absent=no_attribution or None,
         changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
-        plan=plan_of(outcomes.findings) or msgspec.UNSET,
+        plan=plan_of(findings) or msgspec.UNSET,
     )
 
 

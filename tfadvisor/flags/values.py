@@ -68,7 +68,9 @@ def is_default(flag: Flag, value: str | None) -> bool:
     if flag.words is None:
         return given == flag.default
     if flag.words.several:
-        return {*_parts(given)} == {*_parts(flag.default)}
+        parts, default = {*_parts(given)}, {*_parts(flag.default)}
+        added = {part.removeprefix("+") for part in parts if part.startswith("+")}
+        return parts == default or (len(added) == len(parts) and added <= default)
     return flag.default.upper() == given.upper() or flag.default.upper().endswith(f"_{given.upper()}")
 
 

@@ -43,8 +43,8 @@ def test_the_share_the_sides_and_what_to_pad_them_to() -> None:
     metrics = gpu_steps(("gemm_fusion_dot", 70, "dot.2"), ("loop_add_fusion", 20), program=program(4093)).measure()
 
     assert metrics.value("misaligned_matmul_fraction") == pytest.approx(0.7)
-    assert metrics.fact("misaligned_shape") == "4093 × 4093 by 4093 × 4093 in bf16"
-    assert metrics.fact("padded_shape") == "4093 to 4096"
+    assert metrics.fact("misaligned_sides") == "4093 × 4093 by 4093 × 4093 in bf16"
+    assert metrics.fact("padded_sides") == "4093 to 4096"
     assert metrics.fact("misaligned_matmul_place") == "dot.2 (model.py:9)"
 
 
@@ -52,7 +52,7 @@ def test_padded_shape_have_nothing_to_pad() -> None:
     metrics = gpu_steps(("gemm_fusion_dot", 70, "dot.2"), program=program(4096)).measure()
 
     assert metrics.value("misaligned_matmul_fraction") == 0
-    assert metrics.fact("padded_shape") is None
+    assert metrics.fact("padded_sides") is None
 
 
 def test_without_hlo_sides_are_not_known() -> None:

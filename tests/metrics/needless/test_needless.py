@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from support.cpu_step import cpu_steps
+from tfadvisor.metrics.needless.costly_kinds import KINDS, costly_kind
 
 from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.metrics.needless.costly_kinds import KINDS, costly_kind
 
 approx = pytest.approx
 

@@ -60,7 +60,11 @@ class Xpu:
     def holds_work(self, line: str, line_id: int) -> bool:
         return line.startswith("Queue")
 
-    def class_of(self, name: str, display_name: str) -> DeviceClass:
+    def part_of_line(self, line: str) -> None:
+        return None
+
+    def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
+        name = trace.names.name[row]
         if name.startswith("zeMemoryCopy"):
             return DeviceClass.H2D
         return DeviceClass.COLLECTIVE if name.startswith("oneccl") else DeviceClass.COMPUTE

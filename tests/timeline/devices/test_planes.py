@@ -147,3 +147,57 @@ def test_device_properties_are_plane_stats() -> None:
 
     assert device.model == "NVIDIA H200"
     assert device.properties["compute_cap_major"] == 9
+
+
+def test_samples_of_counters_and_records_of_memory_are_no_kernels() -> None:
+    builder = trace().busy("GPU:0", (0, 10))
+    builder.on_line("/device:GPU:0", "_counters_", "gpu_temp_c", 3, 3, gpu_temp_c=60.0)
+    builder.on_line("/device:GPU:0", "Stream #2(UnifiedMemory)", "UM_GPU_PAGE_FAULT", 20, 30)
+
+    (device,) = builder.timeline().devices
+
+    assert [device.ops.names[row] for row in device.ops.name] == ["some_kernel"]
+    assert device.compute.length() == 10 * PS
+
+
+def test_a_copy_to_a_peer_that_a_collective_asks_for_is_communication() -> None:
+    builder = trace()
+    line = "Stream #20(MemcpyP2P)"
+    builder.on_line(
+        "/device:GPU:0", line, "MemcpyP2P", 0, 10, hlo_op="collective-permute-start.3", memcpy_details="size:8"
+    )
+    builder.on_line("/device:GPU:0", line, "MemcpyP2P", 20, 30, hlo_op="copy.3", memcpy_details="size:8")
+    builder.on_line("/device:GPU:0", line, "MemcpyD2D", 40, 50, hlo_op="all-gather.1", memcpy_details="size:8")
+
+    (device,) = builder.timeline().devices
+
+    assert device.ops.kind.tolist() == [DeviceClass.COLLECTIVE, DeviceClass.P2P, DeviceClass.D2D]
+
+
+def test_the_end_of_an_exchange_on_another_core_is_communication() -> None:
+    """A TPU's core waits for what its sparse core reduces, and for what it gathers."""
+    builder = trace()
+    for at, callee in ((0, "all-reduce.clone"), (100, "gather.clone")):
+        start = f"async-start.{at}"
+        builder.on_line(
+            "/device:TPU:0", "XLA Ops", f"%{start} = ((f32[8]), f32[8]) async-start(%p), calls=%{callee}", at, at + 1
+        )
+        builder.on_line(
+            "/device:TPU:0", "XLA Ops", f"%async-done.{at} = f32[8]{{0}} async-done(%{start})", at + 2, at + 9
+        )
+
+    (device,) = builder.timeline().devices
+
+    assert device.collective.length() == 8 * PS
+    assert device.compute.length() == 8 * PS
+
+
+def test_a_barrier_among_regions_is_a_wait_for_other_cores() -> None:
+    builder = trace().on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%p)", 0, 10)
+    builder.on_line("/device:TPU:0", "XLA TraceMe", "barrier-cores", 10, 25)
+    builder.on_line("/device:TPU:0", "XLA TraceMe", "ep_wait_in", 2, 8)
+
+    (device,) = builder.timeline().devices
+
+    assert device.collective.length() == 15 * PS
+    assert len(device.ops) == 2

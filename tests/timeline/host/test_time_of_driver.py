@@ -51,6 +51,33 @@ def test_what_the_driving_thread_does_in_an_event(name: str, expected: str) -> N
     assert found == ({"host": 80, "compute": 20} if expected == "host" else {"host": 50, expected: 30, "compute": 20})
 
 
+def called_function(*, run: str = "", function: str = "__inference_train_function_7") -> TraceBuilder:
+    """TensorFlow's call of a function from 10 to 90 µs; a thread asks tf.data for the batch from 20 to 70, kernels follow.
+
+    run: the event that newer versions write of the run itself.
+    """
+    builder = behind_another().step(0, 100)
+    builder.call(f"EagerLocalExecute: {function}", 10, 90).call("EagerKernelExecute", 12, 90)
+    if run:
+        builder.call(run, 14, 88)
+    builder.thread("tf_data_iterator_get_next/1").call("IteratorGetNextOp::DoCompute", 20, 70)
+    return builder.thread("tf_Compute/2").call("IteratorGetNext/_3:_Send", 71, 75).busy("GPU:0", (80, 90))
+
+
+@pytest.mark.parametrize("run", ["", "KernelAndDeviceFunc::Run"])
+def test_a_function_that_waits_for_its_batch_waits_for_input(run: str) -> None:
+    """TensorFlow 2.3 to 2.8 have no event of the run inside the call. Sending the batch on is dispatch."""
+    found = shares(called_function(run=run).timeline())
+
+    assert found["input"] == 50
+    assert found["launch"] >= 4
+    assert found["compute"] == 10
+
+
+def test_an_op_of_its_own_is_dispatch_as_long_as_it_takes() -> None:
+    assert "input" not in shares(called_function(function="MatMul").timeline())
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -16,6 +16,7 @@ from tfadvisor.timeline.names.host import host_class, op_type
         ("IteratorGetNextOp::DoCompute", HostClass.GET_NEXT),
         ("IteratorGetNextAsOptional_4:IteratorGetNextAsOptional", HostClass.GET_NEXT),
         ("EagerLocalExecute: IteratorGetNext", HostClass.GET_NEXT),
+        ("IteratorGetNext/_3:_Send", HostClass.CONTROL_OP),
         ("Iterator::Root::Prefetch", HostClass.DATASET),
         ("MapAndBatchProduce", HostClass.DATASET),
         ("InstantiatedCapturedFunction::RunAsync", HostClass.CAPTURED),
@@ -64,6 +65,11 @@ def test_host_names(name: str, expected: HostClass) -> None:
         ("Memset", DeviceClass.MEMSET),
         ("__amd_rocclr_copyBuffer.kd", DeviceClass.OTHER_COPY),
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", DeviceClass.COLLECTIVE),
+        ("Memset 2", DeviceClass.MEMSET),
+        ("UM_GPU_PAGE_FAULT", DeviceClass.NO_WORK),
+        ("Memory Device", DeviceClass.NO_WORK),
+        ("MemoryAlloc", DeviceClass.NO_WORK),
+        ("memory_efficient_attention", DeviceClass.COMPUTE),
         ("volta_sgemm_128x64_nn", DeviceClass.COMPUTE),
         ("loop_add_multiply_fusion", DeviceClass.COMPUTE),
     ],
@@ -86,6 +92,29 @@ def test_kernel_names(name: str, expected: DeviceClass) -> None:
 )
 def test_hlo_names(name: str, expected: DeviceClass) -> None:
     assert hlo_class(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "expected"),
+    [
+        ("fusion.12", "all-gather fusion", DeviceClass.COLLECTIVE),
+        ("recv-done.4", "host recv-done", DeviceClass.COLLECTIVE),
+        ("psum.7", "loop fusion", DeviceClass.COMPUTE),  # JAX named the fusion after its first op
+        ("all-gather.3", "data formatting", DeviceClass.COMPUTE),
+        (
+            "%psum.7 = f32[8] fusion(f32[8] %a), kind=kCustom, calls=%all-reduce.2",
+            "custom fusion",
+            DeviceClass.COLLECTIVE,
+        ),
+        ("all-gather.3", "async-done", DeviceClass.COLLECTIVE),  # a sparse core gathers
+        ("gather.3", "async-done", DeviceClass.COMPUTE),
+        ("copy-start.1", "copy-start", DeviceClass.OTHER_COPY),
+        ("matmul.1", "custom-call", DeviceClass.COMPUTE),
+        ("infeed.1", "infeed", DeviceClass.INFEED),
+    ],
+)
+def test_the_profilers_category_decides_before_the_name(name: str, category: str, expected: DeviceClass) -> None:
+    assert hlo_class(name, category) is expected
 
 
 def test_op_type_and_frame_place() -> None:

@@ -77,6 +77,15 @@ OPS = [
     ("send.1", "send-recv", None),
     ("recv-done.2", "send-recv", None),
     ("async-collective-start.3", "other", None),
+    ("all-reduce-scatter-fusion.2", "reduce-scatter", None),
+    ("all-gather-fusion.1", "all-gather", None),
+    (
+        "%fusion.7 = bf16[8]{0} fusion(bf16[8]{0} %a), kind=kCustom, calls=%all-reduce-scatter.2",
+        "reduce-scatter",
+        "bf16",
+    ),
+    ("%async-start.3 = ((f32[8]), f32[8]) async-start(f32[8] %p), calls=%all-reduce.clone", "all-reduce", "f32"),
+    ('%barrier-cores.3 = () custom-call(), custom_call_target="barrier-cores"', "barrier", None),
 ]
 NONE = [
     "all-reduce-promotion",  # the following are compiler passes
@@ -90,6 +99,8 @@ NONE = [
     "async-collective-fusion.2",  # TPU: computes while it communicates
     "input_reduce_scatter_fusion_2",  # reduces, then scatters
     "loop_all_gather_fusion",
+    "%fusion.7 = bf16[8]{0} fusion(bf16[8]{0} %a), kind=kLoop, calls=%fused_computation.2",
+    "%async-start.4 = ((f32[8]), f32[8]) async-start(f32[8] %p), calls=%gather.clone",
     "small_reduce_kernel",
     "send_gradients",
     "volta_sgemm_128x64_nn",

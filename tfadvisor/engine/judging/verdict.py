@@ -82,6 +82,15 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     )
 
 
+def led_by(verdict: Verdict, findings: Sequence[Finding], metrics: Metrics) -> tuple[Finding, ...]:
+    """Of few or guessed steps, where findings come by severity: what explains the verdict's lost time comes first."""
+    if verdict.bottleneck not in _LOSSES or not (is_few(metrics) or is_guessed(metrics)):
+        return tuple(findings)
+    leads = [verdict.bottleneck in one.claims and one.saves > 0 for one in findings]
+    leading = [one for one, first in zip(findings, leads, strict=True) if first]
+    return (*leading, *(one for one, first in zip(findings, leads, strict=True) if not first))
+
+
 def _loses(breakdown: Mapping[str, float], metrics: Metrics) -> bool:
     """Whether any class but compute takes enough of the steps that nobody may call the run healthy: less is enough of steady
     ones than of one or two."""
@@ -161,7 +170,7 @@ def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> s
         return " The trace shows no steps, so this is about the whole trace."
     if healthy:
         return " No finding is worth acting on."
-    saving = findings[0].saves if findings else 0.0
+    saving = max((one.saves for one in findings), default=0.0)
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
 
 

@@ -8,6 +8,8 @@ from tfadvisor.hlo.questions.flow import PASSING, Users, inside, kernel_computat
 
 _MAYBE = frozenset(("dot", "ragged-dot", "scaled-dot", "custom-call"))
 _ONE_HOT = "one_hot"
+_FLOATS = ("f", "bf")
+"""What the names of floating-point types begin with."""
 _LOOKED_PAST = PASSING | {"convert"}
 
 
@@ -15,6 +17,19 @@ def products(one: Instruction) -> tuple[DotSize, ...]:
     """Of an instruction and what it fuses; empty when it multiplies no matrices. Raises TraceError for damaged bytes."""
     sizes = (dot_size(part) for part in inside(one) if part.opcode in _MAYBE)
     return tuple(size for size in sizes if size is not None)
+
+
+def multiplied_type(one: Instruction) -> str:
+    """Type of what a product, a convolution or a custom kernel multiplies; "" where it has none, or several.
+
+    Raises TraceError for damaged bytes.
+    """
+    found = {size.lhs_dtype for size in products(one)}
+    for part in inside(one) if not found else ():
+        if part.opcode in ("convolution", "custom-call") and part.operand_ids:
+            types = [operand.shape.dtype for operand in part.operands]
+            found.update([dtype for dtype in types if dtype.startswith(_FLOATS)][:1])
+    return found.pop() if len(found) == 1 else ""
 
 
 def is_product(one: Instruction) -> bool:

@@ -14,12 +14,20 @@ import msgspec
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.kernels import KernelKind, Precision, kernel_kind, short_name
+from tfadvisor.timeline.names.kernels import (
+    KernelKind,
+    Precision,
+    kernel_kind,
+    kind_of_parts,
+    precision_of_type,
+    short_name,
+)
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _MOSTLY = 0.5
-_VOLTA = 7
+_LOOPS = ("loop_", "wrapped_", "input_")
+_VOLTA, _AMPERE = 7, 8
 _GFX9, _MI300, _GFX11 = 9, 4, 11
 _NARROW = (
     *(Precision.BITS16, Precision.BF16, Precision.FP16),
@@ -48,7 +56,8 @@ class _Latest:
         held = self._held
         if held is not None and held[0]() is question:
             return held[1]
-        found = _sorted(_kernel_time(question))
+        told, rounds = _told_by_hlo(question), _rounds_to_tf32(question)
+        found = _sorted(_kernel_time(question), lambda name: _kind(name, told, rounds))
         self._held = (weakref.ref(question), found)
         return found
 
@@ -68,11 +77,42 @@ def _kernel_time(question: Question) -> dict[str, int]:
     return time
 
 
-def _sorted(time: Mapping[str, int]) -> _Kernels:
+def _told_by_hlo(question: Question) -> dict[str, Precision]:
+    """Matrix kernel -> what its op multiplies by the trace's HLO. A kernel of several ops of different types is left out."""
+    found: dict[str, set[Precision]] = {}
+    for host in question.run.hosts:
+        for one in host.program.hot_ops.ops if host.program is not None else ():
+            if one.known is None or not one.known.multiplied or one.kernel.startswith(_LOOPS):
+                continue  # a plain loop rounds nothing
+            if one.known.products or kernel_kind(one.kernel).is_matrix:
+                found.setdefault(one.kernel, set()).add(precision_of_type(one.known.multiplied))
+    return {kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1}
+
+
+def _kind(name: str, told: Mapping[str, Precision], rounds: bool) -> KernelKind:
+    """By the name; where that does not tell the precision of a product, by its op's types. rounds: fp32 to TF32, as the
+    compiler's own products are by default."""
+    kind = kernel_kind(name)
+    precision = told.get(name, Precision.UNKNOWN)
+    if kind.precision is not Precision.UNKNOWN or precision is Precision.UNKNOWN:
+        return kind
+    if precision is not Precision.FP32:
+        return kind_of_parts(precision, True, kind.tensor_cores)
+    return kind_of_parts(Precision.TF32 if rounds else Precision.FP32, True, rounds)
+
+
+def _rounds_to_tf32(question: Question) -> bool:
+    """Whether a product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's GPUs since Ampere."""
+    first = gpus(question.run)[0][1].properties
+    major = first.get("compute_cap_major")
+    return str(first.get("device_vendor", "Nvidia")).lower() == "nvidia" and isinstance(major, int) and major >= _AMPERE
+
+
+def _sorted(time: Mapping[str, int], kinds_of: Callable[[str], KernelKind]) -> _Kernels:
     names: dict[int, list[str]] = {}
     kinds: dict[int, KernelKind] = {}
     for name in time:
-        kind = kernel_kind(name)
+        kind = kinds_of(name)
         kinds[id(kind)] = kind  # equal kinds are one object; hashing ten thousands of them would take longer
         names.setdefault(id(kind), []).append(name)
     return _Kernels(
@@ -85,7 +125,7 @@ def _known(kernels: _Kernels) -> int:
     """Time of kernels of known precision, ps. Raises MetricAbsent when there is none."""
     known = kernels.sum(lambda kind: kind.precision is not Precision.UNKNOWN)
     if not known:
-        raise MetricAbsent("no kernel's name shows its precision")
+        raise MetricAbsent("neither names nor HLO show the precision of any kernel")
     return known
 
 
@@ -121,7 +161,7 @@ def fp64_kernel_share(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def unknown_precision_share(question: Question) -> float:
-    """Time of kernels whose name does not show their precision, over all kernel time. The elementwise kernels that XLA
+    """Time of kernels whose name and HLO do not show their precision, over all kernel time. The elementwise kernels that XLA
     generates never show it.
     """
     kernels = _LATEST.of(question)
@@ -226,6 +266,40 @@ def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
     if not isinstance(major, int) or not isinstance(minor, int):
         return False
     return major >= _GFX11 or (major == _GFX9 and minor >= _MI300)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+def tf32_matrix_share(question: Question) -> float:
+    """Time of matrix and convolution kernels that multiply fp32 numbers rounded to TF32, over all kernel time: by the
+    kernels' names, else by the types in the trace's HLO. Absent when the precision of most of the matrix kernels' time is
+    unknown.
+    """
+    kernels = _LATEST.of(question)
+    if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
+        raise MetricAbsent("neither names nor HLO show the precision of most of the matrix kernels' time")
+    return kernels.sum(_rounds) / kernels.sum(lambda _: True)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def tf32_matrix_compute_fraction(question: Question) -> float:
+    """Share of step time in matrix and convolution kernels that multiply fp32 numbers rounded to TF32."""
+    return tf32_matrix_share(question) * share(question, TimeClass.COMPUTE)
+
+
+def _rounds(kind: KernelKind) -> bool:
+    return kind.is_matrix and kind.precision is Precision.TF32
+
+
+@fact
+def slowest_tf32_kernel(question: Question) -> str:
+    """The TF32 matrix kernel that takes most time; its name is shortened."""
+    return short_name(_slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
+
+
+@fact
+def slowest_tf32_place(question: Question) -> str:
+    """The op that slowest_tf32_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
+    return _place_of_kernel(question, _slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
 
 
 @fact

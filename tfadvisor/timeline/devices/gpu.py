@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tfadvisor.timeline.devices.copy_details import copies_by_details
-from tfadvisor.timeline.devices.peaks import Peaks, number, stated_peaks
+from tfadvisor.timeline.devices.peaks import Peaks, number, peaks_of_model, stated_peaks
 from tfadvisor.timeline.devices.planes import devices_of_planes
 from tfadvisor.timeline.devices.protocol import Copies, Properties, Recorded
 from tfadvisor.timeline.devices.stats_of_events import numbers_of
@@ -13,7 +15,7 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import device_class, gpu_model
+from tfadvisor.timeline.names.devices import device_class, gpu_model, is_for_games
 from tfadvisor.timeline.names.planes import device_number, is_derived
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import HostTrace
@@ -27,13 +29,20 @@ _FLOPS_PER_CYCLE = {
     (7, 5): 1024,
     (8, 0): 2048,
     (8, 6): 1024,
-    (8, 7): 1024,
+    (8, 7): 2048,
     (8, 9): 1024,
     (9, 0): 4096,
     (10, 0): 8192,
+    (10, 3): 8192,
+    (12, 0): 1024,
 }
 """Dense fp16/bf16 operations a cycle and multiprocessor by compute capability, from NVIDIA's white papers (Tensor-Core
-products, a multiply and an add each), as in XProf's table of capabilities."""
+products, a multiply and an add each)."""
+_HALVED = {(7, 5), (8, 6), (8, 9), (12, 0)}
+"""Capabilities whose cards for games keep sums in fp32 at half that speed, by the same white papers."""
+_DOUBLE_RATE = (9, 4)
+"""AMD's architecture from which on its plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's
+5.3. Of HBM2e before, it counts both."""
 
 
 class Gpu:
@@ -55,9 +64,12 @@ class Gpu:
         """Streams do; lines that the profiler's viewer drew repeat them."""
         return not is_derived(line, line_id)
 
-    def class_of(self, name: str, display_name: str) -> DeviceClass:
+    def part_of_line(self, line: str) -> None:
+        """Lines hold work or none."""
+
+    def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """By the kernel's or copy's name."""
-        return device_class(display_name or name)
+        return device_class(trace.names.display_name[row] or trace.names.name[row])
 
     def runs_others(self, name: str) -> bool:
         """Kernels do not nest."""
@@ -91,18 +103,32 @@ class Gpu:
         return False
 
     def peaks(self, properties: Properties) -> Peaks:
-        """As the plane states them, else from clock, number of multiprocessors and compute capability."""
-        return stated_peaks(properties) or _peaks_by_capability(properties)
+        """As the plane states them, else as the maker of the model does, else from clock, number of multiprocessors and compute
+        capability. The bandwidth of NVIDIA's is what the plane states: one model has memories of several speeds.
+        """
+        stated = stated_peaks(properties)
+        if stated:
+            return stated
+        model = self.model(properties)
+        known, reckoned = peaks_of_model(model), _peaks_by_capability(properties, is_for_games(model))
+        if known is None:
+            return reckoned
+        if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) == stats.AMD or reckoned.bytes_per_s is None:
+            return known
+        return replace(known, bytes_per_s=reckoned.bytes_per_s)
 
 
-def _peaks_by_capability(properties: Properties) -> Peaks:
+def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:
     cores, clock_khz = number(properties, stats.CORE_COUNT), number(properties, stats.CLOCK_RATE)
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
-    per_cycle = _FLOPS_PER_CYCLE.get(_capability(properties)) if vendor == stats.NVIDIA else None
+    capability = _capability(properties)
+    per_cycle = _FLOPS_PER_CYCLE.get(capability) if vendor == stats.NVIDIA else None
+    if per_cycle and for_games and capability in _HALVED:
+        per_cycle //= 2
     flops = cores * clock_khz * 1e3 * per_cycle if cores and clock_khz and per_cycle else None
     bandwidth = number(properties, stats.MEMORY_BANDWIDTH)
-    if bandwidth and vendor == stats.AMD:
-        bandwidth *= 2  # its plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's 5.3
+    if bandwidth and vendor == stats.AMD and capability >= _DOUBLE_RATE:
+        bandwidth *= 2
     return Peaks(flops, bandwidth or None)
 
 

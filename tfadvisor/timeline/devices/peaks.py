@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.models import known_model
 
 
 class Peaks(msgspec.Struct, frozen=True):
@@ -16,6 +17,12 @@ class Peaks(msgspec.Struct, frozen=True):
     """16-bit matrix operations per second, None when unknown."""
     bytes_per_s: float | None
     """Of device memory, None when unknown."""
+    fp8_flops: float | None = None
+    """Matrix operations per second in 8-bit floats, likewise."""
+    tf32_flops: float | None = None
+    """In fp32 rounded to TF32, likewise."""
+    fp32_flops: float | None = None
+    """In fp32, likewise."""
 
 
 UNKNOWN = Peaks(None, None)
@@ -28,6 +35,18 @@ def stated_peaks(properties: Mapping[str, float | int | str]) -> Peaks | None:
         return None
     bandwidth = number(properties, stats.PEAK_HBM_GIGABYTES_PER_SECOND)
     return Peaks(flops * 1e12, bandwidth * 1e9 if bandwidth else None)
+
+
+def peaks_of_model(name: str) -> Peaks | None:
+    """As its maker states them; None for a model that is not known."""
+    model = known_model(name)
+    if model is None:
+        return None
+    bf16, fp8, tf32, fp32 = (
+        None if one is None else one * 1e12 for one in (model.bf16, model.fp8, model.tf32, model.fp32)
+    )
+    bandwidth = None if model.bandwidth is None else model.bandwidth * 1e9
+    return Peaks(bf16, bandwidth, fp8_flops=fp8, tf32_flops=tf32, fp32_flops=fp32)
 
 
 def number(properties: Mapping[str, float | int | str], name: str) -> float | None:

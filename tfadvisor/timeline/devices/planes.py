@@ -15,7 +15,9 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import COLUMNS, Callers, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
-from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane
+from tfadvisor.timeline.names.collectives import op_collective
+from tfadvisor.timeline.names.devices import is_command_buffer
+from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -43,7 +45,7 @@ def _device(
     events, stream, start = _events_in_order(questions, trace, planes)
     ops = _ops(questions, trace, events, stream, start, links.of(events, number), links.callers)
     del events
-    ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops))
+    ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops) & (ops.kind != DeviceClass.NO_WORK.value))
     return Device(
         name=f"{questions.label}:{number}",
         kind=questions.kind,
@@ -87,10 +89,10 @@ def _ops(
     return DeviceOps(
         start=start,
         end=end,
-        kind=copies.kind,
+        kind=_exchanged(copies.kind, ops, events),
         stream=stream,
         name=row,
-        op=texts_of(ops, events, len(trace.names) + len(modules.texts)),
+        op=_single_ops(ops, events, len(trace.names) + len(modules.texts)),
         module=texts_of(modules, events, len(trace.names)),
         program=program,
         path=path,
@@ -102,6 +104,25 @@ def _ops(
         names=trace.names.name + modules.texts + ops.texts + paths,
         program_ids=tuple(every.tolist()),
     )
+
+
+def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:
+    """Index of each event's op, counted from the offset; -1 without one, and for one that stands for all kernels of a graph:
+    what is known of these is their own names.
+    """
+    buffers = [code for code, text in enumerate(ops.texts) if is_command_buffer(text)]
+    found = texts_of(ops, events, offset)
+    return np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(np.int32) if buffers else found
+
+
+def _exchanged(kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array) -> npt.NDArray[np.int8]:
+    """The classes, with copies to a peer that a collective op asked for as collectives: copy engines run them."""
+    to_peers = is_in(kind, (DeviceClass.P2P, DeviceClass.OTHER_COPY))
+    if not to_peers.any() or not len(ops):
+        return kind
+    exchange = np.array([op_collective(text) is not None for text in ops.texts] or [False], np.bool_)
+    text = texts_of(ops, events, 0)
+    return np.where(to_peers & (text >= 0) & exchange[text], DeviceClass.COLLECTIVE, kind).astype(np.int8)
 
 
 def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
@@ -121,9 +142,19 @@ def _events_in_order(
     for line in true_at(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
         lo, hi = int(lines.first[line]), int(lines.first[line + 1])
-        if hi > lo and questions.holds_work(lines.name[line], line_id):
-            events.append(np.arange(lo, hi, dtype=np.int64))
-            stream.append(np.full(hi - lo, line_id, kind))
+        if hi == lo:
+            continue
+        wanted = questions.part_of_line(lines.name[line])
+        if wanted is not None:
+            rows = trace.events.row[lo:hi]
+            chosen = [one for one in used(rows, len(trace.names)) if wanted(trace.names.name[one])]
+            mine = lo + true_at(is_in(rows, chosen))
+        elif questions.holds_work(lines.name[line], line_id):
+            mine = np.arange(lo, hi, dtype=np.int64)
+        else:
+            continue
+        events.append(mine.astype(np.int64))
+        stream.append(np.full(len(mine), line_id, kind))
     found, of_line = np.concatenate(events), np.concatenate(stream)
     del events, stream
     counted = trace.stat(NUM_OCCURRENCES).event
@@ -144,7 +175,7 @@ def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[n
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)
     for one in used(row, len(trace.names)):
-        table[one] = questions.class_of(trace.names.name[one], trace.names.display_name[one])
+        table[one] = questions.class_of(trace, one)
     return table
 
 

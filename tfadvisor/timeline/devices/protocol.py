@@ -6,7 +6,7 @@ the answers into devices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
@@ -82,8 +82,12 @@ class PlaneQuestions(Protocol):
         """Whether a line holds what the device ran; others repeat it or sum it up."""
         ...
 
-    def class_of(self, name: str, display_name: str) -> DeviceClass:
-        """What the device does in an event of this name. display_name: "" where there is none."""
+    def part_of_line(self, line: str) -> Callable[[str], bool] | None:
+        """Of a line that holds other things too: which names are work. None for all other lines."""
+        ...
+
+    def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
+        """What the device does in an event of this name. row: into the trace's names."""
         ...
 
     def runs_others(self, name: str) -> bool:

@@ -7,6 +7,7 @@ loop whose steps take 784.12 ms by the chip's clock, with a deviation of 0.04 ms
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +15,22 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.devices.copy_details import no_details
-from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks, stated_peaks
+from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks, peaks_of_model, stated_peaks
 from tfadvisor.timeline.devices.planes import devices_of_planes
 from tfadvisor.timeline.devices.protocol import Copies, Properties, Recorded
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import hlo_class, is_control_flow
-from tfadvisor.timeline.names.planes import device_number, holds_tpu_programs, holds_tpu_work, is_tpu_plane
+from tfadvisor.timeline.names.devices import awaited_start, exchanging_starts, hlo_class, is_control_flow
+from tfadvisor.timeline.names.planes import (
+    device_number,
+    holds_tpu_programs,
+    holds_tpu_regions,
+    holds_tpu_work,
+    is_tpu_barrier,
+    is_tpu_plane,
+)
 from tfadvisor.vocabulary import DeviceKind
 from tfadvisor.xplane.columns import Events, HostTrace
 
@@ -51,10 +59,19 @@ class Tpu:
         """Lines of ops do; those of steps, modules and framework ops sum them up."""
         return holds_tpu_work(line)
 
-    def class_of(self, name: str, display_name: str) -> DeviceClass:
-        """By the HLO op's name; where the displayed one says too little, by the whole instruction."""
-        found = hlo_class(display_name or name)
-        return hlo_class(name) if found in (DeviceClass.COMPUTE, DeviceClass.OTHER_COPY) else found
+    def part_of_line(self, line: str) -> Callable[[str], bool] | None:
+        """Of regions those between ops in which a core waits for others."""
+        return is_tpu_barrier if holds_tpu_regions(line) else None
+
+    def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
+        """By the op's category, else by its HLO name; where the displayed one says too little, by the whole instruction."""
+        name, display_name = trace.names.name[row], trace.names.display_name[row]
+        category = str(trace.details.metadata_stats(row).get(stats.HLO_CATEGORY) or "")
+        found = hlo_class(display_name or name, category)
+        if found in (DeviceClass.COMPUTE, DeviceClass.OTHER_COPY):
+            found = hlo_class(name, category)
+        start = awaited_start(name)
+        return DeviceClass.COLLECTIVE if start and start in exchanging_starts(trace.names.name) else found
 
     def runs_others(self, name: str) -> bool:
         """Loops, branches and calls lie on the same line as the ops of their body."""
@@ -90,8 +107,8 @@ class Tpu:
         return is_tpu_plane(plane) and holds_tpu_programs(line)
 
     def peaks(self, properties: Properties) -> Peaks:
-        """As the plane states them."""
-        return stated_peaks(properties) or UNKNOWN
+        """As the plane states them, else as Google does of the model."""
+        return stated_peaks(properties) or peaks_of_model(self.model(properties)) or UNKNOWN
 
 
 def on_chip_clock(trace: HostTrace) -> HostTrace:

@@ -12,7 +12,7 @@ from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union, union_of
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import is_kernel_of_one_op, is_single_op
+from tfadvisor.timeline.names.host import blocks_in_eager_call, is_eager_function, is_kernel_of_one_op, is_single_op
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -112,8 +112,11 @@ def named_eager_kernels(threads: Threads) -> Int64Array:
 def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
     """Positions of (kernels that the eager runtime runs itself, runs of functions that it waits for).
 
-    The op is named by the `EagerLocalExecute: Op` around the run. A run inside a GET_NEXT event is neither.
+    The op is named by the `EagerLocalExecute: Op` around the run. A run inside a GET_NEXT event is neither. TensorFlow 2.3
+    to 2.8 write no event of the run itself: the call around it waits for a function as long.
     """
+    if not len(threads.everywhere(HostClass.RUN_EAGER)):
+        return _joined([]), _calls_that_wait(threads)
     kernels, waits = [], []
     for thread in threads.threads:
         runs = threads.of(thread, HostClass.RUN_EAGER)
@@ -131,6 +134,21 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
         kernels.append(runs[enclosed & plain & ~get_next])
         waits.append(runs[~(enclosed & plain) & ~get_next])
     return _joined(kernels), _joined(waits)
+
+
+def _calls_that_wait(threads: Threads) -> Int64Array:
+    """Positions of the eager runtime's blocking calls of functions, inside the `EagerLocalExecute: __inference_…` that names
+    each.
+    """
+    calls = threads.named(blocks_in_eager_call)
+    found = []
+    for thread in threads.threads:
+        lo, hi = np.searchsorted(calls, [thread.lo, thread.hi])
+        around = threads.of(thread, HostClass.EAGER_OP)
+        around = around[threads.bear(around, is_eager_function)]
+        mine = calls[lo:hi]
+        found.append(mine[union(threads.start[around], threads.end[around]).contains(threads.start[mine])])
+    return _joined(found)
 
 
 def _joined(parts: list[Int64Array]) -> Int64Array:

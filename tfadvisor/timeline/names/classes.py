@@ -52,6 +52,8 @@ class DeviceClass(IntEnum):
     MEMSET = 7
     INFEED = 8
     """A TPU waits for the host to hand over the next batch."""
+    NO_WORK = 9
+    """Nothing that the device does: an allocation, a page fault, a sample of a counter."""
 
 
 COPIES = (

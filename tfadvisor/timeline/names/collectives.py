@@ -23,6 +23,8 @@ class CollectiveKind(Enum):
     BROADCAST = "broadcast"
     SEND_RECV = "send-recv"
     """Between pairs: send, recv, and XLA's collective-permute."""
+    BARRIER = "barrier"
+    """Nothing but waiting for the others: `barrier-cores` of TPUs."""
     OTHER = "other"
     """Reduce to one device, or a name that does not say: RCCL runs everything through one kernel."""
 
@@ -118,9 +120,17 @@ _OPS = {
     "send": CollectiveKind.SEND_RECV,
     "recv": CollectiveKind.SEND_RECV,
     "async-collective": CollectiveKind.OTHER,
+    "all-reduce-fusion": CollectiveKind.ALL_REDUCE,
+    "all-gather-fusion": CollectiveKind.ALL_GATHER,
+    "reduce-scatter-fusion": CollectiveKind.REDUCE_SCATTER,
+    "all-reduce-scatter-fusion": CollectiveKind.REDUCE_SCATTER,
+    "barrier-cores": CollectiveKind.BARRIER,
 }
 """XLA's opcodes, and JAX's primitives where ops are named after them. Compiler passes (`all-reduce-promotion`,
-`all-gather-combiner`) have further words and so are none."""
+`all-gather-combiner`) have further words and so are none. TPUs fuse collectives with what follows."""
+_WRAPPERS = ("fusion", "async")
+"""What the names of ops end in that run another computation, which their instruction names: `calls=%all-reduce.clone`."""
+_CALLS = " calls=%"
 
 HLO_OPCODES = {
     "all-reduce": CollectiveKind.ALL_REDUCE,
@@ -177,8 +187,17 @@ def kernel_collective(name: str) -> Collective | None:
 def op_collective(name: str) -> Collective | None:
     """The collective of an XLA op's name: `all-gather-start.1`, `psum.3`, `%all-reduce = f32[8] all-reduce(…)`."""
     stem = op_stem(name)
-    kind = _OPS.get(stem) or _OPS.get(stem.removesuffix("-start").removesuffix("-done"))
+    whole = stem.removesuffix("-start").removesuffix("-done")
+    kind = _OPS.get(stem) or _OPS.get(whole)
+    if kind is None and whole.endswith(_WRAPPERS):
+        kind = called_collective(name)
     return None if kind is None else Collective(kind, _result_type(name))
+
+
+def called_collective(instruction: str) -> CollectiveKind | None:
+    """What the computation exchanges that a whole instruction runs: `%fusion.7 = … fusion(…), calls=%all-reduce-scatter.2`."""
+    called = instruction.partition(_CALLS)[2].partition(",")[0].partition(" ")[0]
+    return _OPS.get(op_stem(called)) if called else None
 
 
 def op_stem(name: str) -> str:

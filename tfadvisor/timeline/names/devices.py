@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import kernel_collective, op_collective, op_stem
+from tfadvisor.timeline.names.collectives import called_collective, kernel_collective, op_collective, op_stem
 
 _COPY_STARTS = (
     (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD", "COPYHOSTTODEVICE")),
@@ -14,6 +16,27 @@ _COPY_STARTS = (
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )
 """Copies and fills on a GPU's stream, CUDA's and AMD's, in capitals."""
+_NO_WORK_STARTS = ("UM_", "UNIFIEDMEMORY", "MEMORY ", "MEMORYALLOC", "MEMORYFREE", "MEMORYRESIDENCY")
+"""CUPTI's records of memory that is allocated, lies or moves by page faults, in capitals: `UM_GPU_PAGE_FAULT`, `Memory Device`."""
+_WHOLE_GRAPH = "CudaGraphExec:"
+"""CUPTI's one event for all kernels of a CUDA graph, with the graph's number."""
+_EXCHANGES = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "collective",
+    "host send",
+    "host recv",
+    "barrier",
+)
+"""In the categories of ops that exchange data between devices or wait for others, as XProf's."""
+_COMPUTES = """
+    convolution data formatting broadcast concatenate dynamic-slice dynamic-update-slice gather scatter pad reverse select
+    select-and-scatter slice sort reduce reduce-window copy iota rng rng-bit-generator cholesky triangular-solve fft non-fusion
+    elementwise
+""".split()
+"""Words that categories of ops on the core consist of, beside those that end in `fusion`."""
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 """HLO opcodes whose event covers those of their body."""
 _COPY_HLO = ("copy-start", "copy-done")
@@ -34,6 +57,11 @@ def possible_instructions(event: str) -> tuple[str, str]:
     return whole, whole.rpartition("::")[2]
 
 
+def kernel_of_instruction(instruction: str) -> str:
+    """The kernel's name that XLA makes of an instruction's: `loop_add_fusion.3` -> `loop_add_fusion_3`."""
+    return instruction.replace(".", "_").replace("-", "_")
+
+
 def is_done_half(name: str) -> bool:
     """Whether an op waits for another one that was started before, as `all-reduce-done.1` does."""
     return _DONE in instruction_name(name)
@@ -47,6 +75,8 @@ def done_half(name: str) -> str:
 def device_class(name: str) -> DeviceClass:
     """The class of one kernel or copy on a GPU stream, by its name alone."""
     upper = name[:32].upper()
+    if upper.startswith(_NO_WORK_STARTS):
+        return DeviceClass.NO_WORK
     for found, starts in _COPY_STARTS:
         if upper.startswith(starts):
             return found
@@ -57,8 +87,25 @@ def device_class(name: str) -> DeviceClass:
     )
 
 
-def hlo_class(name: str) -> DeviceClass:
-    """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits."""
+def is_whole_graph(name: str) -> bool:
+    """Whether a GPU's event stands for all kernels of a CUDA graph, whose names the trace then lacks."""
+    return name.startswith(_WHOLE_GRAPH)
+
+
+def is_command_buffer(op: str) -> bool:
+    """Whether an op stands for all kernels of a command buffer, XLA's word for a CUDA graph: `command_buffer_1`."""
+    return op.startswith(("command_buffer", "command-buffer"))
+
+
+def hlo_class(name: str, category: str = "") -> DeviceClass:
+    """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits.
+
+    category: what the profiler sorts the op into (`all-gather fusion`), "" where it does not say. It decides before the name.
+    """
+    if any(word in category for word in _EXCHANGES):
+        return DeviceClass.COLLECTIVE
+    if category.endswith("fusion") or (category and set(category.split()) <= set(_COMPUTES)):
+        return DeviceClass.COMPUTE if called_collective(name) is None else DeviceClass.COLLECTIVE
     if op_collective(name) is not None:
         return DeviceClass.COLLECTIVE
     bare = name.removeprefix("%")
@@ -81,9 +128,27 @@ def _direction(name: str) -> DeviceClass:
     return DeviceClass.D2H if to_host else DeviceClass.H2D
 
 
+def awaited_start(name: str) -> str:
+    """The op that `%async-done.3 = f32[8] async-done(%async-start.3)` waits for, "" for all but such ends."""
+    inside = name.partition(" async-done(")[2].partition(")")[0]
+    return inside.rpartition("%")[2]
+
+
+@lru_cache(maxsize=2)  # asked for each op
+def exchanging_starts(names: tuple[str, ...]) -> frozenset[str]:
+    """The ops among whole instructions that start another computation which exchanges data: `async-start.3`."""
+    starts = (name for name in names if " async-start(" in name)
+    return frozenset(instruction_name(name) for name in starts if op_collective(name) is not None)
+
+
 def is_control_flow(hlo_name: str) -> bool:
     """Whether an XLA op's name is that of a loop, a branch or a call, whose event covers its children's."""
     return op_stem(hlo_name) in _CONTROL_FLOW_HLO
+
+
+def is_for_games(model: str) -> bool:
+    """Whether a GPU is a card for games, which sums 16-bit products at half the speed of the others of its generation."""
+    return "geforce" in model.lower()
 
 
 _MODELS = (

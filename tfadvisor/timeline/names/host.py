@@ -257,6 +257,11 @@ def is_eager_function(name: str) -> bool:
     return name.startswith(f"{_EAGER_OP}__")
 
 
+def blocks_in_eager_call(name: str) -> bool:
+    """Whether TensorFlow's eager runtime blocks here until the op or function that it runs is over."""
+    return name == "EagerKernelExecute"
+
+
 def is_profiler_call(name: str) -> bool:
     """Whether the profiler starts, stops or collects here, by its own events or by JAX's Python frames."""
     return name.startswith((*_PROFILER_STARTS, "$profiler.py"))
@@ -297,8 +302,9 @@ def is_kernel_of_one_op(name: str) -> bool:
 
 def _pipeline_class(name: str) -> HostClass | None:
     """tf.data: its stages, the functions that it runs, and the consumer's end."""
-    if name.startswith(_GET_NEXT_STARTS) or name.removeprefix(_EAGER_OP).startswith(_GET_NEXT_STARTS):
-        return HostClass.GET_NEXT
+    asking = name.removeprefix(_EAGER_OP).startswith(_GET_NEXT_STARTS)
+    if asking and (op_type(name) or name.removeprefix(_EAGER_OP)).startswith(_GET_NEXT_STARTS):
+        return HostClass.GET_NEXT  # but not `IteratorGetNext/_3:_Send`, which hands the batch on
     if name.startswith(("Iterator::", "MakeIterator::")) or (
         name.isidentifier() and name.endswith(("Produce", "Consume"))
     ):

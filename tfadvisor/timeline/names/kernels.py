@@ -46,17 +46,21 @@ _PRODUCTS = """
     gemm gemv matmul bmm_ conv wgrad dgrad fprop bprop winograd splitk dot_general _dot nvjet_ cijk_ _xmma_ tensorop
     scudnn hcudnn 4cudnn 6cudnn 8cudnn cutlass::kernel cutlass::device_kernel fft2d_ contractionkernel blockpersist
     fmha flash_fwd flash_bwd flashattn sdpa attention attn_fwd attn_bwd bwd_kernel_d
+    mha_fwd mha_bwd mha_forward mha_backward qk_int marlin<
 """.split()
 _AROUND_PRODUCTS = """
     computeoffsets nchwtonhwc nhwctonchw im2col pooling converttensor
     dot_do_o ograddoto convert_dq convertdq convertqgrad bwdpreprocess prepare_varlen
+    setup_grouped prepare_grouped _gemm_starts cublasdotparams reduce_1block subtensorop addtensorop multensorop
 """.split()
-"""Helpers that are named after the product they serve: layout, offsets, the elementwise ends of attention."""
+"""Helpers that are named after the product they serve: layout, offsets, pointers of grouped products, the elementwise ends of
+attention; cuBLAS' dot products of vectors; MIOpen's elementwise ops on tensors."""
 _SUMS_OF_PARTS = """
     splitkreduce splitk_reduce reducesplitk postgsu reduce_wgrad nhwc_reduction_kernel splitkv_combine fwdcombine
 """.split()
 _TENSOR_CORES = """
     tensorop gmma hmma imma wmma mma_sync tcgen05 umma:: sm100_mma warpspecialized
+    flashattentionforwardsm flashattentionbackwardsm qk_int marlin<
     flash_fwd flash_bwd flashattn flash_fprop flash_bprop fmha_v2 aiter::fmha mfma xdl ck_tile:: _gtcx _gtcw
 """.split()
 _NO_TENSOR_CORES = """
@@ -94,15 +98,15 @@ _KINDS: dict[tuple[Precision, bool, bool | None], KernelKind] = {}
 def kernel_kind(name: str) -> KernelKind:
     """What the name says; UNKNOWN and None where it does not. Equal kinds are one object."""
     if name.startswith(_FUSIONS) and not ("dot" in name or "convol" in name or "gemm" in name):
-        return _kind(Precision.UNKNOWN, False, None)
+        return kind_of_parts(Precision.UNKNOWN, False, None)
     lower = name.partition(">(")[0].lower()
     if not _is_matrix(lower):
         types = _types(lower, _words(lower))
-        return _kind(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
+        return kind_of_parts(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
     if any(word in lower for word in _SUMS_OF_PARTS):
-        return _kind(Precision.UNKNOWN, True, None)
+        return kind_of_parts(Precision.UNKNOWN, True, None)
     if lower.startswith("nvjet_"):
-        return _kind(_of_nvjet(lower), True, True)
+        return kind_of_parts(_of_nvjet(lower), True, True)
     if "cijk_" in lower:
         return _of_tensile(name)
     return _of_xmma(lower) if "_xmma_" in lower else _of_words(lower)
@@ -151,7 +155,7 @@ def _of_tensile(name: str) -> KernelKind:
     instruction's shape, which kernels without one lack."""
     parts = name[name.lower().index("cijk_") :].split("_")
     if len(parts) < 4 or not parts[1].startswith("A"):
-        return _kind(Precision.UNKNOWN, True, None)
+        return kind_of_parts(Precision.UNKNOWN, True, None)
     following = parts[4] if len(parts) > 4 else ""
     letters = following if following in _MIXED_TENSILE else parts[3]
     precision = next((one for code, one in _TENSILE if letters.startswith(code)), Precision.UNKNOWN)
@@ -160,7 +164,7 @@ def _of_tensile(name: str) -> KernelKind:
     cores: bool | None = any(part.startswith("MI") and part[2:3].isdigit() for part in parts)
     if not cores and ("shortname" in name or precision in _ALWAYS_TENSOR_CORES):
         cores = True if precision in _ALWAYS_TENSOR_CORES else None
-    return _kind(precision, True, cores)
+    return kind_of_parts(precision, True, cores)
 
 
 _XMMA = {
@@ -186,10 +190,10 @@ def _of_xmma(lower: str) -> KernelKind:
                 types.add(precision)
     precision = _narrowest(types)
     if any(word in lower for word in ("tensor", "gmma", "warpgroupsize")):
-        return _kind(precision, True, True)
+        return kind_of_parts(precision, True, True)
     if any(word in lower for word in ("ffma", "sm50_", "depthwise", "simt", "gemv")) or precision is Precision.FP32:
-        return _kind(precision, True, False)
-    return _kind(precision, True, True if precision in _ALWAYS_TENSOR_CORES else None)
+        return kind_of_parts(precision, True, False)
+    return kind_of_parts(precision, True, True if precision in _ALWAYS_TENSOR_CORES else None)
 
 
 def _of_words(lower: str) -> KernelKind:
@@ -197,18 +201,20 @@ def _of_words(lower: str) -> KernelKind:
     types = _types(lower, words)
     shaped = {one for one in (_of_shape(word, types) for word in words) if one is not None}
     if shaped:
-        return _kind(_narrowest(shaped), True, True)
+        return kind_of_parts(_narrowest(shaped), True, True)
     plain = {_WITHOUT_SHAPE[word] for word in words if word in _WITHOUT_SHAPE}
     if plain:
-        return _kind(_narrowest({Precision.INT8} if "int8" in words else types or plain), True, False)
+        return kind_of_parts(_narrowest({Precision.INT8} if "int8" in words else types or plain), True, False)
     precision = _narrowest(types)
     if precision is Precision.UNKNOWN and not words.isdisjoint(("int8", "imma")):
         precision = Precision.INT8
+    if "qk_int8" in lower:
+        precision = Precision.INT8  # SageAttention's first product; its second is of fp8 or fp16
     if precision is Precision.FP32 and ("hmma_fp32" in lower or "hmma_implicit_gemm" in lower):
         precision = Precision.FP16  # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32
     if "sdpa" in words and precision is Precision.FP16:
         precision = Precision.BITS16
-    return _kind(precision, True, _uses_tensor_cores(lower, precision))
+    return kind_of_parts(precision, True, _uses_tensor_cores(lower, precision))
 
 
 _WITHOUT_SHAPE = {
@@ -272,12 +278,28 @@ def _narrowest(types: Set[Precision]) -> Precision:
     return next((one for one in _NARROW_FIRST if one in types), Precision.UNKNOWN)
 
 
-def _kind(precision: Precision, is_matrix: bool, tensor_cores: bool | None) -> KernelKind:
+def kind_of_parts(precision: Precision, is_matrix: bool, tensor_cores: bool | None) -> KernelKind:
+    """The one object of equal kinds."""
     key = (precision, is_matrix, tensor_cores)
     found = _KINDS.get(key)
     if found is None:
         found = _KINDS[key] = KernelKind(*key)
     return found
+
+
+_HLO_TYPES = {
+    "f64": Precision.FP64,
+    "f32": Precision.FP32,
+    "bf16": Precision.BF16,
+    "f16": Precision.FP16,
+}
+
+
+def precision_of_type(dtype: str) -> Precision:
+    """Of what HLO calls `bf16` or `f8e4m3fn`; UNKNOWN for types without arithmetic of their own."""
+    if dtype.startswith("f8"):
+        return Precision.FP8
+    return Precision.BELOW_8_BITS if dtype.startswith(("f4", "f6")) else _HLO_TYPES.get(dtype, Precision.UNKNOWN)
 
 
 def short_name(name: str, longest: int = 60) -> str:

@@ -17,6 +17,9 @@ STEPS_LINE = "Steps"
 """Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer saved them."""
 _TPU_LINES = ("XLA Ops", "Async XLA Ops")
 """Of a TPU's lines those that hold its ops; the others sum them up."""
+_TPU_REGIONS = "XLA TraceMe"
+"""Of a TPU's lines that of regions inside of ops and between them, `barrier-cores` among them."""
+_TPU_BARRIER = "barrier-cores"
 _TPU_PROGRAMS = "XLA Modules"
 """Of a TPU's lines that of whole programs."""
 _VIEWERS_LINE_IDS = (-559038737, -559038700)
@@ -26,6 +29,8 @@ _DERIVED_GPU_LINE = re.compile(
     r"(?: - from #\d+)?$"
 )
 """What the viewer calls them."""
+_COUNTERS = "_counters_"
+"""Of a device's lines that of samples of counters: clock, power, temperature."""
 _COLLECTOR_OVERHEAD = "overhead"
 """In the name of a line of the time that the collector itself took."""
 
@@ -51,6 +56,16 @@ def holds_tpu_work(line: str) -> bool:
     return line in _TPU_LINES
 
 
+def holds_tpu_regions(line: str) -> bool:
+    """Whether a TPU's line holds regions, most of which lie inside of ops."""
+    return line == _TPU_REGIONS
+
+
+def is_tpu_barrier(name: str) -> bool:
+    """Whether a TPU waits for other cores in an event of this name, outside of every op."""
+    return name.removeprefix("%").startswith(_TPU_BARRIER)
+
+
 def holds_tpu_programs(line: str) -> bool:
     """Whether a TPU's line holds executions of whole programs."""
     return line == _TPU_PROGRAMS
@@ -63,5 +78,10 @@ def drawn_by_viewer(line_id: int) -> bool:
 
 
 def is_derived(name: str, line_id: int) -> bool:
-    """Whether a GPU's line repeats other lines' time: drawn by the viewer, or overhead of the collector."""
-    return drawn_by_viewer(line_id) or bool(_DERIVED_GPU_LINE.match(name)) or _COLLECTOR_OVERHEAD in name.lower()
+    """Whether a GPU's line holds no work of its own: drawn by the viewer, overhead of the collector, or counters."""
+    return (
+        name == _COUNTERS
+        or drawn_by_viewer(line_id)
+        or bool(_DERIVED_GPU_LINE.match(name))
+        or _COLLECTOR_OVERHEAD in name.lower()
+    )

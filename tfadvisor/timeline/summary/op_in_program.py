@@ -50,6 +50,9 @@ class InProgram(msgspec.Struct, frozen=True):
     """Where in the user's program it comes from, None when not known."""
     products: tuple[DotSize, ...] = ()
     """The matrix products in it."""
+    multiplied: str = ""
+    """Type of what it multiplies, as HLO names it: of its products and convolutions, of a library's or custom kernel's first
+    floating-point operand. "" where it has none, or several."""
     filter_length: int = 0
     """Of a convolution, elements in its longest dimension; 0 for other ops."""
     tuned: bool | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from tfadvisor.hlo.format.module import Instruction, Module
@@ -14,10 +15,10 @@ from tfadvisor.hlo.questions.argument_copies import copied_argument
 from tfadvisor.hlo.questions.convolutions import filter_length, is_tuned
 from tfadvisor.hlo.questions.cost import Costs
 from tfadvisor.hlo.questions.flow import Users, effect, gives_double, inside, running_computations, scatters
-from tfadvisor.hlo.questions.products import multiplies_one_hot, products
+from tfadvisor.hlo.questions.products import multiplied_type, multiplies_one_hot, products
 from tfadvisor.hlo.questions.source_location import SourceLocation, location_beside, location_of
 from tfadvisor.hlo.questions.unrolled import unrolled
-from tfadvisor.timeline.names.devices import possible_instructions
+from tfadvisor.timeline.names.devices import kernel_of_instruction, possible_instructions
 from tfadvisor.timeline.summary.op_in_program import InProgram, OpTrait
 
 _MOST_SEARCHED = 20_000
@@ -88,6 +89,7 @@ class OpsOfProgram:
             cost=self._costs.of(one),
             location=self._location(one),
             products=products(one),
+            multiplied=multiplied_type(one),
             filter_length=filter_length(one),
             tuned=is_tuned(one),
             unrolled=unrolled(parts),
@@ -97,9 +99,21 @@ class OpsOfProgram:
 
 
 def find_instruction(module: Module, event_name: str) -> Instruction | None:
-    """By a stat `hlo_op` (`fusion.3`, or `call.1::fusion.3` where ops nest) or a TPU event (`%fusion.3 = f32[8] fusion(…)`).
+    """By a stat `hlo_op` (`fusion.3`, or `call.1::fusion.3` where ops nest), a TPU event (`%fusion.3 = f32[8] fusion(…)`), or
+    the kernel that XLA named after it, `fusion_3`.
 
     None when the module has none of this name. Raises TraceError for damaged bytes.
     """
     whole, inner = possible_instructions(event_name)
-    return module.instruction(whole) or module.instruction(inner)
+    return module.instruction(whole) or module.instruction(inner) or _kernels(module).get(whole)
+
+
+@lru_cache(maxsize=16)  # asked for each kernel
+def _kernels(module: Module) -> Mapping[str, Instruction]:
+    """Kernel name -> its instruction, those left out whose kernels bear one name."""
+    found: dict[str, Instruction | None] = {}
+    for computation in running_computations(module):
+        for one in module.computation(computation).instructions:
+            name = kernel_of_instruction(one.name)
+            found[name] = None if name in found else one
+    return {name: one for name, one in found.items() if one is not None}
