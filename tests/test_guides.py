@@ -35,9 +35,7 @@ def copy(tmp_path: Path) -> Path:
     for name in COPIED:
         ignored = shutil.ignore_patterns("__pycache__", "*.svg", "pictures")
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
-    for name in ("pyproject.toml", "benchmarks/diagnosis/adapters/tfadvisor.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
     (tmp_path / "tfadvisor" / "rules").symlink_to("../rules")
     run(tmp_path, "docs/generate.py")
     return tmp_path
