@@ -88,7 +88,7 @@ def while_killed(address: str, run: Path, late: str) -> tuple[int, float]:
 
 
 def kill_twice(address: str) -> None:
-    from distributed import Client  # noqa: PLC0415
+    from distributed import Client
 
     with Client(address, set_as_default=False) as client:
         for _ in range(2):

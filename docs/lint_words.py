@@ -191,8 +191,8 @@ def _fields(node: Any) -> Iterator[str]:
 
 def definitions() -> list[Text]:
     """Metrics and facts, as reports and the reference define them."""
-    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric; single pages need none)
-    from tfadvisor.metrics.registry import registered_facts, registered_metrics  # noqa: PLC0415
+    import tfadvisor.metrics  # noqa: F401  (registers every metric; single pages need none)
+    from tfadvisor.metrics.registry import registered_facts, registered_metrics
 
     metrics = [Text(f"metric {one.name}", 1, one.about) for one in registered_metrics().values()]
     return metrics + [Text(f"fact {one.name}", 1, one.about) for one in registered_facts().values()]
@@ -200,9 +200,9 @@ def definitions() -> list[Text]:
 
 def helps() -> list[Text]:
     """What `tfadvisor COMMAND --help` prints: of each command and of its options, without the examples."""
-    import typer.main  # noqa: PLC0415  (single pages need no command)
+    import typer.main  # single pages need no command
 
-    from tfadvisor.cli.main import app  # noqa: PLC0415
+    from tfadvisor.cli.main import app
 
     top = typer.main.get_command(app)
     return [*_helps(top, typer.Context(top, info_name="tfadvisor"))]

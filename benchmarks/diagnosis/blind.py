@@ -87,7 +87,7 @@ def _ran(command: Sequence[object], folder: Path | None) -> str | None:
 
 def answers(batch: str) -> dict[str, Any]:
     """Program -> form -> what tfadvisor says today about the recording."""
-    import tfadvisor  # noqa: PLC0415  (only those who ask it need it)
+    import tfadvisor  # only those who ask it need it
 
     found: dict[str, Any] = {}
     for name, planted in truth_of(batch).items():

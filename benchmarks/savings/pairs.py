@@ -164,8 +164,8 @@ def _said(metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], b
 
 def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bool:
     """Whether it is the planted cause, or one whose cure is its cure as well, that a finding of the diagnosis benchmark names."""
-    from adapters import tfadvisor as adapter  # noqa: PLC0415  (only that benchmark has causes)
-    from answers import Answer, Planted, load_truth, names_cause  # noqa: PLC0415
+    from adapters import tfadvisor as adapter  # only that benchmark has causes
+    from answers import Answer, Planted, load_truth, names_cause
 
     class Report:
         pass

@@ -214,7 +214,7 @@ def test_rules_check_fails_with_5(tmp_path: Path) -> None:
 
 
 def test_the_python_interface() -> None:
-    import tfadvisor as package  # noqa: PLC0415
+    import tfadvisor as package
 
     report = package.analyze(SLOW)
 

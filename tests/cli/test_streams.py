@@ -77,7 +77,7 @@ def test_colours_can_be_forced_and_forbidden() -> None:
 
 
 def test_coloured_text_says_the_same() -> None:
-    import re  # noqa: PLC0415
+    import re
 
     coloured = shown("analyze", SLOW, "--details", FORCE_COLOR="1").decode()
 

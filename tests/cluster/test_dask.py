@@ -111,7 +111,7 @@ def fails(task):
 
 
 def works():
-    import works_of_tests  # noqa: PLC0415
+    import works_of_tests
 
     return works_of_tests
 

@@ -44,7 +44,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A module that the processes can import as well."""
     (tmp_path / "work_of_processes.py").write_text(WORK)
     monkeypatch.syspath_prepend(tmp_path)
-    import work_of_processes  # noqa: PLC0415
+    import work_of_processes
 
     yield work_of_processes
     del sys.modules["work_of_processes"]

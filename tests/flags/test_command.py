@@ -188,7 +188,7 @@ def test_the_installed_command_without_colours() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize(("no_colour", "coloured"), [("", True), ("1", False)])
 def test_colours_on_a_terminal_follow_no_color(no_colour: str, coloured: bool) -> None:
-    import pty  # noqa: PLC0415
+    import pty
 
     main, terminal = pty.openpty()
     environment = {**os.environ, "NO_COLOR": no_colour}

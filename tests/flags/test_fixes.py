@@ -27,7 +27,7 @@ def fix(snippet: str, env: dict[str, str] | None = None) -> Fix:
 
 
 def test_a_text_without_flags_stays_and_reads_nothing() -> None:
-    from tfadvisor.flags.recorded import recording  # noqa: PLC0415
+    from tfadvisor.flags.recorded import recording
 
     recording.cache_clear()
 
@@ -112,7 +112,7 @@ def test_a_fix_that_changes_nothing_comes_last() -> None:
 
 def test_reports_without_flags_do_not_read_the_recording() -> None:
     """It is 200 kB; the command starts in a tenth of a second."""
-    import subprocess  # noqa: PLC0415
+    import subprocess
 
     code = (
         "import tfadvisor.engine.judging.judge_rules, sys; "

@@ -160,7 +160,7 @@ def test_without_labels_the_first_folder_is_the_model(logs: Path) -> None:
 
 
 def test_a_worker_of_another_version_refuses(logs: Path) -> None:
-    import msgspec  # noqa: PLC0415
+    import msgspec
 
     (task, *_) = find_tasks([logs], Labels(None), HowToRead()).tasks
     packed = msgspec.msgpack.encode(msgspec.structs.replace(task, tool="9.9.9", format=FORMAT))
@@ -197,7 +197,7 @@ def test_a_source_without_a_run(tmp_path: Path, say) -> None:
 
 
 def test_every_field_is_a_column_and_every_class_of_time_has_one(logs: Path, tmp_path: Path) -> None:
-    from tfadvisor.vocabulary import TIME_CLASSES  # noqa: PLC0415
+    from tfadvisor.vocabulary import TIME_CLASSES
 
     made(logs, tmp_path / "runs.parquet")
 

@@ -27,7 +27,7 @@ def jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(FAKES)
     for name in [one for one in sys.modules if one.partition(".")[0] in ("jax", "tensorflow")]:
         monkeypatch.delitem(sys.modules, name)
-    import jax  # noqa: PLC0415
+    import jax
 
     yield jax
     for name in [one for one in sys.modules if one.partition(".")[0] == "jax"]:

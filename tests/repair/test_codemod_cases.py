@@ -26,7 +26,7 @@ def cases_of(name: str) -> list[dict[str, Any]]:
 
 def hits_in(name: str, text: str, case: dict[str, Any]) -> list[Hit]:
     """snippets of the case: what the finding prescribes."""
-    from tfadvisor.repair.reading.program import Program  # noqa: PLC0415  (needs the extra, as the codemods)
+    from tfadvisor.repair.reading.program import Program  # needs the extra, as the codemods
 
     place = Place(snippets=case.get("snippets", ""))
     return [one for one in load(name)(Program(text), place) if one.source != text]
@@ -82,7 +82,7 @@ def test_every_codemod_has_a_module_and_cases_and_every_module_a_name() -> None:
 
 
 def test_every_codemod_is_named_by_a_rule() -> None:
-    from tfadvisor.engine.loading.catalogue import built_in_rules  # noqa: PLC0415
+    from tfadvisor.engine.loading.catalogue import built_in_rules
 
     named = {name for rule in built_in_rules() for one in rule.codemods for name in (one.name, *one.then)}
 

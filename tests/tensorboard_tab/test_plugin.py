@@ -254,7 +254,7 @@ def test_what_tensorboard_imports_when_it_starts_is_light() -> None:
 
 
 def test_tensorboard_knows_the_plugin_by_its_entry_point() -> None:
-    from importlib.metadata import entry_points  # noqa: PLC0415
+    from importlib.metadata import entry_points
 
     (found,) = entry_points(group="tensorboard_plugins", name="tfadvisor")
 

@@ -123,7 +123,7 @@ def stats(draw: st.DrawFn) -> messages.XStat:
     elif kind == "ref":
         stat.ref_value = draw(st.integers(0, 5))
     elif kind == "compressed":
-        import gzip  # noqa: PLC0415
+        import gzip
 
         stat.compressed_str_value = draw(st.sampled_from([b"not gzip", gzip.compress(b"text", mtime=0)]))
     return stat

@@ -112,7 +112,7 @@ def test_findings_on_recorded_traces_prescribe_edits_and_none_saves_anothers_tim
 
 def test_everything_at_once_saves_no_more_than_the_step() -> None:
     """All rules on metrics that make most of them fire."""
-    from tfadvisor.engine.judging.judge_rules import run_rules  # noqa: PLC0415
+    from tfadvisor.engine.judging.judge_rules import run_rules
 
     shares = {
         "compute_fraction": 0.4,

@@ -29,9 +29,9 @@ EXACT = counting_of(VERSION) is Counting.EVENT
 def theirs() -> Any:
     """jaxlib's own converter."""
     try:
-        from jaxlib import _profiler  # noqa: PLC0415
+        from jaxlib import _profiler
     except ImportError:  # before 0.6
-        from jaxlib import xla_extension  # noqa: PLC0415
+        from jaxlib import xla_extension
 
         return xla_extension.profiler
     return _profiler
@@ -191,7 +191,7 @@ EVENTS = st.lists(
 
 @given(EVENTS)
 def test_made_up_traces(events: list[Any]) -> None:
-    import tempfile  # noqa: PLC0415
+    import tempfile
 
     builder = trace()
     for plane, line, start, ps, op, module, program, scope in events:

@@ -34,7 +34,7 @@ def test_colliding_correlation_ids_are_told_apart_by_device() -> None:
 
 @pytest.mark.parametrize("line", [-(1 << 63), -(1 << 31) - 1, -(1 << 31), (1 << 31) - 1, 1 << 31, (1 << 63) - 1])
 def test_a_line_may_have_any_id(line: int) -> None:
-    from tfadvisor.xplane import messages  # noqa: PLC0415
+    from tfadvisor.xplane import messages
 
     builder = trace().kernel("GPU:0", "k", 50, 60, launched=(10, 12))
     space = messages.XSpace.FromString(builder.bytes())
@@ -125,7 +125,7 @@ def test_a_tpu_loop_is_its_body() -> None:
 
 
 def test_planes_of_the_same_name_are_one_device() -> None:
-    from tfadvisor.xplane import messages  # noqa: PLC0415
+    from tfadvisor.xplane import messages
 
     builder = trace().busy("GPU:0", (0, 10)).busy("GPU:1", (20, 40))
     space = messages.XSpace.FromString(builder.bytes())

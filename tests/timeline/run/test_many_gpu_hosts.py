@@ -18,7 +18,7 @@ def test_the_late_host_is_named_beside_a_cut_and_a_foreign_one(
 ) -> None:
     """The late host's GPUs begin their exchange 4 ms late in steps of 10 ms: the others wait 40 % of the step."""
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    from build_gpu_hosts import build  # noqa: PLC0415
+    from build_gpu_hosts import build
 
     late = build(tmp_path, hosts)
 
