@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from tfadvisor.ledger.entries import Entry
+from tfadvisor.ledger.sketch import alike, sketch_of
 from tfadvisor.report.model import Finding, Report, Tried
-from tfadvisor.trial.ledger.entries import Entry
-from tfadvisor.trial.ledger.sketch import alike, sketch_of
 
 
 def with_tried(report: Report, entries: Sequence[Entry]) -> Report:
