@@ -5,8 +5,8 @@ from __future__ import annotations
 from tfadvisor.metrics.kernels.first_device import known_ops
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
+from tfadvisor.timeline.op_in_program import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import InProgram
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tfadvisor.metrics.kernels.first_device import known_ops, known_where
 from tfadvisor.metrics.kernels.kinds import of_step_time, place_of
 from tfadvisor.metrics.registry import Question, fact, metric
+from tfadvisor.timeline.op_in_program import InProgram, OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import InProgram, OpTrait
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 

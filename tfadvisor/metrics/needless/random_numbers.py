@@ -7,8 +7,8 @@ import re
 from tfadvisor.metrics.kernels.first_device import known_ops, known_where
 from tfadvisor.metrics.kernels.kinds import of_step_time, place_of
 from tfadvisor.metrics.registry import Question, fact, metric
+from tfadvisor.timeline.op_in_program import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import InProgram
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
