@@ -14,7 +14,7 @@ from tfadvisor.hlo.questions.collectives import collectives
 from tfadvisor.hlo.questions.cost import Costs
 from tfadvisor.hlo.questions.parameters import Size, arguments, parameter_summary
 from tfadvisor.hlo.questions.source_location import location_of
-from tfadvisor.timeline.summary.ops_of_program import find_instruction
+from tfadvisor.timeline.ops_of_program import find_instruction
 from tfadvisor.xplane.columns import HostTrace, Selection
 from tfadvisor.xplane.decode import decode_file
 

@@ -24,10 +24,10 @@ from tfadvisor.cli.main import guarded_main
 from tfadvisor.export.parquet.tables import TABLES
 from tfadvisor.fleet.table import write_table
 from tfadvisor.gate.baseline.store import accept, add, leave_pending, pending, read_store
+from tfadvisor.ledger.entries import Entry
+from tfadvisor.ledger.file import append, read
 from tfadvisor.record import keep
 from tfadvisor.tensorboard_tab.cache import PAGE, REPORT, SUMMARY, Cache
-from tfadvisor.trial.ledger.entries import Entry
-from tfadvisor.trial.ledger.file import append, read
 
 RUN = FIXTURES / "jax-loader"
 _MOST = 10

@@ -18,12 +18,12 @@ from support.places import FIXTURES, ROOT
 from support.tried_programs import Place
 
 import tfadvisor
+from tfadvisor.ledger.entries import Entry
+from tfadvisor.ledger.file import append, read
+from tfadvisor.ledger.promises import accounts_of
+from tfadvisor.ledger.sketch import sketch_of
+from tfadvisor.ledger.tried import with_tried
 from tfadvisor.report.outputs.terminal import as_text
-from tfadvisor.trial.ledger.entries import Entry
-from tfadvisor.trial.ledger.file import append, read
-from tfadvisor.trial.ledger.promises import accounts_of
-from tfadvisor.trial.ledger.sketch import sketch_of
-from tfadvisor.trial.ledger.tried import with_tried
 
 
 def entry(**more: Any) -> Entry:

@@ -10,9 +10,9 @@ from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report.model import Op
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.timeline.op_in_program import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
-from tfadvisor.timeline.summary.op_in_program import InProgram
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind
 

@@ -40,8 +40,8 @@ from tfadvisor.metrics.needless.pair_differences import differences_in_hlo, diff
 from tfadvisor.metrics.needless.random_numbers import random_draws
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.op_in_program import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
-from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 

@@ -83,7 +83,7 @@ class HostBreakdown(msgspec.Struct, frozen=True):
     """What explains the breakdown."""
 
 
-class HostTimeline(HostBreakdown, frozen=True, kw_only=True):
+class HostTimeline(HostBreakdown, frozen=True):
     """One host with every event at hand."""
 
     short_launch_ps: npt.NDArray[np.int64]

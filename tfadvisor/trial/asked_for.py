@@ -12,13 +12,13 @@ from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.engine.loading.catalogue import load_catalogue
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import read_small_text
+from tfadvisor.ledger.sketch import sketch_of
 from tfadvisor.repair.sources import Sources, read_sources
 from tfadvisor.report.model import Report
 from tfadvisor.trial.candidates.candidate import Candidate
 from tfadvisor.trial.candidates.from_findings import from_findings
 from tfadvisor.trial.candidates.patches import check_codemods, from_codemod, from_diff
 from tfadvisor.trial.candidates.settings import from_assignment
-from tfadvisor.trial.ledger.sketch import sketch_of
 from tfadvisor.xplane.runs import choose_run
 
 _LARGEST_REPORT = 200_000_000

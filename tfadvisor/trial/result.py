@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from tfadvisor.ledger.entries import OUTCOMES
 from tfadvisor.report.model import Tool
 from tfadvisor.report.plain import plain
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"
-BETTER, NOT_BETTER, OPEN, BROKEN = "better", "not better", "cannot tell", "broken"
+BETTER, NOT_BETTER, OPEN, BROKEN = OUTCOMES
 SAME, DIFFERS, NOT_CHECKED = "same", "differs", "not checked"
 
 

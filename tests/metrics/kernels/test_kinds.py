@@ -10,8 +10,8 @@ from support.trace_builder import trace
 from tfadvisor.hlo.questions.cost import Cost
 from tfadvisor.hlo.questions.source_location import SourceLocation
 from tfadvisor.metrics.kernels.kinds import OpKind, kind_of
+from tfadvisor.timeline.op_in_program import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import InProgram
 
 approx = pytest.approx
 

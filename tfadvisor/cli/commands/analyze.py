@@ -145,8 +145,8 @@ def _with_tried(report: Report) -> Report:
     """With what the ledger of this folder says of the same program."""
     if not LEDGER.exists():
         return report
-    from tfadvisor.trial.ledger.file import read  # noqa: PLC0415  (few have one)
-    from tfadvisor.trial.ledger.tried import with_tried  # noqa: PLC0415
+    from tfadvisor.ledger.file import read  # noqa: PLC0415  (few have one)
+    from tfadvisor.ledger.tried import with_tried  # noqa: PLC0415
 
     try:
         return with_tried(report, read(LEDGER).entries)

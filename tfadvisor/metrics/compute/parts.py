@@ -15,9 +15,9 @@ from tfadvisor.metrics.steady import needs_device, share
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.names.op_path import OpPath, op_path
+from tfadvisor.timeline.op_in_program import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
-from tfadvisor.timeline.summary.op_in_program import InProgram
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:

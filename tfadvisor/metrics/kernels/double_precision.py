@@ -8,8 +8,8 @@ from tfadvisor.metrics.kernels.precision import fp64_kernel_share, unknown_preci
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import share
 from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.op_in_program import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 

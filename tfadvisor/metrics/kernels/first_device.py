@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import needs_device
+from tfadvisor.timeline.op_in_program import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
-from tfadvisor.timeline.summary.op_in_program import InProgram
 
 
 @once

@@ -6,8 +6,8 @@ from tfadvisor.metrics.kernels.first_device import count_per_step, known_ops, kn
 from tfadvisor.metrics.kernels.kinds import OpKind, kind_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import share
+from tfadvisor.timeline.op_in_program import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 

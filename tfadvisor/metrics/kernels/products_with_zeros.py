@@ -6,8 +6,8 @@ from tfadvisor.metrics.kernels.first_device import first_device_ops
 from tfadvisor.metrics.registry import Question, fact
 from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.op_in_program import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
-from tfadvisor.timeline.summary.op_in_program import OpTrait
 
 _FROM_SPARSE = frozenset(("SparseToDense", "SparseTensorToDense"))
 _MAKES_ONE_HOT = _FROM_SPARSE | {"OneHot"}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from tfadvisor.metrics.kernels.first_device import known_where
 from tfadvisor.metrics.registry import Question
+from tfadvisor.timeline.op_in_program import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import OpTrait
 
 _BACKWARD = "transpose("
 

@@ -6,8 +6,8 @@ from tfadvisor.metrics.compute.parts import Part, with_gradients
 from tfadvisor.metrics.kernels.first_device import known_where
 from tfadvisor.metrics.registry import Question
 from tfadvisor.metrics.remember import once
+from tfadvisor.timeline.op_in_program import InProgram, OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.op_in_program import InProgram, OpTrait
 
 _SUMS = frozenset(("Sum", "Sum_1"))
 """What a tape adds to the gradient of an elementwise op, one for each operand that is repeated along an axis."""

@@ -54,7 +54,7 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     """What its hottest program could do better; None on a single CPU and without HLO."""
 
 
-class HostSummary(HostBreakdown, frozen=True, kw_only=True):
+class HostSummary(HostBreakdown, frozen=True):
     """One host without its events: what metrics read."""
 
     devices: tuple[DeviceSummary, ...]

@@ -15,7 +15,7 @@ from tfadvisor.timeline.summary.device import OpTable
 if TYPE_CHECKING:
     from tfadvisor.hlo.format.find_modules import Modules
     from tfadvisor.hlo.format.module import Module
-    from tfadvisor.timeline.summary.op_in_program import InProgram
+    from tfadvisor.timeline.op_in_program import InProgram
 
 _MOST = 100
 _ENOUGH = 0.95
@@ -92,7 +92,7 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
         program = program_of_row(table, row, programs)
         if program is None:
             return nothing
-        from tfadvisor.timeline.summary.ops_of_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
+        from tfadvisor.timeline.ops_of_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
 
         name, known = OpsOfProgram.of(program).find(op or kernel)
     except TraceError:

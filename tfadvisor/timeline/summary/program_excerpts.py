@@ -10,9 +10,9 @@ from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.questions.flow import Users
 from tfadvisor.hlo.shown.buffers import ProgramMemory, program_memory
 from tfadvisor.hlo.shown.instruction_text import Shown, shown
+from tfadvisor.timeline.ops_of_program import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import HotOps, program_of_row
-from tfadvisor.timeline.summary.ops_of_program import find_instruction
 
 _MOST_OPS = 60
 _MOST_PROGRAMS = 6

@@ -19,7 +19,7 @@ from tfadvisor.hlo.questions.products import multiplied_type, multiplies_one_hot
 from tfadvisor.hlo.questions.source_location import SourceLocation, location_beside, location_of
 from tfadvisor.hlo.questions.unrolled import unrolled
 from tfadvisor.timeline.names.devices import kernel_of_instruction, possible_instructions
-from tfadvisor.timeline.summary.op_in_program import InProgram, OpTrait
+from tfadvisor.timeline.op_in_program import InProgram, OpTrait
 
 _MOST_SEARCHED = 20_000
 """Instructions of a computation beyond which nobody looks for who uses what."""

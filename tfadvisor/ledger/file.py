@@ -9,7 +9,7 @@ import msgspec
 
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file, only_writer, read_small
-from tfadvisor.trial.ledger.entries import FORM, Entry
+from tfadvisor.ledger.entries import FORM, Entry
 
 _MOST_BYTES = 64 << 20
 """A hundred thousand candidates."""

@@ -6,7 +6,7 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.hlo.format.module import Module
-from tfadvisor.timeline.summary.ops_of_program import find_instruction
+from tfadvisor.timeline.ops_of_program import find_instruction
 
 ADD = hlo.computation(
     1,

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from tfadvisor.ledger.entries import BETTER, Entry
+from tfadvisor.ledger.sketch import alike, sketch_of
 from tfadvisor.report.model import Finding, Report, Tried
-from tfadvisor.trial.ledger.entries import Entry
-from tfadvisor.trial.ledger.sketch import alike, sketch_of
-from tfadvisor.trial.result import BETTER
 
 
 def with_tried(report: Report, entries: Sequence[Entry]) -> Report:

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from tfadvisor.ledger.entries import Entry
 from tfadvisor.report.model import Tool
 from tfadvisor.report.plain import plain
-from tfadvisor.trial.ledger.entries import Entry
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"

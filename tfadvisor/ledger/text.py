@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tfadvisor.ledger.entries import Entry
+from tfadvisor.ledger.promises import Accounts, Promises
 from tfadvisor.report.printable import one_line
 from tfadvisor.report.terminal_text import DIM, PLAIN, TITLE, Screen, TextPage
-from tfadvisor.trial.ledger.entries import Entry
-from tfadvisor.trial.ledger.promises import Accounts, Promises
 from tfadvisor.units import percent
 
 
