@@ -172,6 +172,12 @@ def shares(report: Report) -> list[tuple[str, float]]:
     return [(name, report.breakdown[name]) for name in TIME_CLASSES if report.breakdown.get(name, 0) >= 0.0005]
 
 
+def nothing_to_change(report: Report) -> str:
+    """What stands where findings would."""
+    found = "Found nothing to change."
+    return f"{found} Where the step goes, above, names what takes its time." if report.attribution else found
+
+
 class TimeLine(msgspec.Struct, frozen=True):
     """One activity in words. share: of the step. time: of the step of median length."""
 

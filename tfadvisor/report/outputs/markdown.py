@@ -12,6 +12,7 @@ from tfadvisor.report.printable import in_markdown, printable
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
+    nothing_to_change,
     plan_end,
     plan_lines,
     questions,
@@ -46,7 +47,7 @@ def as_markdown(report: Report) -> str:
     lines += _activities(report)
     found = advice(report)
     if not found:
-        lines += ["Found nothing to change.", ""]
+        lines += [nothing_to_change(report), ""]
     for number, finding in enumerate(found, start=1):
         lines += _finding(number, finding)
     lines += _plan(report)

@@ -15,6 +15,7 @@ from tfadvisor.report.wording import (
     advice,
     evidence_words,
     location_words,
+    nothing_to_change,
     place_of_time,
     plan_end,
     plan_lines,
@@ -160,7 +161,7 @@ def _findings(page: TextPage, report: Report, details: bool) -> None:
     worth = [one for one in found if one.severity.rank >= Severity.MEDIUM.rank]
     shown = found if details else (worth or found)[:_SHOWN]
     if not found:
-        page.line(("Found nothing to change.", "green"))
+        page.line((nothing_to_change(report), "green"))
         page.line()
     for number, finding in enumerate(shown, start=1):
         _finding(page, number, finding, details)
