@@ -56,16 +56,9 @@ class Tools:
 
     def list_runs(self, path: Annotated[str, Field(description="A folder below the server's root.")] = ".") -> str:
         """List the recorded runs below a folder, the newest first: name, path, hosts, when it was recorded, bytes."""
-        from tfadvisor.xplane.runs import find_runs, host_of, recorded_at  # noqa: PLC0415
+        from tfadvisor.xplane.runs import host_of, recorded_at  # noqa: PLC0415
 
-        folder = self._root.path(path)
-        if not folder.is_dir():
-            raise UsageError(f"{path}: is no folder. analyze reads a single trace.")
-        runs = [
-            run
-            for run in find_runs(folder)
-            if all(one.resolve().is_relative_to(self._root.folder) for one in run.files)
-        ]
+        runs = self._root.runs(path)
         listed = [
             {
                 "run": run.name,
@@ -181,7 +174,7 @@ class Tools:
         from tfadvisor.api import as_snapshot  # noqa: PLC0415
 
         place = self._root.path(path)
-        return as_snapshot(place) if place.suffix == ".json" else self._reports.report(path, run)
+        return as_snapshot(place) if place.suffix == ".json" and place.is_file() else self._reports.report(path, run)
 
 
 def _bytes(run: Run) -> int | None:
