@@ -50,7 +50,6 @@ class Tools:
             self.explain_rule,
             self.fix,
             self.compare,
-            self.suggest_flags,
             self.check_flags,
         )
 
@@ -139,15 +138,6 @@ class Tools:
 
         compared = compare(self._side(base, base_run), self._side(new, new_run))
         return _sized(compared.to_dict(), None) if detail == "full" else as_text(compared)
-
-    def suggest_flags(self, path: Path_ = ".", run: RunName = None, host: HostName = None) -> str:
-        """Suggest the line to launch a recorded run with: flags and variables for its devices, version and findings, each
-        with its reason, as JSON."""
-        from tfadvisor.launch.as_text import as_data  # noqa: PLC0415
-        from tfadvisor.launch.line import launch_line  # noqa: PLC0415
-
-        report = self._reports.report(path, run, host)
-        return _json(as_data(report, launch_line(report)))
 
     def check_flags(
         self,
