@@ -176,3 +176,13 @@ def test_without_libcst_one_line_names_the_extra(project: Path) -> None:
 
     assert done.returncode == 2
     assert "pip install 'tfadvisor[fix]'" in done.stderr
+
+
+def test_a_file_that_is_nested_without_end_costs_one_line(project: Path) -> None:
+    (project / "odd.py").write_text("import jax\nif a == 0:\n    f()\n" + "elif a == 1:\n    f()\n" * 1500)
+
+    done = fix(cwd=project)
+
+    assert done.returncode == 0
+    assert f"+{LINE}\n" in done.stdout
+    assert "odd.py is left alone: its statements or expressions are nested too deeply\n" in done.stderr

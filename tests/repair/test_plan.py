@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 from tfadvisor.repair.choosing import At
 from tfadvisor.repair.diff import unified
-from tfadvisor.repair.plan import Plan, make_plan
+from tfadvisor.repair.hits import Place
+from tfadvisor.repair.plan import Plan, hits_of, make_plan
+from tfadvisor.repair.reading import program
+from tfadvisor.repair.reading.program import program_of
 from tfadvisor.report.codemods import CodemodRef
 from tfadvisor.report.model import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
@@ -123,3 +126,17 @@ def test_a_rule_without_codemods_says_so() -> None:
     done = plan({}, {"train.py": ONE_PIPELINE}, finding("slow-input"))
 
     assert "no change that a tool can derive" in done.unpatched[0].why
+
+
+def test_a_program_that_shows_the_pattern_without_end_takes_no_endless_memory() -> None:
+    """Each of 3,000 places would be a program of 81 kB: 243 MB."""
+    text = "from torch.utils.data import DataLoader\n" + "a = DataLoader(d, 8, None)\n" * 3_000
+
+    assert hits_of("dataloader-workers", text, Place()) == ()
+
+
+def test_trees_of_few_programs_are_kept() -> None:
+    for number in range(4):
+        program_of(f"x = {number}\n" + "y = 1\n" * 10_000)
+
+    assert sum(map(len, program._KEPT)) <= program._MOST_KEPT

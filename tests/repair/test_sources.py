@@ -115,3 +115,34 @@ def test_a_diff_keeps_line_ends_and_tells_of_a_missing_one() -> None:
         "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n x = 1\r\n-y = 2\n\\ No newline at end of file\n+y = 3\n"
         "\\ No newline at end of file\n"
     )
+
+
+ODD = {
+    "1,500 times elif": b"import jax\nif a == 0:\n    f()\n"
+    + b"".join(b"elif a == %d:\n    f()\n" % one for one in range(1500)),
+    "calls in one another": b"import jax\nx = " + b"f(" * 80 + b")" * 80 + b"\n",
+    "a long sum": b"import jax\nx = " + b"+".join([b"a"] * 400) + b"\n",
+    "an encoding that always fails": b"# -*- coding: undefined -*-\nimport jax\n",
+    "an encoding of bytes": b"# coding: hex\nimport jax\n",
+    "a megabyte": b"import jax\n" + b"f(x)\n" * 200_000,
+    "an encoding that does not give its bytes back": b"# coding: utf-7\nimport jax\nx = '+AGE-'\n",
+}
+
+
+@pytest.mark.parametrize("raw", ODD.values(), ids=ODD)
+def test_an_odd_file_costs_one_line_and_the_others_are_read(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "odd.py").write_bytes(raw)
+    (tmp_path / "train.py").write_text(PROGRAM)
+
+    sources = read_sources(tmp_path)
+
+    assert [one.name for one in sources.files] == ["train.py"]
+    (left,) = sources.left_alone
+    assert left.name == "odd.py"
+    assert "\n" not in left.why
+
+
+def test_what_is_nested_as_programs_are_is_read(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import jax\nx = " + "f(" * 40 + ")" * 40 + "\n")
+
+    assert names(tmp_path) == ["train.py"]

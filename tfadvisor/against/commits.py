@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from tfadvisor.against.git import GitRefused, git
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
+from tfadvisor.git import GitRefused, git
 
 
 class Commits(msgspec.Struct, frozen=True):

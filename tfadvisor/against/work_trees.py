@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from tfadvisor.against.commits import Commits
-from tfadvisor.against.git import GitRefused, git
 from tfadvisor.errors import UsageError
 from tfadvisor.files import unfinished
+from tfadvisor.git import GitRefused, git
 from tfadvisor.processes import undisturbed
 
 _SUBMODULE = "160000 "

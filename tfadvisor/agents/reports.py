@@ -14,7 +14,7 @@ from tfadvisor.gate.config.file import NAME, read_config
 from tfadvisor.gate.config.limits import limits_in
 from tfadvisor.limit_change import LimitChange
 from tfadvisor.report.model import Report
-from tfadvisor.xplane.runs import Run, choose_run
+from tfadvisor.xplane.runs import Run
 
 _KEPT = 8
 
@@ -38,9 +38,7 @@ class Reports:
 
     def choose(self, path: str, run: str | None, host: str | None) -> Chosen:
         """The run that a path, and names, mean. Raises TraceError or UsageError."""
-        found, count = choose_run([self._root.path(path)], run, host)
-        self._root.check(found.files, path)
-        return Chosen(found, count)
+        return Chosen(*self._root.run(path, run, host))
 
     def report(self, path: str, run: str | None = None, host: str | None = None) -> Report:
         """The report of a run, kept until one of its files changes. Raises TraceError or UsageError."""

@@ -50,22 +50,14 @@ class Tools:
             self.explain_rule,
             self.fix,
             self.compare,
-            self.suggest_flags,
             self.check_flags,
         )
 
     def list_runs(self, path: Annotated[str, Field(description="A folder below the server's root.")] = ".") -> str:
         """List the recorded runs below a folder, the newest first: name, path, hosts, when it was recorded, bytes."""
-        from tfadvisor.xplane.runs import find_runs, host_of, recorded_at  # noqa: PLC0415
+        from tfadvisor.xplane.runs import host_of, recorded_at  # noqa: PLC0415
 
-        folder = self._root.path(path)
-        if not folder.is_dir():
-            raise UsageError(f"{path}: is no folder. analyze reads a single trace.")
-        runs = [
-            run
-            for run in find_runs(folder)
-            if all(one.resolve().is_relative_to(self._root.folder) for one in run.files)
-        ]
+        runs = self._root.runs(path)
         listed = [
             {
                 "run": run.name,
@@ -147,15 +139,6 @@ class Tools:
         compared = compare(self._side(base, base_run), self._side(new, new_run))
         return _sized(compared.to_dict(), None) if detail == "full" else as_text(compared)
 
-    def suggest_flags(self, path: Path_ = ".", run: RunName = None, host: HostName = None) -> str:
-        """Suggest the line to launch a recorded run with: flags and variables for its devices, version and findings, each
-        with its reason, as JSON."""
-        from tfadvisor.launch.as_text import as_data  # noqa: PLC0415
-        from tfadvisor.launch.line import launch_line  # noqa: PLC0415
-
-        report = self._reports.report(path, run, host)
-        return _json(as_data(report, launch_line(report)))
-
     def check_flags(
         self,
         flags: Annotated[str, Field(description="XLA's flags and NAME=value pairs, as a shell takes them.")],
@@ -181,7 +164,7 @@ class Tools:
         from tfadvisor.comparing import as_snapshot  # noqa: PLC0415
 
         place = self._root.path(path)
-        return as_snapshot(place) if place.suffix == ".json" else self._reports.report(path, run)
+        return as_snapshot(place) if place.suffix == ".json" and place.is_file() else self._reports.report(path, run)
 
 
 def _bytes(run: Run) -> int | None:

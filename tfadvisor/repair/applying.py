@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from tfadvisor.errors import UsageError
 from tfadvisor.files import new_file
+from tfadvisor.git import git
 from tfadvisor.repair.sources import Source, Sources
 
 _LONG = 30
@@ -16,18 +16,43 @@ _LONG = 30
 
 
 def check_clean(sources: Sources, names: tuple[str, ...]) -> None:
-    """Raises UsageError unless the files are tracked in a git work tree without changes, so that every patch can be undone."""
-    top = _git(sources.root, "rev-parse", "--show-toplevel")
-    if top is None:
-        raise UsageError(f"--apply wants a git work tree, and {sources.root} is in none. --diff prints the patch.")
-    changed = _git(sources.root, "status", "--porcelain", "--untracked-files=no")
-    if changed is None or changed.strip():
+    """Raises UsageError unless git could take every patch back: each file is tracked, unchanged, and watched for changes, in the
+    repository that it lies in, and nothing else there has changed.
+    """
+    files = {one.name: one.path for one in sources.files}
+    for folder in dict.fromkeys([sources.root, *(files[name].parent for name in names)]):
+        _check_unchanged(folder)
+    for name in names:
+        _check_known(name, files[name])
+
+
+def _check_unchanged(folder: Path) -> None:
+    try:
+        git(folder, "rev-parse", "--show-toplevel", seconds=_LONG)
+    except UsageError as error:
+        raise UsageError(f"--apply wants a git work tree, and {folder} is in none. --diff prints the patch.") from error
+    try:
+        changed = git(folder, "status", "--porcelain", "--untracked-files=no", seconds=_LONG)
+    except UsageError as error:
+        raise UsageError(f"--apply wants a clean git work tree, and this one cannot be asked: {error}") from error
+    if changed.strip():
         raise UsageError(
             "--apply wants a clean git work tree, and this one has changes. Commit or stash them, or take --diff."
         )
-    for name in names:
-        if _git(sources.root, "ls-files", "--error-unmatch", "--", name) is None:
-            raise UsageError(f"--apply wants files that git knows, and {name} is not added. Commit it, or take --diff.")
+
+
+def _check_known(name: str, file: Path) -> None:
+    try:
+        listed = git(file.parent, "ls-files", "-v", "--error-unmatch", "--", file.name, seconds=_LONG)
+    except UsageError as error:
+        raise UsageError(
+            f"--apply wants files that git knows, and {name} is not added. Commit it, or take --diff."
+        ) from error
+    if not listed.startswith("H "):
+        raise UsageError(
+            f"git is told to overlook changes of {name} (assume-unchanged or skip-worktree), and could not take a patch back. "
+            "Undo that with `git update-index`, or take --diff."
+        )
 
 
 def write(sources: Sources, texts: Mapping[str, str]) -> None:
@@ -54,20 +79,3 @@ def _checked(source: Source, text: str, root: Path) -> bytes:
     if source.path.read_bytes() != source.encoded(source.text):
         raise UsageError(f"{source.name} has changed since it was read. Nothing was written; try again.")
     return source.encoded(text)
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    """What git prints, None where it fails or is not installed. It writes nothing and runs no program of the repository's."""
-    command = ("git", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments)
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_LONG,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-        )
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
-        return None
-    return done.stdout if done.returncode == 0 else None

@@ -127,19 +127,21 @@ def _launched(finding: Finding, ref: CodemodRef) -> Patched | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def hits_of(codemod: str, text: str, place: Place) -> tuple[Hit, ...]:
-    """Where a codemod applies; nowhere in a text that LibCST cannot parse, or whose result Python cannot."""
+    """Where a codemod applies; nowhere in a text that LibCST cannot parse, whose result Python cannot, or where it applies so
+    often that the programs after each change together are too long to make.
+    """
     hits = load(codemod)
     from libcst import ParserSyntaxError  # noqa: PLC0415  (an extra, asked for by `load`)
 
-    from tfadvisor.repair.reading.program import program_of  # noqa: PLC0415
+    from tfadvisor.repair.reading.program import TooManyChanges, program_of  # noqa: PLC0415
 
     try:
-        program = program_of(text)
-    except (ParserSyntaxError, RecursionError):
+        found = hits(program_of(text), place)
+    except (ParserSyntaxError, RecursionError, TooManyChanges):
         return ()
-    return tuple(one for one in hits(program, place) if one.source != text and _compiles(one.source))
+    return tuple(one for one in found if one.source != text and _compiles(one.source))
 
 
 def _compiles(text: str) -> bool:

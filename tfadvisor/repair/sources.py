@@ -16,8 +16,10 @@ from tfadvisor.errors import UsageError
 from tfadvisor.report.printable import one_line
 
 _MOST_FILES = 2_000
-_LARGEST = 1_000_000
-"""Bytes; no program that a person writes is larger."""
+_LARGEST = 150_000
+"""Bytes of a file. A tree of LibCST takes up to some 3 kB for each."""
+_DEEPEST = 60
+"""Levels of statements and expressions in one another; each takes some Python calls, of which there may be 1,000."""
 _NOT_OURS = ("site-packages", "node_modules", "__pycache__", "build", "dist", "tests")
 _FRAMEWORKS = ("tensorflow", "jax", "keras", "flax", "equinox", "optax", "torch", "grain", "haiku")
 
@@ -122,20 +124,30 @@ def _decoded(raw: bytes) -> tuple[str, str, str]:
     """(text, encoding, why not): by its mark or first lines, as Python reads it; line ends stay as they are."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
-        return raw.decode(encoding), encoding, ""
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        text = raw.decode(encoding)
+        same = text.encode(encoding) == raw
+    except (SyntaxError, LookupError, ValueError) as error:  # UnicodeError, which codecs raise, is a ValueError
         return "", "", f"its encoding cannot be read: {one_line(str(error))}"
+    return text, encoding, "" if same else f"its encoding, {encoding}, does not give its bytes back"
 
 
 def _why_unparsable(text: str) -> str:
     """ "" for a program that both this Python and LibCST can parse."""
     try:
-        ast.parse(text)
+        tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f" in line {line}" if line else ""
         return f"it cannot be parsed{where}: {one_line(str(getattr(error, 'msg', error)))}"
-    return ""
+    return "" if _depth(tree) <= _DEEPEST else "its statements or expressions are nested too deeply"
+
+
+def _depth(tree: ast.AST) -> int:
+    """Levels of nodes in one another."""
+    depth, level = 0, [tree]
+    while level and depth <= _DEEPEST:
+        depth, level = depth + 1, [below for node in level for below in ast.iter_child_nodes(node)]
+    return depth
 
 
 def _with_imports(script: Path, root: Path) -> Iterator[Path]:

@@ -49,11 +49,14 @@ def host_of(file: Path) -> str:
     return file.name
 
 
-def find_runs(root: Path) -> list[Run]:
-    """Every run below a folder, newest first. Folders that cannot be read are passed over."""
+def find_runs(root: Path, within: Path | None = None) -> list[Run]:
+    """Every run below a folder, newest first. Folders that cannot be read are passed over.
+
+    within: a folder without links; what a link leads to is looked at only below it.
+    """
     runs = [
         Run(_run_name(folder, root), folder, _one_per_host(tuple(sorted(traces))))
-        for folder, traces in _folders_with_traces(root)
+        for folder, traces in _folders_with_traces(root, within)
         if traces
     ]
     return sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True)
@@ -76,15 +79,17 @@ def recorded_at(run: Run) -> float:
     return max(times, default=0.0)
 
 
-def choose_run(paths: Sequence[Path], run: str | None = None, host: str | None = None) -> tuple[Run, int]:
-    """The run to analyse and how many there were to choose from.
+def choose_run(
+    paths: Sequence[Path], run: str | None = None, host: str | None = None, within: Path | None = None
+) -> tuple[Run, int]:
+    """The run to analyse and how many there were to choose from. within: as find_runs.
 
     Raises TraceError when the paths hold no trace, UsageError for a run or host that is not there.
     """
     if len(paths) > 1:
         chosen, count = _run_of_files(paths, run), 1
     elif paths[0].is_dir():
-        chosen, count = _run_in_folder(paths[0], run)
+        chosen, count = _run_in_folder(paths[0], run, within)
     else:
         chosen, count = _run_of_files(paths, run), 1
     if host is not None:
@@ -153,12 +158,12 @@ def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
     return Run(folder.name or host_of(first), first if len(paths) == 1 else folder, tuple(paths))
 
 
-def _run_in_folder(root: Path, run: str | None) -> tuple[Run, int]:
+def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Run, int]:
     if not isinstance(root, RemotePath):
         _check_readable(root)
-    runs = find_runs(root)
+    runs = find_runs(root, within)
     if not runs:
-        raise _nothing_in(root)
+        raise _nothing_in(root, within)
     if run is None:
         return runs[0], len(runs)
     matches = [candidate for candidate in runs if candidate.name == run]
@@ -197,7 +202,7 @@ def _check_readable(root: Path) -> None:
         raise TraceError(str(root), "is a folder of the system, where no trace lies.", "Give a logdir.")
 
 
-def _folders_with_traces(root: Path) -> Iterator[tuple[Path, list[Path]]]:
+def _folders_with_traces(root: Path, within: Path | None) -> Iterator[tuple[Path, list[Path]]]:
     """Every folder below root with its traces. Of an address raises TraceError when it cannot be listed."""
     if isinstance(root, RemotePath):
         below: dict[Path, list[Path]] = {}
@@ -206,11 +211,11 @@ def _folders_with_traces(root: Path) -> Iterator[tuple[Path, list[Path]]]:
                 below.setdefault(file.parent, []).append(file)
         yield from below.items()
         return
-    for folder, files in _folders_with_files(root):
+    for folder, files in _folders_with_files(root, within):
         yield folder, [folder / name for name in files if name.endswith(_TRACE_ENDINGS)]
 
 
-def _folders_with_files(root: Path) -> list[tuple[Path, list[str]]]:
+def _folders_with_files(root: Path, within: Path | None) -> list[tuple[Path, list[str]]]:
     """Every folder below root with its files, symbolic links followed once, but into no folder of the system."""
     seen: set[tuple[int, int]] = set()
     system = _system_devices()
@@ -224,9 +229,20 @@ def _folders_with_files(root: Path) -> list[tuple[Path, list[str]]]:
             subfolders.clear()
             continue
         seen.add((status.st_dev, status.st_ino))
+        if within is not None:
+            subfolders[:] = [name for name in subfolders if _stays(Path(folder, name), within)]
+            files[:] = [name for name in files if _stays(Path(folder, name), within)]
         if files:
             found.append((Path(folder), files))
     return found
+
+
+def _stays(path: Path, within: Path) -> bool:
+    """Whether it is no link, or one that leads to what is below a folder."""
+    try:
+        return not path.is_symlink() or path.resolve().is_relative_to(within)
+    except (OSError, RuntimeError):  # links in a circle
+        return False
 
 
 def _system_devices() -> set[int]:
@@ -261,11 +277,11 @@ def _run_name(folder: Path, root: Path) -> str:
     return "/".join(parts)
 
 
-def _nothing_in(root: Path) -> TraceError:
+def _nothing_in(root: Path, within: Path | None) -> TraceError:
     if isinstance(root, RemotePath):
         everything = [file.name for file in root.files_below()]
     else:
-        everything = [name for _, files in _folders_with_files(root) for name in files]
+        everything = [name for _, files in _folders_with_files(root, within) for name in files]
     if not everything:
         return TraceError(str(root), "is empty: it holds no `*.xplane.pb`.", _HOW_TO_RECORD)
     outputs = sorted(name for name in everything if _TOOL_OUTPUTS.search(name))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+
+from tfadvisor.errors import UsageError
+from tfadvisor.git import git
 
 _COMMIT = ("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT", "BUILD_SOURCEVERSION")
 _BRANCH = (
@@ -55,9 +57,7 @@ def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 def _git(folder: Path, *arguments: str) -> str:
     """What git prints; "" without git, without a repository, or after two seconds."""
-    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=2)
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return git(folder, *arguments, seconds=2)
+    except UsageError:
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

@@ -13,7 +13,7 @@ def start_hooks() -> "list[str]":
     for name, done in HOOKS:
         try:
             hook = __import__(name)
-            folders.append(os.path.dirname(os.path.dirname(os.path.abspath(hook.__file__))))
+            folders.append(os.path.dirname(os.path.dirname(os.path.abspath(str(hook.__file__)))))
             hook.install()
         except Exception as error:
             if getattr(error, "name", None) != name:  # not on the path: the other command has started this process

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
 import libcst as cst
@@ -13,6 +13,14 @@ Change: TypeAlias = Callable[[Any], Any]
 """From a node, whose inside may have been changed already, to what stands in its place."""
 Answer = TypeVar("Answer")
 _ANYWHERE = cst.Module([])
+_MOST_CHANGED = 2_000_000
+"""Characters of all texts that one codemod may make of a program."""
+_MOST_KEPT = 150_000
+"""Characters of the programs that are kept as trees."""
+
+
+class TooManyChanges(Exception):
+    """A codemod applies in so many places that nobody would choose one."""
 
 
 def text_of(node: cst.CSTNode) -> str:
@@ -63,6 +71,8 @@ class Program:
         self._spans: Mapping[cst.CSTNode, Any] = wrapper.resolve(PositionProvider)
         self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
         self.nodes = tuple(walk(self.module))
+        self.changed_characters = 0
+        """Of what the codemod at hand has made of it."""
         self.answers: dict[Any, Any] = {}
         """What `once` remembers."""
         self.functions = _by_name(self.all(cst.FunctionDef))
@@ -120,7 +130,13 @@ class Program:
         return [one.with_changes(leading_lines=[empty for _ in one.leading_lines]) for one in body]
 
     def changed(self, changes: Mapping[cst.CSTNode, Change], *, imports: str = "", helper: str = "") -> str:
-        """The source with these nodes replaced. imports: a line that is added unless it is there; helper: code after it."""
+        """The source with these nodes replaced. imports: a line that is added unless it is there; helper: code after it.
+
+        Raises TooManyChanges.
+        """
+        self.changed_characters += len(self.source)
+        if self.changed_characters > _MOST_CHANGED:
+            raise TooManyChanges
         added = [] if not imports or imports in self.source else list(self.statements(imports))
         if helper and helper.strip() not in self.source.replace("\r\n", "\n"):
             first, *rest = self.statements(helper.strip("\n") + "\n")
@@ -215,7 +231,14 @@ def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
     return asked
 
 
-@lru_cache(maxsize=64)
+_KEPT: dict[str, Program] = {}
+
+
 def program_of(source: str) -> Program:
-    """The same text is parsed once."""
-    return Program(source)
+    """The same text is parsed once, as long as others do not need its room."""
+    program = _KEPT.pop(source, None) or Program(source)
+    program.changed_characters = 0
+    _KEPT[source] = program
+    while len(_KEPT) > 1 and sum(map(len, _KEPT)) > _MOST_KEPT:
+        del _KEPT[next(iter(_KEPT))]
+    return program

@@ -39,7 +39,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 def mcp(root: Root = Path()) -> int:
     """Answer an agent's questions about traces below a folder, over the Model Context Protocol.
 
-    Tools: list_runs, analyze, explain_rule, fix, compare, suggest_flags, check_flags. None of them writes or runs anything,
+    Tools: list_runs, analyze, explain_rule, fix, compare, check_flags. None of them writes or runs anything,
     and paths that lead out of the folder, by links too, are refused.
     """
     from tfadvisor.agents.root import root_of  # noqa: PLC0415  (--help needs none of these)
