@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from support.trace_builder import TraceBuilder, trace
 
 EAGER = "EagerLocalExecute: "

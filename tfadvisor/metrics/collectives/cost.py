@@ -23,8 +23,6 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 _FLOAT32_BYTES = 4
 _GB = 1e9
-_LEAST_SIZE_RATIO = 4.0
-"""A line through message sizes is drawn only where the largest is at least this many times the smallest."""
 _NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
 
 
