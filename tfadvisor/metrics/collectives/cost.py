@@ -219,6 +219,20 @@ def allreduce_ring_ideal_ms(question: Question) -> float:
     return _ring_bytes_per_step(question) / (_bandwidth(question) * _GB) * 1e3
 
 
+@fact
+def allreduce_within_host(question: Question) -> str:
+    """Whether the AllReduces are among the devices of one host alone, by their replica groups: yes or no."""
+    largest = 0
+    for host, calls, chosen in _all_reduces(question):
+        group = calls.group[chosen & _counted(host, calls)]
+        if (group < 1).any():
+            raise MetricAbsent("the trace does not say how many devices exchange a message")
+        largest = max(largest, int(group.max(initial=0)))
+    if not largest:
+        raise MetricAbsent("no AllReduce runs in a counted step")
+    return "yes" if len(question.run.hosts) == 1 and largest <= len(question.run.hosts[0].devices) else "no"
+
+
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def allreduce_efficiency(question: Question) -> float:
     """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when gradients are smaller than fp32 or
