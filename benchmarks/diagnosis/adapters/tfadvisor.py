@@ -193,7 +193,7 @@ def answer(finding: Finding, report: Report) -> Answer:
 
 
 def cause_of(finding: Finding, report: Report) -> str:
-    if finding.rule_id in ("exposed-copies", "copies-outlast-compute"):
+    if finding.rule_id == "exposed-copies":
         copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
         return COPIES[max(copies, key=lambda name: copies[name])]
     if finding.rule_id == "pipeline-built-in-step" and any(one.value == "iterator" for one in finding.evidence):
