@@ -267,9 +267,7 @@ def test_a_finding_that_explains_the_class_silences_the_fallback_with_the_reason
     outcomes = run(FALLBACK, named_host_time(0.25), **HOST, **UNEXPLAINED)
 
     assert [one.rule_id for one in outcomes.findings] == ["known"]
-    assert [(one.rule_id, one.reason) for one in outcomes.not_applicable] == [
-        ("fallback", "known explains this time")
-    ]
+    assert [(one.rule_id, one.reason) for one in outcomes.not_applicable] == [("fallback", "known explains this time")]
 
 
 def test_a_finding_about_a_small_part_of_the_class_does_not_explain_it() -> None:

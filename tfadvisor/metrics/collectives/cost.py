@@ -23,8 +23,6 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 _FLOAT32_BYTES = 4
 _GB = 1e9
-_LEAST_SIZE_RATIO = 4.0
-"""A line through message sizes is drawn only where the largest is at least this many times the smallest."""
 _NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
 
 
@@ -219,6 +217,20 @@ def allreduce_ring_ideal_ms(question: Question) -> float:
     time that a ring needs. Needs `--bandwidth`.
     """
     return _ring_bytes_per_step(question) / (_bandwidth(question) * _GB) * 1e3
+
+
+@fact
+def allreduce_within_host(question: Question) -> str:
+    """Whether the AllReduces are among the devices of one host alone, by their replica groups: yes or no."""
+    largest = 0
+    for host, calls, chosen in _all_reduces(question):
+        group = calls.group[chosen & _counted(host, calls)]
+        if (group < 1).any():
+            raise MetricAbsent("the trace does not say how many devices exchange a message")
+        largest = max(largest, int(group.max(initial=0)))
+    if not largest:
+        raise MetricAbsent("no AllReduce runs in a counted step")
+    return "yes" if len(question.run.hosts) == 1 and largest <= len(question.run.hosts[0].devices) else "no"
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
