@@ -95,7 +95,8 @@ def rules() -> str:
     for category in sorted({rule.category for rule in catalogue.rules}):
         parts.append(f"\n## {category}\n\n| rule | what is wrong |\n|---|---|")
         parts += [
-            f'| <a id="{rule.id}"></a>[{rule.id}](../../{files[rule.id]}) | {rule.title}{" (preview)" if rule.is_preview else ""} |'
+            f'| <a id="{rule.id}"></a>[{rule.id}](../../{files[rule.id]}) | '
+            f"{rule.title}{' (preview)' if rule.is_preview else ''} |"
             for rule in catalogue.rules
             if rule.category == category
         ]

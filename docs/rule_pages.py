@@ -13,13 +13,13 @@ from tfadvisor.engine.loading.catalogue import load_catalogue
 
 def rule_pages() -> dict[str, str]:
     """Place on the site -> Markdown."""
-    pages = {f"reference/rules/{rule.id}.md": whole_page(rule) for rule in load_catalogue().rules}
+    pages = {f"reference/rules/{rule.id}.md": whole_page(rule) for rule in load_catalogue(preview=True).rules}
     return {**pages, "coverage.md": coverage()}
 
 
 def coverage() -> str:
     """Every tip of the source documents: the rules that look for it, or why none does."""
-    found = covered(load_catalogue().rules)
+    found = covered(load_catalogue(preview=True).rules)
     rows = [f"| {one.tip} | {one.about} | {rules_of(one)} | {one.reason} |" for one in found]
     cited = sum(bool(one.cited_by) for one in found)
     return (

@@ -22,9 +22,9 @@ from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.vocabulary import TimeClass
 
 _MOST = 10
-"""Parts of a node that are told one by one."""
+"""Parts of a node that are listed one by one."""
 _LEAST = 0.0005
-"""Of the step, below which a part is not told by itself."""
+"""Share of the step below which a part is not listed on its own."""
 _MOST_PLACES = 3
 _NOTHING = 1e-9
 UNRECORDED = f"{NOT_RECORDED}: what the devices do"

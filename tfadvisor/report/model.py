@@ -431,11 +431,11 @@ class PlacedTime(msgspec.Struct, frozen=True):
     """One call, op or event inside an activity."""
 
     activity: str
-    """Its name; `other` for all that is too small to be told, the last of its list."""
+    """Its name; `other` for all that is too small to list, the last of its list."""
     fraction: float
     """Of the step, 0..1."""
     ms: float
-    """The same of the step of median length, ms."""
+    """Its time in the step of median length, ms."""
     places: tuple[Place, ...]
     """Where it happens, the place that takes most first; at most three."""
 
@@ -448,7 +448,7 @@ class ActivityTime(msgspec.Struct, frozen=True):
     fraction: float
     """Of the step, 0..1."""
     ms: float
-    """The same of the step of median length, ms."""
+    """Its time in the step of median length, ms."""
     places: tuple[Place, ...]
     """Where most of it happens; at most three."""
     parts: tuple[PlacedTime, ...]
@@ -463,7 +463,7 @@ class ClassTime(msgspec.Struct, frozen=True):
     fraction: float
     """Of the step, 0..1."""
     ms: float
-    """The same of the step of median length, ms."""
+    """Its time in the step of median length, ms."""
     parts: tuple[ActivityTime, ...]
     """What it consists of, the largest first; they add up to it."""
 

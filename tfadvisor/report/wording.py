@@ -188,7 +188,7 @@ class TimeLine(msgspec.Struct, frozen=True):
 
 
 _WORTH_A_LINE = 0.01
-"""Of the step, from which on an activity has a line of its own where not all are told."""
+"""From this share of the step an activity has its own line where not all are printed."""
 _MOSTLY, _NEARLY_ALL = 0.5, 0.95
 
 
@@ -227,4 +227,4 @@ def place_words(place: Place) -> str:
 
 
 OTHER = "other"
-"""The last part of a list that adds up: what is too small to be told."""
+"""The last part of a list that adds up: what is too small to list."""

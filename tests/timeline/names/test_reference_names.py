@@ -25,7 +25,7 @@ def rows() -> list[list[str]]:
     return [row for row in found if FROM_MEMORY not in row[3]]
 
 
-def is_right(name: str, expected: str) -> bool:
+def is_right(name: str, expected: str) -> bool:  # noqa: PLR0911  (a line for each kind of row)
     """Whether the class that is read from the name is the expected one."""
     found = device_class(name)
     if expected == "collective":

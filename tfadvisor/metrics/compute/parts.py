@@ -126,7 +126,7 @@ def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
 
 
 def with_gradients(question: Question) -> tuple[Part, ...]:
-    """The same of a step that TensorFlow differentiates. Raises MetricAbsent where the trace names no gradient."""
+    """Those of a step that TensorFlow differentiates. Raises MetricAbsent where the trace names no gradient."""
     found = compute_parts(question.run).parts
     if not any(one.path is not None and one.path.is_gradient for one in found):
         raise MetricAbsent("the trace names no op of a gradient tape")

@@ -28,7 +28,7 @@ from tfadvisor.report.wording import (
 from tfadvisor.units import percent
 
 _ACTIVITIES = 8
-"""Of the step, told in the table."""
+"""Of the step; a smaller part is not in the table."""
 
 
 def as_markdown(report: Report) -> str:

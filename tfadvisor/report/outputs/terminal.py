@@ -35,7 +35,7 @@ from tfadvisor.vocabulary import Severity, TimeClass
 _SHOWN = 3
 _BAR = 78
 _ACTIVITIES = 6
-"""Of the step, told where not all are."""
+"""Of the step; a smaller part is not printed where not all are."""
 _MARGIN = 3
 
 _CLASSES = {one.label: one for one in TimeClass}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tfadvisor.hlo.format.find_modules import Modules
 
 _MOST = 300
-"""Ops of a device that are told one by one."""
+"""Ops of a device that are listed one by one."""
 _MOST_PLACED = 20
 """Collectives and copies whose line is looked up."""
 _KINDS: dict[TimeClass, tuple[DeviceClass, ...]] = {

@@ -29,9 +29,9 @@ from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
 
 _MOST = 200
-"""Activities of a class that are told one by one."""
+"""Activities of a class that are listed one by one."""
 _WORTH_LOOKING = 0.005
-"""Of the steps, from which on what other threads do meanwhile is looked for."""
+"""From this share of the steps what other threads do meanwhile is looked for."""
 _DISPATCHING = frozenset(
     (
         *(

@@ -13,7 +13,7 @@ NOT_RECORDED = "not recorded"
 class Spent(msgspec.Struct, frozen=True):
     """Time of one class in the counted steps of a host's devices that one activity takes. "" for what the trace does not tell.
 
-    Work of a device is told by path, op, kernel and module; its activity is worked out when all hosts are known.
+    Work of a device is identified by path, op, kernel and module; its activity is worked out when all hosts are known.
     """
 
     kind: TimeClass

@@ -95,7 +95,7 @@ def step_time(
 
 
 def _add(found: dict[Spent, int], kind: TimeClass, spent: Sequence[Spent], whole: int) -> None:
-    """Adds what is told, and what of the whole it leaves."""
+    """Adds what is listed, and what of the whole it leaves."""
     for one in (*spent, Spent(kind, ps=whole - sum(one.ps for one in spent))):
         key = replace(one, ps=0)
         found[key] = found.get(key, 0) + one.ps

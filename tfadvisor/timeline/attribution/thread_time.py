@@ -113,7 +113,7 @@ def chains_of(
     threads: Threads, names: NameKinds, steps: Steps, thread: Thread | None, pipeline: BoolArray, *, gaps: bool
 ) -> Chains:
     """Of the counted steps. Without a thread all is one gap. pipeline: which of all events work for the input pipeline. gaps:
-    whether the time between events is told too.
+    whether the time between events counts too.
     """
     within = steps.steady_time
     none = np.full(0, -1, np.int32)

@@ -41,7 +41,7 @@ products, a multiply and an add each)."""
 _HALVED = {(7, 5), (8, 6), (8, 9), (12, 0)}
 """Capabilities whose cards for games keep sums in fp32 at half that speed, by the same white papers."""
 _DOUBLE_RATE = (9, 4)
-"""AMD's architecture from which on its plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's
+"""AMD's first architecture whose plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's
 5.3. Of HBM2e before, it counts both."""
 
 

@@ -18,11 +18,11 @@ class Peaks(msgspec.Struct, frozen=True):
     bytes_per_s: float | None
     """Of device memory, None when unknown."""
     fp8_flops: float | None = None
-    """Matrix operations per second in 8-bit floats, likewise."""
+    """Matrix operations per second in 8-bit floats, None when unknown."""
     tf32_flops: float | None = None
-    """In fp32 rounded to TF32, likewise."""
+    """Matrix operations per second in fp32 rounded to TF32, None when unknown."""
     fp32_flops: float | None = None
-    """In fp32, likewise."""
+    """Matrix operations per second in fp32, None when unknown."""
 
 
 UNKNOWN = Peaks(None, None)
