@@ -71,24 +71,3 @@ def test_a_single_program_is_compared_with_nothing() -> None:
 )
 def test_the_name_says_what_it_is_for(name: str, use: str) -> None:
     assert training_with_evaluation(4, name).measure().fact("repeated_program_use") == use
-
-
-def test_the_report_names_the_evaluation_first() -> None:
-    report = training_with_evaluation(12).report()
-
-    assert report.findings[0].rule_id == "evaluation-in-steps"
-    assert not report.verdict.healthy
-
-
-@pytest.mark.parametrize("name", ["jit_metrics", "jit_evaluate", "jit_train_scores_accuracy"])
-def test_a_program_that_measures_beside_the_training(name: str) -> None:
-    """Once a step: 5 of the 100 us."""
-    found = training_with_evaluation(1, name).measure()
-
-    assert found.fact("watching_program") == name
-    assert found.value("watching_program_fraction") == pytest.approx(0.05)
-
-
-def test_a_program_of_another_name_or_alone_measures_nothing() -> None:
-    assert training_with_evaluation(1, "jit_generator").measure().fact("watching_program") is None
-    assert training_with_evaluation(0).measure().value("watching_program_fraction") is None
