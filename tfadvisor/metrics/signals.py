@@ -283,7 +283,7 @@ SIGNALS = (
     ),
     Signal(
         "dense_table",
-        "making gradients of looked-up rows as large as their table (UnsortedSegmentSum behind a gather), and adding them to others",
+        "making gradients of looked-up rows as large as their table (UnsortedSegmentSum behind a gather), and adding them up",
         _of_parts(dense_table_ops),
     ),
     Signal(

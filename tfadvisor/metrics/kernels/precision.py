@@ -129,12 +129,6 @@ def _known(kernels: _Kernels) -> int:
     return known
 
 
-def _share_of(question: Question, precision: Precision) -> float:
-    kernels = _LATEST.of(question)
-    known = _known(kernels)
-    return kernels.sum(lambda kind: kind.precision is precision) / known
-
-
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp16_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name shows their
@@ -145,18 +139,11 @@ def fp16_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
-def tf32_kernel_share(question: Question) -> float:
-    """Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name shows their
-    precision.
-    """
-    return _share_of(question, Precision.TF32)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp64_kernel_share(question: Question) -> float:
     """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
-    return _share_of(question, Precision.FP64)
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision is Precision.FP64) / known
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
