@@ -14,6 +14,7 @@ import msgspec
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.kernels import (
     KernelKind,
     Precision,
@@ -74,6 +75,8 @@ def _kernel_time(question: Question) -> dict[str, int]:
             time[ops.names[row]] = time.get(ops.names[row], 0) + ps
     if not sum(time.values()):
         raise MetricAbsent("no kernel begins in a counted step")
+    if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(time.values()):
+        raise MetricAbsent("the trace holds whole CUDA graphs, not their kernels")
     return time
 
 

@@ -112,7 +112,9 @@ def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray
     """
     buffers = [code for code, text in enumerate(ops.texts) if is_command_buffer(text)]
     found = texts_of(ops, events, offset)
-    return np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(np.int32) if buffers else found
+    return (
+        np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(np.int32) if buffers else found
+    )
 
 
 def _exchanged(kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array) -> npt.NDArray[np.int8]:
