@@ -14,6 +14,7 @@ import msgspec
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.kernels import (
     KernelKind,
     Precision,
@@ -74,6 +75,8 @@ def _kernel_time(question: Question) -> dict[str, int]:
             time[ops.names[row]] = time.get(ops.names[row], 0) + ps
     if not sum(time.values()):
         raise MetricAbsent("no kernel begins in a counted step")
+    if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(time.values()):
+        raise MetricAbsent("the trace holds whole CUDA graphs, not their kernels")
     return time
 
 
@@ -89,23 +92,28 @@ def _told_by_hlo(question: Question) -> dict[str, Precision]:
     return {kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1}
 
 
-def _kind(name: str, told: Mapping[str, Precision], rounds: bool) -> KernelKind:
+def _kind(name: str, told: Mapping[str, Precision], rounds: bool | None) -> KernelKind:
     """By the name; where that does not tell the precision of a product, by its op's types. rounds: fp32 to TF32, as the
-    compiler's own products are by default."""
+    compiler's own products are by default; None where nobody knows."""
     kind = kernel_kind(name)
     precision = told.get(name, Precision.UNKNOWN)
     if kind.precision is not Precision.UNKNOWN or precision is Precision.UNKNOWN:
         return kind
     if precision is not Precision.FP32:
         return kind_of_parts(precision, True, kind.tensor_cores)
+    if rounds is None:
+        return kind
     return kind_of_parts(Precision.TF32 if rounds else Precision.FP32, True, rounds)
 
 
-def _rounds_to_tf32(question: Question) -> bool:
-    """Whether a product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's GPUs since Ampere."""
+def _rounds_to_tf32(question: Question) -> bool | None:
+    """Whether a product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's GPUs since Ampere. None where the
+    trace does not tell the generation."""
     first = gpus(question.run)[0][1].properties
     major = first.get("compute_cap_major")
-    return str(first.get("device_vendor", "Nvidia")).lower() == "nvidia" and isinstance(major, int) and major >= _AMPERE
+    if str(first.get("device_vendor", "Nvidia")).lower() != "nvidia":
+        return False
+    return major >= _AMPERE if isinstance(major, int) and major > 0 else None
 
 
 def _sorted(time: Mapping[str, int], kinds_of: Callable[[str], KernelKind]) -> _Kernels:

@@ -44,6 +44,12 @@ def silent_accelerators(question: Question) -> float:
     return float(sum(host.capture.empty_accelerators for host in question.run.hosts))
 
 
+@fact
+def graphs_while_recording(question: Question) -> str:
+    """`off` where XLA ran its CUDA graphs kernel by kernel because it was profiled, as its own events say; else `as usual`."""
+    return "off" if any(host.capture.graphs_off for host in question.run.hosts) else "as usual"
+
+
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def duplicate_host_files(question: Question) -> float:
     """Number of trace files left out because another host's file is identical."""
