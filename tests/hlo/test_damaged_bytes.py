@@ -66,7 +66,6 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     filter_length,
     multiplies_one_hot,
     copied_argument,
-    fixed_matrix,
     lambda one: unrolled([one] * 128),
     replica_groups,
     window_of,

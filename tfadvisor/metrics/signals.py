@@ -46,7 +46,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
 _LONG_FILTER = 256
-"""From so many elements a product in the frequency domain is faster by far: its work grows with the logarithm."""
+"""Elements from which on a product in the frequency domain is faster by far: its work grows with the logarithm."""
 
 
 class Chosen(NamedTuple):
@@ -283,7 +283,7 @@ SIGNALS = (
     ),
     Signal(
         "dense_table",
-        "making gradients of looked-up rows as large as their table (UnsortedSegmentSum after a gather), and adding them up",
+        "making gradients of looked-up rows as large as their table (UnsortedSegmentSum behind a gather), and adding them up",
         _of_parts(dense_table_ops),
     ),
     Signal(

@@ -16,6 +16,9 @@ from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
+_MOSTLY = 0.5
+"""Share of the kernels, by number, from which on what is true of them is true of the step."""
+
 
 @once
 def counted_hosts(run: RunSummary) -> list[HostSummary]:
@@ -54,6 +57,19 @@ def share(question: Question, one: TimeClass) -> float:
     """One class's share of step time. Absent when no step is known: shares of an arbitrary window mean nothing."""
     needs_device(question.run)
     return class_shares(question.run)[one]
+
+
+def needs_own_launches(run: RunSummary) -> None:
+    """Raises MetricAbsent where the recording itself makes the gaps between kernels: XLA then launches one by one what a CUDA
+    graph launches at once."""
+    if not any(host.capture.graphs_off for host in run.hosts):
+        return
+    tables = [device.ops for host in run.hosts for device in host.devices]
+    every = sum(int(table.count.sum()) for table in tables)
+    if sum(int(table.count[table.module >= 0].sum()) for table in tables) >= _MOSTLY * every:
+        raise MetricAbsent(
+            "XLA launched its CUDA graphs kernel by kernel because it was profiled, so the gaps are not the program's"
+        )
 
 
 def needs_device(run: RunSummary) -> None:

@@ -12,7 +12,7 @@ from tfadvisor.timeline.devices.unrecorded import Unrecorded
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frameworks import VERSION_STATS, framework_of, lost_events
+from tfadvisor.timeline.names.frameworks import VERSION_STATS, framework_of, lost_events, says_graphs_are_off
 from tfadvisor.timeline.recorded_events import RecordedEvents
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
 
@@ -46,6 +46,8 @@ class Capture(msgspec.Struct, frozen=True):
     """What starting and stopping the profiler took before the first and after the last step, ps."""
     events: RecordedEvents = RecordedEvents()
     """What was recorded of the driving thread in the counted steps."""
+    graphs_off: bool = False
+    """Whether XLA ran CUDA graphs kernel by kernel because it was profiled."""
 
 
 def capture_of(
@@ -74,6 +76,7 @@ def capture_of(
         unrecorded=unrecorded,
         work_ps=work_ps,
         events=events,
+        graphs_off=len(threads.named(says_graphs_are_off)) > 0,
     )
 
 

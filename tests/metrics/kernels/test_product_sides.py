@@ -45,10 +45,10 @@ def test_the_share_the_sides_and_what_to_pad_them_to() -> None:
     assert metrics.value("misaligned_matmul_fraction") == pytest.approx(0.7)
     assert metrics.fact("misaligned_sides") == "4093 × 4093 by 4093 × 4093 in bf16"
     assert metrics.fact("padded_sides") == "4093 to 4096"
-    assert metrics.fact("misaligned_matmul_place") == "dot.2 (model.py:9)"
+    assert metrics.fact("misaligned_matmul_op") == "dot.2 (model.py:9)"
 
 
-def test_padded_shape_have_nothing_to_pad() -> None:
+def test_padded_sides_have_nothing_to_pad() -> None:
     metrics = gpu_steps(("gemm_fusion_dot", 70, "dot.2"), program=program(4096)).measure()
 
     assert metrics.value("misaligned_matmul_fraction") == 0

@@ -212,7 +212,7 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
 
 def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
     from tfadvisor.ledger.file import append  # noqa: PLC0415
-    from tfadvisor.ledger_entries import entries_of  # noqa: PLC0415
+    from tfadvisor.trial.ledger_entries import entries_of  # noqa: PLC0415
 
     entries = entries_of(result, wanted.sketch)
     if not entries:

@@ -53,10 +53,18 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
     works = math.fsum(breakdown[name] for name in ("compute", "collective", "transfer"))
     queued = _explained_by_queues(losses["launch"], works, metrics)
     losses["launch"] -= queued
+    recordings = _made_by_recording(losses["launch"], metrics)
+    losses["launch"] -= recordings
     top = max(losses, key=lambda name: losses[name])
     if guessed and 0 < works < _RUNS:
         bottleneck, fraction = "unknown", 1 - works
         summary = f"The devices work for {percent(works)} of this trace, too little to show what slows them down."
+    elif recordings >= _WORTH_NAMING and recordings >= max(losses[top], idle, works):
+        bottleneck, fraction = "unknown", recordings
+        summary = (
+            f"{percent(recordings)} of step time is gaps between kernels that the recording makes: XLA launches its CUDA graphs "
+            "kernel by kernel while it is profiled."
+        )
     elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (is_few(metrics) and losses[top] < works):
         bottleneck, fraction = top, losses[top]
         summary = (
@@ -130,6 +138,12 @@ def _explained_by_queues(launch: float, works: float, metrics: Metrics) -> float
     waits = (metrics.value("waits_per_step") or 0.0) >= 1 and (metrics.value("wait_fraction") or 0.0) >= _WAITING
     turnaround = (metrics.value("turnaround_fraction") or 0.0) if waits else 0.0
     return max(launch - turnaround, 0.0)
+
+
+def _made_by_recording(launch: float, metrics: Metrics) -> float:
+    """The launch time that is the recording's: XLA launches one by one what a CUDA graph launches at once."""
+    off = metrics.fact("graphs_while_recording") == "off" and metrics.value("kernel_launch_gap_fraction") is None
+    return launch if off else 0.0
 
 
 def _beside_queues(queued: float) -> str:

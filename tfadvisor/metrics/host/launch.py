@@ -12,9 +12,18 @@ from tfadvisor.arrays import distinct, is_in
 from tfadvisor.metrics.needs import a_device, a_gpu, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
-from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_device, share
+from tfadvisor.metrics.steady import (
+    counted_hosts,
+    device_ps,
+    device_steps,
+    gpus,
+    needs_device,
+    needs_own_launches,
+    share,
+)
 from tfadvisor.timeline.distributions import Distribution, percentile_of
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
@@ -75,6 +84,13 @@ def graph_kernel_share(question: Question) -> float:
     return sum(one.in_graphs for one in found) / sum(one.linked for one in found)
 
 
+@fact(needs=(a_gpu,))
+def graph_detail(question: Question) -> str:
+    """What the trace times of the kernels that CUDA graphs launched: `each kernel`, or `only the whole graph`."""
+    names = [device.ops.names[row] for _, device in gpus(question.run) for row in device.ops.name.tolist()]
+    return "only the whole graph" if any(map(is_whole_graph, names)) else "each kernel"
+
+
 @metric(unit=Unit.COUNT, needs=(known_steps, a_gpu), better=Better.LESS)
 def graph_launches_per_step(question: Question) -> float:
     """Number of CUDA or HIP graph launches per step and device."""
@@ -86,6 +102,7 @@ def launch_between_kernels_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in gaps shorter than 100 µs: the time from one kernel to the launch of the
     next. Longer gaps belong to the dispatch of a whole function.
     """
+    needs_own_launches(question.run)
     total = device_ps(question.run)
     if not total:
         raise MetricAbsent("the trace holds no step")
@@ -153,6 +170,7 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def tiny_op_fraction(question: Question) -> float:
     """Share of step time that ops cost by their number: kernel_launch_gap_fraction plus repeated_op_fraction."""
+    needs_own_launches(question.run)
     return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
 
 

@@ -11,7 +11,6 @@ from tfadvisor.metrics.kernels import (
     product_sides,
     products_with_zeros,
     programs,
-    programs_of_step,
 )
 
 __all__ = [
@@ -25,5 +24,4 @@ __all__ = [
     "product_sides",
     "products_with_zeros",
     "programs",
-    "programs_of_step",
 ]

@@ -14,6 +14,7 @@ import msgspec
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.kernels import (
     KernelKind,
     Precision,
@@ -74,6 +75,8 @@ def _kernel_time(question: Question) -> dict[str, int]:
             time[ops.names[row]] = time.get(ops.names[row], 0) + ps
     if not sum(time.values()):
         raise MetricAbsent("no kernel begins in a counted step")
+    if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(time.values()):
+        raise MetricAbsent("the trace holds whole CUDA graphs, not their kernels")
     return time
 
 
@@ -89,23 +92,28 @@ def _told_by_hlo(question: Question) -> dict[str, Precision]:
     return {kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1}
 
 
-def _kind(name: str, told: Mapping[str, Precision], rounds: bool) -> KernelKind:
+def _kind(name: str, told: Mapping[str, Precision], rounds: bool | None) -> KernelKind:
     """By the name; where that does not tell the precision of a product, by its op's types. rounds: fp32 to TF32, as the
-    compiler's own products are by default."""
+    compiler's own products are by default; None where nobody knows."""
     kind = kernel_kind(name)
     precision = told.get(name, Precision.UNKNOWN)
     if kind.precision is not Precision.UNKNOWN or precision is Precision.UNKNOWN:
         return kind
     if precision is not Precision.FP32:
         return kind_of_parts(precision, True, kind.tensor_cores)
+    if rounds is None:
+        return kind
     return kind_of_parts(Precision.TF32 if rounds else Precision.FP32, True, rounds)
 
 
-def _rounds_to_tf32(question: Question) -> bool:
-    """Whether a product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's GPUs since Ampere."""
+def _rounds_to_tf32(question: Question) -> bool | None:
+    """Whether a product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's GPUs since Ampere. None where the
+    trace does not tell the generation."""
     first = gpus(question.run)[0][1].properties
     major = first.get("compute_cap_major")
-    return str(first.get("device_vendor", "Nvidia")).lower() == "nvidia" and isinstance(major, int) and major >= _AMPERE
+    if str(first.get("device_vendor", "Nvidia")).lower() != "nvidia":
+        return False
+    return major >= _AMPERE if isinstance(major, int) and major > 0 else None
 
 
 def _sorted(time: Mapping[str, int], kinds_of: Callable[[str], KernelKind]) -> _Kernels:
@@ -129,12 +137,6 @@ def _known(kernels: _Kernels) -> int:
     return known
 
 
-def _share_of(question: Question, precision: Precision) -> float:
-    kernels = _LATEST.of(question)
-    known = _known(kernels)
-    return kernels.sum(lambda kind: kind.precision is precision) / known
-
-
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp16_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name shows their
@@ -145,18 +147,11 @@ def fp16_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
-def tf32_kernel_share(question: Question) -> float:
-    """Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name shows their
-    precision.
-    """
-    return _share_of(question, Precision.TF32)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp64_kernel_share(question: Question) -> float:
     """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
-    return _share_of(question, Precision.FP64)
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision is Precision.FP64) / known
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)

@@ -33,12 +33,6 @@ def _kind(name: str, ops: str, scopes: str = "") -> CostlyKind:
 
 
 _RESIZE = r"Resize(?:Bilinear|Bicubic|NearestNeighbor|Area) ScaleAndTranslate"
-TEXT = _kind(
-    "text",
-    r"String(?!Format)\w* Unicode\w+ Regex\w+ StaticRegex\w+ DecodeBase64 EncodeBase64 Substr ReduceJoin AsString DecodeCSV "
-    r"DecodeJSON\w* LookupTableFind \w*Tokenize\w*",
-    "text_vectorization string_lookup integer_lookup",
-)
 KINDS = (
     _kind(
         "checks for NaN and Inf",
@@ -65,7 +59,12 @@ KINDS = (
         r"gaussian_blur|perspective|elastic\w*|grayscale|invert|posterization|erasing) "
         r"rand_augment aug_mix mix_up cut_mix auto_contrast solarization equalization resizing",
     ),
-    TEXT,
+    _kind(
+        "text",
+        r"String(?!Format)\w* Unicode\w+ Regex\w+ StaticRegex\w+ DecodeBase64 EncodeBase64 Substr ReduceJoin AsString DecodeCSV "
+        r"DecodeJSON\w* LookupTableFind \w*Tokenize\w*",
+        "text_vectorization string_lookup integer_lookup",
+    ),
 )
 """What a training step needs no gradient of."""
 _PREFIX = re.compile(r"^_Mkl(?:Native)?|^_Fused(?=[A-Z])")
@@ -77,14 +76,14 @@ _TRAINED_RESIZE = ("Resize", "ScaleAndTranslate")
 @lru_cache(maxsize=1 << 12)
 def costly_kind(op_type: str, layer: str) -> CostlyKind | None:
     """What an op is by its type, else by its scopes; None for what steps are made of."""
-    plain = bare_type(op_type)
+    plain = _bare_type(op_type)
     for kind in KINDS:
         if kind.ops.fullmatch(plain):
             return kind
     return next((kind for kind in KINDS if kind.scopes.search(layer)), None)
 
 
-def bare_type(op_type: str) -> str:
+def _bare_type(op_type: str) -> str:
     """Without a prefix of oneDNN or a version: `_MklNativeConv2DV2` -> `Conv2D`."""
     return _VERSION.sub("", _PREFIX.sub("", op_type))
 
@@ -100,7 +99,7 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
     kinds: dict[str, list[Part]] = {}
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
-        if kind is not None and not (part.layer in trained and _RESIZES.fullmatch(bare_type(part.op_type))):
+        if kind is not None and not (part.layer in trained and _RESIZES.fullmatch(_bare_type(part.op_type))):
             kinds.setdefault(kind.name, []).append(part)
     if not kinds:
         return "", ()

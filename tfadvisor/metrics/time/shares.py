@@ -6,7 +6,7 @@ import math
 
 from tfadvisor.metrics.needs import a_device
 from tfadvisor.metrics.registry import Question, metric
-from tfadvisor.metrics.steady import share
+from tfadvisor.metrics.steady import needs_own_launches, share
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -32,6 +32,7 @@ def kernel_launch_gap_fraction(question: Question) -> float:
     """Share of step time in which no device works while the host dispatches ops, programs or kernels. This is the
     breakdown class `launch`.
     """
+    needs_own_launches(question.run)
     return share(question, TimeClass.LAUNCH)
 
 

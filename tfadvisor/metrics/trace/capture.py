@@ -44,6 +44,12 @@ def silent_accelerators(question: Question) -> float:
     return float(sum(host.capture.empty_accelerators for host in question.run.hosts))
 
 
+@fact
+def graphs_while_recording(question: Question) -> str:
+    """`off` where XLA ran its CUDA graphs kernel by kernel because it was profiled, as its own events say; else `as usual`."""
+    return "off" if any(host.capture.graphs_off for host in question.run.hosts) else "as usual"
+
+
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def duplicate_host_files(question: Question) -> float:
     """Number of trace files left out because another host's file is identical."""
@@ -83,12 +89,6 @@ def unpaired_hosts(question: Question) -> float:
     another time.
     """
     return float(len(question.run.meetings.strangers))
-
-
-@fact
-def step_source(question: Question) -> str:
-    """How the steps were found, on the least certain host: marker, module, launch-pattern, host-loop or whole-trace."""
-    return min(question.run.hosts, key=lambda host: host.steps.confidence).steps.source.value
 
 
 @fact

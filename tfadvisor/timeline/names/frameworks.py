@@ -29,6 +29,12 @@ def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
     return "jax" if any(_JAX.search(name) for name in modules) else UNKNOWN
 
 
+def says_graphs_are_off(name: str) -> bool:
+    """Whether XLA says in a host's event that it runs command buffers, which are CUDA graphs, kernel by kernel while it is
+    profiled."""
+    return name.startswith("WARNING: CommandBuffer disabled when profiling")
+
+
 def lost_events(warning: str) -> int:
     """How many events the profiler says it dropped; 0 for warnings of other things."""
     match = _DROPPED.search(warning)
