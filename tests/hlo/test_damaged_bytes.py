@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import hlo_builder as hlo
-from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
 
 from tfadvisor.errors import TraceError
 from tfadvisor.hlo.format.module import Instruction, Module

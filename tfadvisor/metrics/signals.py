@@ -46,7 +46,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
 _LONG_FILTER = 256
-"""Elements from which on a product in the frequency domain is faster by far: its work grows with the logarithm."""
+"""From so many elements a product in the frequency domain is faster by far: its work grows with the logarithm."""
 
 
 class Chosen(NamedTuple):

@@ -17,7 +17,7 @@ from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 _MOSTLY = 0.5
-"""Share of the kernels, by number, from which on what is true of them is true of the step."""
+"""From this share of the kernels, by number, what is true of them is true of the step."""
 
 
 @once
