@@ -51,58 +51,74 @@ Others = Callable[[], Iterator[Chains]]
 """Gives what each thread but the driving one does."""
 
 
-def host_work(
-    kind: TimeClass,
-    instants: Intervals,
-    driver: Chains,
-    others: Others,
-    locked_out: Intervals,
-    threads: Threads,
-    names: NameKinds,
-    steps_ps: int,
-) -> list[Spent]:
-    """What takes the instants, which are of a class in which the host is what the device waits for.
+class HostWork:
+    """What takes the instants of classes in which the host is what a device waits for, summed over devices."""
 
-    An instant belongs to the innermost event of the driving thread. Where that only waits, or nothing of it is recorded, it
-    belongs to the threads that do the class's work meanwhile, in equal parts where several do; where none does, to the wait.
-    locked_out: where the driving thread cannot run although it seems to. steps_ps: length of the counted steps.
-    """
-    idle = _elsewhere(kind, driver, names) & (instants.within(driver.lo, driver.hi) > 0)
-    waiting = intersection(instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out))
-    found: list[Spent] = []
-    if waiting.length() >= max(_WORTH_LOOKING * steps_ps, 1):
-        for telling in (True, False):
-            spent, covered = _of_others(kind, waiting, others, threads, names, telling=telling)
-            found += spent
-            waiting, instants = difference(waiting, covered), difference(instants, intersection(waiting, covered))
-    return found + _told(kind, driver, instants.within(driver.lo, driver.hi), threads, names)
+    def __init__(
+        self, threads: Threads, names: NameKinds, driver: Chains, others: Others, locked_out: Intervals, steps_ps: int
+    ) -> None:
+        """driver: what the driving thread does. locked_out: where that waits for the input pipeline although it seems to run.
 
+        steps_ps: length of the counted steps.
+        """
+        self._threads, self._names, self._driver, self._others = threads, names, driver, others
+        self._locked_out, self._worth = locked_out, max(_WORTH_LOOKING * steps_ps, 1)
+        self._spent: dict[tuple[TimeClass, int], tuple[Chains, Int64Array]] = {}
 
-def _of_others(
-    kind: TimeClass, waiting: Intervals, others: Others, threads: Threads, names: NameKinds, *, telling: bool
-) -> tuple[list[Spent], Intervals]:
-    """(what the other threads do of the class's work at these instants, when they do it).
+    def add(self, kind: TimeClass, instants: Intervals) -> None:
+        """Shares out instants of a class on one device.
 
-    telling: those that are in an event that tells what they do, else those inside a runtime.
-    """
-    working = []
-    for one in others():
-        mine = _works(kind, one, names) & (names.telling[one.leaf] == telling)
-        chosen = true_at(mine & (waiting.within(one.lo, one.hi) > 0))
-        if len(chosen):
-            working.append((one, chosen))
-    if not working:
-        return [], EMPTY
-    lo = np.concatenate([one.lo[mine] for one, mine in working])
-    hi = np.concatenate([one.hi[mine] for one, mine in working])
-    parts, at = shared(lo, hi, waiting), 0
-    found: list[Spent] = []
-    for one, mine in working:
-        each = np.zeros(len(one.lo), np.int64)
-        each[mine] = parts[at : at + len(mine)]
-        at += len(mine)
-        found += _told(kind, one, each, threads, names)
-    return found, union(lo, hi)
+        An instant belongs to the innermost event of the driving thread. Where that only waits, or nothing of it is recorded,
+        it belongs to the threads that do the class's work meanwhile, in equal parts where several do; where none does, to the
+        wait.
+        """
+        driver = self._driver
+        elsewhere = _elsewhere(kind, driver, self._names)
+        if elsewhere.any() or (kind is TimeClass.INPUT and len(self._locked_out)):
+            idle = elsewhere & (instants.within(driver.lo, driver.hi) > 0)
+            locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
+            waiting = intersection(instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out))
+            if waiting.length() >= self._worth:
+                for telling in (True, False):
+                    covered = self._add_others(kind, waiting, telling=telling)
+                    instants = difference(instants, intersection(waiting, covered))
+                    waiting = difference(waiting, covered)
+        self._add(kind, driver, instants.within(driver.lo, driver.hi))
+
+    def told(self) -> Iterator[Spent]:
+        """One entry for all stretches of a thread with the same chain of names, the largest of each class first."""
+        for (kind, _), (chains, spent) in self._spent.items():
+            yield from _told(kind, chains, spent, self._threads, self._names)
+
+    def _add_others(self, kind: TimeClass, waiting: Intervals, *, telling: bool) -> Intervals:
+        """When other threads do the class's work at these instants.
+
+        telling: those that are in an event that tells what they do, else those inside a runtime.
+        """
+        working = []
+        for one in self._others():
+            mine = _works(kind, one, self._names) & (self._names.telling[one.leaf] == telling)
+            chosen = true_at(mine & (waiting.within(one.lo, one.hi) > 0))
+            if len(chosen):
+                working.append((one, chosen))
+        if not working:
+            return EMPTY
+        lo = np.concatenate([one.lo[mine] for one, mine in working])
+        hi = np.concatenate([one.hi[mine] for one, mine in working])
+        parts, at = shared(lo, hi, waiting), 0
+        for one, mine in working:
+            each = np.zeros(len(one.lo), np.int64)
+            each[mine] = parts[at : at + len(mine)]
+            at += len(mine)
+            self._add(kind, one, each)
+        return union(lo, hi)
+
+    def _add(self, kind: TimeClass, chains: Chains, spent: Int64Array) -> None:
+        known = self._spent.get((kind, id(chains)))
+        if known is None:
+            self._spent[kind, id(chains)] = chains, spent
+        else:
+            np.add(known[1], spent, out=known[1])
 
 
 def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:
@@ -136,21 +152,17 @@ def _is(kind: np.ndarray, wanted: frozenset[HostClass]) -> BoolArray:
     return np.asarray(table[kind], np.bool_)
 
 
-def _told(kind: TimeClass, chains: Chains, spent: Int64Array, threads: Threads, names: NameKinds) -> list[Spent]:
-    """One entry for all stretches with the same chain of names, the largest first."""
+def _told(kind: TimeClass, chains: Chains, spent: Int64Array, threads: Threads, names: NameKinds) -> Iterator[Spent]:
     mine = true_at(spent > 0)
     columns = [chains.leaf, chains.telling, chains.user, chains.called, chains.dispatched, chains.stage]
     chosen = tuple(np.ascontiguousarray(column[mine]) for column in columns)
-    length = np.ascontiguousarray(spent[mine])
-    last, _, total, _ = alike(chosen, np.zeros(len(mine), np.int64), length, np.ones(len(mine), np.uint8), 0)
-    order = np.argsort(-total, kind="stable")[:_MOST]
-    found = []
-    for one in order.tolist():
-        rows = [int(column[last[one]]) for column in chosen]
-        at = mine[last[one]]
-        chain = _Chain(threads, names, bool(_is(chains.kind[at : at + 1], _WAITING)[0]), bool(chains.feeds[at]), *rows)
-        found.append(_named(kind, chain, int(total[one])))
-    return found
+    nothing, length = np.zeros(len(mine), np.int64), np.ascontiguousarray(spent[mine])
+    last, _, total, _ = alike(chosen, nothing, length, np.ones(len(mine), np.uint8), 0)
+    for one in np.argsort(-total, kind="stable")[:_MOST].tolist():
+        at = int(mine[last[one]])
+        rows = [int(column[at]) for column in columns]
+        chain = _Chain(threads, names, int(chains.kind[at]) in _WAITING, bool(chains.feeds[at]), *rows)
+        yield _named(kind, chain, int(total[one]))
 
 
 class _Chain:

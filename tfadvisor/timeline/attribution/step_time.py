@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, infeed_wait, queued_work
-from tfadvisor.timeline.attribution.host_spent import host_work
+from tfadvisor.timeline.attribution.host_spent import HostWork
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
 from tfadvisor.timeline.host.threads import Threads
@@ -61,15 +61,14 @@ def step_time(
     def others() -> Iterator[Chains]:
         return iter(beside())
 
-    found: dict[Spent, int] = {}
+    found: list[Spent] = []
+    whole = dict.fromkeys(TimeClass, 0)
+    work = HostWork(threads, names, driver, others, pipeline_python, steps.steady_time.length())
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
         windows = union(steps.starts[part[index]], steps.ends[part[index]])
-        if not len(windows):
-            continue
         classes = first if index == 0 else classes_of_time(device, host)
-        length = windows.length()
-        for kind in TimeClass:
+        for kind in TimeClass if len(windows) else ():
             instants = (
                 reduce(difference, classes.values(), windows)
                 if kind is TimeClass.IDLE
@@ -77,37 +76,38 @@ def step_time(
             )
             if not len(instants):
                 continue
-            spent: list[Spent] = []
-            left = instants
-            if kind in ON_DEVICE and device is not None:
-                spent = device_work(device, kind, instants, programs)
-                left = instants.clip(0, 0)
-            elif kind is TimeClass.INPUT and device is not None:
-                spent, left = infeed_wait(device, instants)
-            elif kind is TimeClass.LAUNCH and device is not None:
-                left = intersection(instants, host[kind])
-                spent = queued_work(device, difference(instants, host[kind]))
-            if len(left):
-                locked_out = pipeline_python if kind is TimeClass.INPUT else EMPTY
-                spent += host_work(kind, left, driver, others, locked_out, threads, names, length)
-            _add(found, kind, spent, instants.length())
-    return _largest(found)
+            whole[kind] += instants.length()
+            if device is not None:
+                spent, instants = _on_device(device, kind, instants, host, programs)
+                found += spent
+            if len(instants):
+                work.add(kind, instants)
+    return _largest([*found, *work.told()], whole)
 
 
-def _add(found: dict[Spent, int], kind: TimeClass, spent: Sequence[Spent], whole: int) -> None:
-    """Adds what is listed, and what of the whole it leaves."""
-    for one in (*spent, Spent(kind, ps=whole - sum(one.ps for one in spent))):
+def _on_device(
+    device: Device, kind: TimeClass, instants: Intervals, host: Mapping[TimeClass, Intervals], programs: Modules
+) -> tuple[list[Spent], Intervals]:
+    """(what the device itself tells of these instants, those that the host must tell of)."""
+    if kind in ON_DEVICE:
+        return device_work(device, kind, instants, programs), EMPTY
+    if kind is TimeClass.INPUT:
+        return infeed_wait(device, instants)
+    if kind is TimeClass.LAUNCH:
+        return queued_work(device, difference(instants, host[kind])), intersection(instants, host[kind])
+    return [], instants
+
+
+def _largest(spent: Sequence[Spent], whole: Mapping[TimeClass, int]) -> tuple[Spent, ...]:
+    """Of each class the largest first, alike ones together, then without a name what they leave of the whole."""
+    found: dict[Spent, int] = {}
+    for one in spent:
         key = replace(one, ps=0)
         found[key] = found.get(key, 0) + one.ps
-
-
-def _largest(found: Mapping[Spent, int]) -> tuple[Spent, ...]:
-    """The largest of each class first; what is not kept is added to the entry without a name."""
     entries: list[Spent] = []
-    for kind in TimeClass:
-        mine = [(one, ps) for one, ps in found.items() if one.kind is kind and ps and one != Spent(kind)]
-        mine.sort(key=lambda pair: -pair[1])
-        rest = found.get(Spent(kind), 0) + sum(ps for _, ps in mine[_MOST:])
-        entries += [replace(one, ps=ps) for one, ps in mine[:_MOST]]
+    for kind, length in whole.items():
+        mine = sorted(((ps, one) for one, ps in found.items() if one.kind is kind), key=lambda pair: -pair[0])[:_MOST]
+        entries += [replace(one, ps=ps) for ps, one in mine]
+        rest = length - sum(ps for ps, _ in mine)
         entries += [Spent(kind, ps=rest)] if rest else []
     return tuple(entries)
