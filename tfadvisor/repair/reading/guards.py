@@ -16,6 +16,15 @@ _LOOPS = (cst.For, cst.While)
 _SAME_IN_ALL_STEPS = re.compile(r"process_index\(\)|is_(main|chief|master|primary)\w*\(\)|get_rank\(\)|isinstance\(")
 
 
+RARE = 100
+"""Steps from one run to the next from which a print or a wait costs too little to be changed."""
+
+
+def is_rare(program: Program, node: Any) -> bool:
+    """Whether a statement runs so seldom already, or nobody can say how often."""
+    return not 0 < every(program, node) < RARE
+
+
 def every(program: Program, node: Any) -> int:
     """Steps from one run of a statement to the next: 1 for each step, 0 where a test skips steps and no number says how many."""
     found = [_steps_between(program, test, _changing(program, node)) for test in _tests(program, node)]

@@ -9,11 +9,9 @@ import libcst as cst
 
 from tfadvisor.repair.codemods.loop.drop_wait import removed
 from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.reading.guards import every
+from tfadvisor.repair.reading.guards import is_rare
 from tfadvisor.repair.reading.program import Program, dotted, text_of
 
-_RARE = 100
-"""Steps between two prints from which they cost too little to be taken away."""
 _PRINTS = ("jax.debug.print", "tf.print", "debug.print", "jax.debug.callback")
 
 
@@ -27,7 +25,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
             and isinstance(one, cst.Expr)
             and isinstance(one.value, cst.Call)
             and dotted(one.value.func) in _PRINTS
-            and 0 < every(program, line) < _RARE
+            and not is_rare(program, line)
         ):
             first, last = program.lines(line)
             found.append(Hit(first, last, f"no {text_of(one)[:60]}", program.changed({line: removed(program, line)})))

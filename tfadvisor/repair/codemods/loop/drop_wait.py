@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
+from tfadvisor.repair.reading.guards import is_rare
 from tfadvisor.repair.reading.loops import directly_in, step_loops
 from tfadvisor.repair.reading.program import Program, called, text_of
 
@@ -22,6 +23,8 @@ def hits(program: Program, _place: Place) -> list[Hit]:
     for loop in step_loops(program):
         for line in (one for one in directly_in(loop) if isinstance(one, cst.SimpleStatementLine)):
             if len(line.body) == 1 and isinstance(line.body[0], cst.Expr) and _is_wait(line.body[0].value):
+                if is_rare(program, line):
+                    continue
                 first, last = program.lines(line)
                 source = program.changed({line: removed(program, line)})
                 found.append(Hit(first, last, f"no {text_of(line)[:60]} in the loop", source))

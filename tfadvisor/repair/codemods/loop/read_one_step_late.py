@@ -11,6 +11,7 @@ import libcst as cst
 
 from tfadvisor.repair.hits import Hit, Place
 from tfadvisor.repair.reading.compiled import assigned_in
+from tfadvisor.repair.reading.guards import is_rare
 from tfadvisor.repair.reading.loops import directly_in, is_step, step_loops, steps_in
 from tfadvisor.repair.reading.names import unused
 from tfadvisor.repair.reading.program import Change, Program, called, dotted, names_in, pairs_of, text_of, walk
@@ -48,7 +49,7 @@ def hits(program: Program, _place: Place) -> list[Hit]:
         taken = {name for step in steps_in(program, loop) for arg in step.args for name in names_in(arg)}
         for line in (one for one in directly_in(loop) if isinstance(one, cst.SimpleStatementLine)):
             captured = sorted(names_in(line) & assigned_in(loop))
-            if _only_reads(program, line, given) and not set(captured) & taken & given:
+            if _only_reads(program, line, given) and not set(captured) & taken & given and not is_rare(program, line):
                 found.append(_hit(program, loop, line, captured))
     return found
 
