@@ -77,16 +77,6 @@ def fills_buffer(kind: str) -> bool:
     return kind.startswith(_FILLING)
 
 
-def drops_elements(kind: str) -> bool:
-    """Whether a stage of this kind throws some of its elements away."""
-    return kind in _DROPPING
-
-
-def maps_elements(kind: str) -> bool:
-    """Whether a stage of this kind works on each element alone."""
-    return kind in _MAPPING
-
-
 def produced_kind(name: str) -> str | None:
     """`ParallelMapProduce` -> `ParallelMap`, the kind of the stage that the event works for; None for other names."""
     return name.removesuffix(_PRODUCE) if name.endswith(_PRODUCE) else None
