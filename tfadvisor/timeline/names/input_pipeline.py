@@ -67,11 +67,6 @@ def works_ahead(kind: str) -> bool:
     return kind.startswith(_WORKING_AHEAD)
 
 
-def may_wait(kind: str) -> bool:
-    """Whether a stage of this kind may wait while it is asked: for its own threads, for Python, for a file."""
-    return kind.startswith((*_WORKING_AHEAD, *_WAITING))
-
-
 def fills_buffer(kind: str) -> bool:
     """Whether a stage of this kind asks for many elements before it gives the first."""
     return kind.startswith(_FILLING)
