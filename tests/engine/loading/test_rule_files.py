@@ -51,7 +51,10 @@ def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
     more = ("tier: preview", "proof: likely", "ask: Is it {input_bound_fraction}?", "confirmed: [fixtures/x]")
 
     rule = checked(
-        load(below(re.sub("(?m)^(tier|proof|ask|confirmed):.*\n", "", GOOD), *more, "takes: input_bound_fraction"), "x.yaml")
+        load(
+            below(re.sub("(?m)^(tier|proof|ask|confirmed):.*\n", "", GOOD), *more, "takes: input_bound_fraction"),
+            "x.yaml",
+        )
     )
 
     assert (rule.tier, rule.proof, rule.ask) == ("preview", "likely", "Is it {input_bound_fraction}?")
