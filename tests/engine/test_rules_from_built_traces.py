@@ -1,4 +1,4 @@
-"""A built trace for each rule about hosts, input and collectives that no recording in fixtures/ shows, from bytes to finding."""
+"""A built trace for each rule about hosts, input and collectives that no recording shows, from bytes to finding."""
 
 from __future__ import annotations
 

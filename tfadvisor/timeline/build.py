@@ -14,7 +14,6 @@ from tfadvisor.hlo.format.find_modules import Modules, find_modules
 from tfadvisor.memory import give_back
 from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.capture import Capture, capture_of, window_of
-from tfadvisor.timeline.devices.on_cpu.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
 from tfadvisor.timeline.devices.unrecorded import Unrecorded, unrecorded_work
@@ -264,9 +263,6 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
         pipeline=input_pipeline(trace, threads, steps),
         host_ops=host_ops(trace, threads, steps, pipeline),
         pipeline_ops=pipeline_ops(threads, steps, pipeline),
-        cores=shared_cores(trace, threads, steps, pipeline)
-        if active and active[0].kind is DeviceKind.CPU
-        else SharedCores(),
         losses=losses,
         spent=spent,
         makers=batch_makers(threads, steps, classes, names),

@@ -11,7 +11,6 @@ import numpy as np
 from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.capture import Capture
-from tfadvisor.timeline.devices.on_cpu.shared_cores import SharedCores
 from tfadvisor.timeline.host.calls_that_cost import HostCalls
 from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.costs import HostCost
@@ -48,8 +47,6 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """TensorFlow's ops that run on the host although the step has a device."""
     pipeline_ops: HostOps
     """The ops of the functions that tf.data maps over elements."""
-    cores: SharedCores
-    """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
     losses: tuple[LostTime, ...]
     """The classes of lost time that are large, the largest first, each with what fills most of it."""
     spent: tuple[Spent, ...]
