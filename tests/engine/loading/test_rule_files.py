@@ -51,7 +51,9 @@ def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
     more = ("tier: preview", "proof: likely", "ask: Is it {input_bound_fraction}?", "confirmed: [fixtures/x]")
 
     rule = checked(
-        load(below(re.sub("(?m)^(tier|confirmed):.*\n", "", GOOD), *more, "takes: input_bound_fraction"), "x.yaml")
+        load(
+            below(re.sub("(?m)^(tier|proof|confirmed):.*\n", "", GOOD), *more, "takes: input_bound_fraction"), "x.yaml"
+        )
     )
 
     assert (rule.tier, rule.proof, rule.ask) == ("preview", "likely", "Is it {input_bound_fraction}?")
@@ -73,7 +75,7 @@ def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
     ],
 )
 def test_a_wrong_standing_names_its_field(more: list[str], field: str, cause: str) -> None:
-    plain = re.sub(r"(?m)^(tier|confirmed):.*\n", "", GOOD)
+    plain = re.sub(r"(?m)^(tier|proof|confirmed):.*\n", "", GOOD)
 
     with pytest.raises(RuleError) as raised:
         checked(load(below(plain, *more), "x.yaml"))
@@ -84,7 +86,7 @@ def test_a_wrong_standing_names_its_field(more: list[str], field: str, cause: st
 
 def test_a_likely_rule_may_not_be_severe() -> None:
     text = (RULES / "capture" / "few-steps.yaml").read_text()
-    severe = re.sub(r"(?m)^severity:.*$", "severity: medium", text)
+    severe = re.sub(r"(?m)^severity:.*$", "severity: medium", re.sub(r"(?m)^proof:.*\n", "", text))
 
     with pytest.raises(RuleError, match="at most low"):
         checked(load(below(severe, "proof: likely", "ask: Why?"), "x.yaml"))
