@@ -27,7 +27,7 @@ from tfadvisor.hlo.format.wire import (
 if TYPE_CHECKING:
     from tfadvisor.hlo.format.computation import Computation
 
-_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 9, 26, 28, 35
+_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 9, 13, 26, 28, 35
 _OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
 
 
@@ -102,6 +102,11 @@ class Instruction:
     def parameter_number(self) -> int:
         """Which argument of its computation a parameter is."""
         return number_of(self.fields, _PARAMETER)
+
+    @property
+    def tuple_index(self) -> int:
+        """Which element of its operand a get-tuple-element is."""
+        return number_of(self.fields, _TUPLE_INDEX)
 
     @property
     def channel_id(self) -> int:

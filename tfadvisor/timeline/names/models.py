@@ -84,8 +84,8 @@ tpu v5p                 |  459   |   -    |   -    |   -   | 2765 | Google Cloud
 tpu v5                  |  459   |   -    |   -    |   -   | 2765 | Google Cloud TPU documentation, v5p
 tpu v6e                 |  918   |   -    |   -    |   -   | 1640 | Google Cloud TPU documentation, v6e
 tpu v6 lite             |  918   |   -    |   -    |   -   | 1640 | Google Cloud TPU documentation, v6e
-tpu v7x                 | 1153.5 | 2307   |   -    |   -   | 3690 | Google Cloud TPU documentation, TPU7x: each chip is two devices
-tpu 7x                  | 1153.5 | 2307   |   -    |   -   | 3690 | Google Cloud TPU documentation, TPU7x: each chip is two devices
+tpu v7x                 | 1153.5 | 2307   |   -    |   -   | 3690 | Google Cloud TPU documentation, TPU7x, half a chip
+tpu 7x                  | 1153.5 | 2307   |   -    |   -   | 3690 | Google Cloud TPU documentation, TPU7x, half a chip
 """
 """Maker and model | bf16 (fp16 before Ampere) | fp8 | TF32 | fp32 | bandwidth | source."""
 _MAKERS = ("nvidia", "amd", "tpu")
