@@ -109,6 +109,14 @@ def gpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     return found
 
 
+def tpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
+    """Active TPUs with their hosts. Raises MetricAbsent when there are none."""
+    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is DeviceKind.TPU]
+    if not found:
+        raise MetricAbsent("this run used no TPU")
+    return found
+
+
 def hosts_with_work(run: RunSummary) -> list[HostSummary]:
     """The hosts whose devices work in counted steps. Raises MetricAbsent when there are fewer than two."""
     working = [host for host in counted_hosts(run) if host.devices and counted_ps(host)]

@@ -12,7 +12,13 @@ from tfadvisor.timeline.devices.unrecorded import Unrecorded
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frameworks import VERSION_STATS, framework_of, lost_events, says_graphs_are_off
+from tfadvisor.timeline.names.frameworks import (
+    VERSION_STATS,
+    framework_of,
+    is_between_slices,
+    lost_events,
+    says_graphs_are_off,
+)
 from tfadvisor.timeline.recorded_events import RecordedEvents
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
 
@@ -48,6 +54,8 @@ class Capture(msgspec.Struct, frozen=True):
     """What was recorded of the driving thread in the counted steps."""
     graphs_off: bool = False
     """Whether XLA ran CUDA graphs kernel by kernel because it was profiled."""
+    between_slices: bool = False
+    """Whether the host sent for its TPUs over the network between slices."""
 
 
 def capture_of(
@@ -76,6 +84,7 @@ def capture_of(
         unrecorded=unrecorded,
         work_ps=work_ps,
         events=events,
+        between_slices=len(threads.named(is_between_slices)) > 0,
         graphs_off=len(threads.named(says_graphs_are_off)) > 0,
     )
 

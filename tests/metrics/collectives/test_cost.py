@@ -231,12 +231,12 @@ def test_an_asynchronous_collective_lasts_until_it_is_done() -> None:
 def test_an_allreduce_of_known_bytes_against_its_ideal() -> None:
     """250 M floats are 10^9 bytes; among four devices a ring sends 1.5 times as much.
 
-    At 100 GB/s that is 15 ms, the naive ideal of 4 bytes a parameter 10 ms. The AllReduce takes 40 ms on the device that
-    comes first and 25 on the last, so 32.5 with and 25 without waiting: bus bandwidth 1.5 GB / 25 ms = 60 GB/s.
+    At 100 GB/s that is 15 ms, the naive ideal of 4 bytes a parameter 10 ms. The AllReduce takes 40 ms on the two devices that
+    come first and 25 on the others, so 32.5 with and 25 without waiting: bus bandwidth 1.5 GB / 25 ms = 60 GB/s.
     """
     builder = trace().steps(2, period=100_000).program("jit_step", program(250_000_000))
     for at in (0, 100_000):
-        for device, start in (("GPU:0", 50_000), ("GPU:1", 65_000)):
+        for device, start in (("GPU:0", 50_000), ("GPU:1", 65_000), ("GPU:2", 50_000), ("GPU:3", 65_000)):
             builder.busy(device, (at, at + 10))
             builder.collective(device, at + start, at + 90_000, hlo_op="all-reduce.11", **MODULE)
 
@@ -307,3 +307,30 @@ def test_collectives_that_are_no_allreduce_count_as_collectives_only() -> None:
     for name in ("allreduce_ms_per_step", "allreduce_transfer_ms_per_step", "allreduce_bytes_per_step"):
         assert metrics.value(name) is None
         assert "AllReduce" in metrics[name].reason
+
+
+@pytest.mark.parametrize(
+    ("group", "words"), [(range(64), "span 64 devices, and this trace holds 2"), (range(2), "not counted")]
+)
+def test_nobody_is_late_where_devices_are_missing_from_the_trace(group: range, words: str) -> None:
+    """GPU:1 comes 20 of 100 µs late to a sum of two, or of 64 devices."""
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", "f32[8]"),
+            hlo.op(2, "all-reduce", "f32[8]", 1, name="all-reduce.1", extra=hlo.replica_groups(list(group))),
+        )
+    )
+    builder = trace().program("jit_step", program)
+    stats = {"hlo_op": "all-reduce.1", "hlo_module": "jit_step", "program_id": 7}
+    for step in range(4):
+        at = step * 100
+        builder.step(at, at + 100).busy("GPU:0", (at, at + 40)).busy("GPU:1", (at, at + 60))
+        builder.collective("GPU:0", at + 40, at + 90, run_id=step, **stats)
+        builder.collective("GPU:1", at + 60, at + 90, run_id=step, **stats)
+    metrics = builder.measure()
+
+    assert metrics.value("collective_group_devices") == len(group)
+    assert words in (metrics.fact("collective_partners") or "")
+    assert (metrics.value("late_device_fraction") is None) == (len(group) > 2)
+    assert (metrics.value("allreduce_bus_gb_s") is None) == (len(group) > 2)

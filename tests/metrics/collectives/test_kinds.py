@@ -197,3 +197,84 @@ def test_a_single_device_communicates_nothing() -> None:
     for name in ("exposed_rest_fraction", "exposed_permute_fraction"):
         assert metrics.value(name) is None
         assert metrics[name].reason
+
+
+def with_product(builder: TraceBuilder) -> TraceBuilder:
+    """The program's own product from 0 to 50 µs of each step."""
+    stats = {"hlo_op": "dot.2", "hlo_module": "jit_step", "program_id": 7}
+    for at in range(0, 400, 100):
+        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "sm80_gemm", at, at + 50, **stats)
+    return builder
+
+
+def unrolled(operand: str, kind: str = "all-gather", path: str = "jit(step)/layer_0/all_gather") -> bytes:
+    """A program with one collective of its argument, or of a product of it."""
+    return hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", SQUARE),
+            hlo.op(2, "dot", SQUARE, 1, 1, extra=DOT),
+            hlo.op(3, "convert", SQUARE, 1 if operand == "argument" else 2),
+            hlo.op(4, kind, "f32[128,64]", 3, name="it", metadata=hlo.metadata(path), extra=TWO),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("operand", "path", "weights", "use"),
+    [
+        ("argument", "jit(step)/layer_0/all_gather", 0.2, "weights"),
+        ("product", "jit(step)/layer_0/all_gather", 0.0, "asked for"),
+        ("product", "jit(step)/layer_0/dot_general", 0.0, "resharding"),
+    ],
+)
+def test_an_all_gather_of_an_argument_is_one_of_weights(operand: str, path: str, weights: float, use: str) -> None:
+    """Once a step, in no loop."""
+    builder = two_gpus(("ncclDevKernel_AllGather_RING_LL", "it", 60, 80), program=unrolled(operand, path=path))
+    metrics = with_product(builder).measure()
+
+    assert metrics.value("exposed_weight_gather_fraction") == approx(weights)
+    assert metrics.value("exposed_rest_fraction") == approx(0.2 - weights)
+    assert metrics.fact("exposed_collective_use") == use
+
+
+@pytest.mark.parametrize(
+    ("path", "use"), [("jit(step)/moe/all_to_all", "experts"), ("jit(step)/attention/all_to_all", "asked for")]
+)
+def test_an_all_to_all_as_send_and_receive_is_what_the_hlo_says(path: str, use: str) -> None:
+    program = unrolled("product", "all-to-all", path)
+    metrics = with_product(two_gpus(("ncclDevKernel_SendRecv", "it", 60, 80), program=program)).measure()
+
+    assert metrics.fact("exposed_collective_kind") == "all-to-all"
+    assert metrics.fact("exposed_collective_use") == use
+
+
+def looped(*, carried: bool) -> bytes:
+    """A loop over layers that gathers a slice of its weights, or of what it carries from turn to turn."""
+    stack, rows = "f32[8,64,64]", "f32[1,64,64]"
+    loop = f"(s32[], {stack})"
+    return hlo.module(
+        hlo.computation(
+            2,
+            hlo.op(1, "parameter", loop),
+            hlo.op(2, "get-tuple-element", "s32[]", 1),
+            hlo.op(3, "get-tuple-element", stack, 1, extra=hlo.field(13, 1)),
+            hlo.op(4, "dynamic-slice", rows, 3, 2),
+            hlo.op(5, "all-gather", "f32[1,128,64]", 4, name="it", extra=TWO),
+            hlo.op(6, "negate", stack, 3),
+            hlo.op(7, "tuple", loop, 2, 6 if carried else 3),
+        ),
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", loop),
+            hlo.op(2, "while", loop, 1, calls=(2,)),
+        ),
+    )
+
+
+@pytest.mark.parametrize("carried", [False, True])
+def test_in_a_loop_weights_are_what_no_turn_changes(carried: bool) -> None:
+    builder = two_gpus(("ncclDevKernel_AllGather_RING_LL", "it", 60, 80), program=looped(carried=carried))
+    metrics = with_product(builder).measure()
+
+    assert metrics.value("exposed_weight_gather_fraction") == approx(0 if carried else 0.2)

@@ -33,7 +33,7 @@ _STACK_FRAME_INDEX = 17
 """The last fields of a HloModuleProto; the first of a HloProto."""
 _COMPUTATION_NAME, _INSTRUCTIONS, _COMPUTATION_ID, _ROOT = 1, span(2), 5, 6
 """Fields of a HloComputationProto."""
-_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 9, 26, 28, 35
+_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 9, 13, 26, 28, 35
 _OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
 """Fields of a HloInstructionProto."""
 
@@ -219,6 +219,11 @@ class Instruction:
     def parameter_number(self) -> int:
         """Which argument of its computation a parameter is."""
         return number_of(self.fields, _PARAMETER)
+
+    @property
+    def tuple_index(self) -> int:
+        """Which element of its operand a get-tuple-element is."""
+        return number_of(self.fields, _TUPLE_INDEX)
 
     @property
     def channel_id(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfadvisor.hlo.format.module import Instruction, Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.questions.collectives import CollectiveOp, collectives
-from tfadvisor.hlo.questions.flow import PASSING, Users, inside, kernel_computations
+from tfadvisor.hlo.questions.flow import PASSING, Users, inside, kernel_computations, way_back
 from tfadvisor.hlo.questions.operations import MOVING
 from tfadvisor.hlo.questions.products import is_product, next_products
 
@@ -17,6 +17,17 @@ _SUMS = ("all-reduce", "all-reduce-done")
 _CONSTANT = ("constant", "iota")
 _OF_ONE_DEVICE = frozenset(("dynamic-slice", "partition-id", "replica-id", "rng", "rng-bit-generator"))
 """What gives each device a value of its own, as where each updates its shard of the weights."""
+_FLOATS = ("f", "bf")
+"""What the names of floating-point types begin with."""
+_TAKES_PART = frozenset(("dynamic-slice", "slice", "transpose", "optimization-barrier"))
+_WRITTEN = frozenset(
+    """
+    all_to_all ragged_all_to_all all_gather all_gather_invariant reduce_scatter psum_scatter psum psum_invariant pmax pmin
+    ppermute pbroadcast
+    """.split()
+)
+"""JAX's primitives."""
+_EXPERTS = ("moe", "expert")
 _PUTS_TOGETHER = frozenset(("concatenate", "transpose", "copy"))
 
 
@@ -35,6 +46,61 @@ def collectives_between_products(module: Module) -> frozenset[str]:
                 if next_products(one, users, _BEHIND):
                     names.add(one.name)
     return frozenset(names)
+
+
+def gathers_of_weights(module: Module) -> frozenset[str]:
+    """Names of the all-gathers that put together what the program got as an argument, as sharded weights are: an argument of
+    floating-point numbers, or what a loop hands on from turn to turn unchanged, a slice of it for each turn.
+
+    Raises TraceError for damaged bytes.
+    """
+    names = set()
+    for one in collectives(module):
+        operands = one.instruction.operands if one.kind == "all-gather" else ()
+        if operands and all(_is_argument(each, module) for each in operands):
+            names.add(one.name)
+    return frozenset(names)
+
+
+def asked_for(module: Module) -> frozenset[str]:
+    """Names of the collectives that the program itself writes, as `jax.lax.all_to_all`, by the framework's paths to them. The
+    others the compiler put in, where shardings of a value differ. Raises TraceError for damaged bytes.
+    """
+    found = ((one.name, one.instruction.op_name.rpartition("/")[2].partition("[")[0]) for one in collectives(module))
+    return frozenset(name for name, last in found if last.rstrip("0123456789.") in _WRITTEN)
+
+
+def of_experts(module: Module) -> frozenset[str]:
+    """Names of the all-to-alls of a mixture of experts, by the framework's paths to them. Raises TraceError for damaged bytes."""
+    mine = (one for one in collectives(module) if "all-to-all" in one.kind)
+    return frozenset(one.name for one in mine if any(word in one.instruction.op_name.lower() for word in _EXPERTS))
+
+
+def _is_argument(value: Instruction, module: Module) -> bool:
+    """Whether a value, or what it is a slice of, is floating-point and an argument, or the same in every turn of a loop."""
+    if not value.shape.dtype.startswith(_FLOATS):
+        return False
+    around: Instruction | None = None
+    for _ in range(_DEPTH):
+        *_, (value, around) = way_back(value, around)
+        if value.opcode == "parameter":
+            return around is None and value.computation.id == module.entry.id
+        if value.opcode == "get-tuple-element" and value.operands[0].opcode == "parameter":
+            return around is None and (
+                value.computation.id == module.entry.id or _stays(value, value.operands[0].computation.root)
+            )
+        if value.opcode not in _TAKES_PART or not value.operand_ids:
+            return False
+        value = value.operands[0]
+    return False
+
+
+def _stays(element: Instruction, root: Instruction) -> bool:
+    """Whether a loop's turn hands on an element of what it got, unchanged."""
+    return root.opcode == "tuple" and any(
+        one.opcode == "get-tuple-element" and one.tuple_index == element.tuple_index and place == element.tuple_index
+        for place, one in enumerate(root.operands)
+    )
 
 
 def copies_of_gathered(module: Module) -> frozenset[str]:

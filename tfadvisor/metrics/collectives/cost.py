@@ -147,9 +147,50 @@ def exposed_transfer_fraction(question: Question) -> float:
         return exposed
 
 
+@once
+def _partners(question: Question) -> tuple[int, int]:
+    """(devices of the largest group of a counted collective by the HLO's replica groups, 0 where it does not say; devices in
+    the trace that communicate)."""
+    found = [(host, one.collectives) for host, one in _communicating(question) if len(one.collectives)]
+    sizes = [int(calls.group[_counted(host, calls)].max(initial=0)) for host, calls in found]
+    return max(sizes, default=0), len(found)
+
+
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
+def collective_group_devices(question: Question) -> float:
+    """Devices that take part in the step's widest collective, by the replica groups in the trace's HLO. It exceeds the number
+    of devices in the trace where only some of the hosts were recorded.
+    """
+    group, _ = _partners(question)
+    if not group:
+        raise MetricAbsent("the trace does not say which devices exchange data")
+    return float(group)
+
+
+@fact
+def collective_partners(question: Question) -> str:
+    """Whether the wait for the last device to arrive is known, as a part of a sentence: `the wait for late devices not
+    counted`, or `waiting for late devices included`, with the reason where devices are missing from the trace.
+    """
+    group, traced = _partners(question)
+    if group > traced:
+        return f"waiting for late devices included: collectives span {group} devices, and this trace holds {traced} of them"
+    try:
+        collective_wait_fraction(question)
+    except MetricAbsent:
+        return "waiting for late devices included"
+    return "the wait for late devices not counted"
+
+
 def known_meetings(question: Question) -> Meetings:
-    """The run's meetings. Raises MetricAbsent, with the reason, when there are none."""
+    """The run's meetings. Raises MetricAbsent, with the reason, when there are none, or when devices that take part are not in
+    the trace: who of all comes last, nobody knows then.
+    """
     needs_steps(question.run)
+    if len(question.run.meetings):
+        group, traced = _partners(question)
+        if group > traced:
+            raise MetricAbsent(f"collectives span {group} devices, and this trace holds {traced} of them")
     if not len(question.run.meetings):
         raise MetricAbsent(question.run.meetings.why)
     return question.run.meetings
@@ -247,8 +288,14 @@ def allreduce_efficiency(question: Question) -> float:
 @metric(unit=Unit.GB_S, better=Better.MORE)
 def allreduce_bus_gb_s(question: Question) -> float:
     """Bus bandwidth of the AllReduces (NCCL's `busbw`): true bytes times 2(n-1)/n over their time, without the wait for
-    other devices where that is known. Compare it with the link's own bandwidth.
+    other devices where that is known. Compare it with the link's own bandwidth. Absent where devices that take part are not in
+    the trace.
     """
+    group, traced = _partners(question)
+    if group > traced:
+        raise MetricAbsent(
+            f"collectives span {group} devices, and this trace holds {traced} of them: waiting for the others looks like transfer"
+        )
     try:
         milliseconds = allreduce_transfer_ms_per_step(question)
     except MetricAbsent:
@@ -262,6 +309,21 @@ def allreduce_bus_gb_s(question: Question) -> float:
 def collective_message_bytes(question: Question) -> float:
     """Median size of the messages of the counted steps' AllReduces, from the shapes in the trace's HLO."""
     return float(median(_sizes(question)[0]))
+
+
+@metric(unit=Unit.US, better=Better.NEITHER)
+def collective_us(question: Question) -> float:
+    """Median length of a collective in the counted steps, waiting for other devices included. One that takes less than 50 µs
+    carries little, whatever the trace says of its size.
+    """
+    lengths = [
+        (one.collectives.end - one.collectives.start)[_counted(host, one.collectives)]
+        for host, one in _communicating(question)
+    ]
+    together = np.concatenate(lengths)
+    if not len(together):
+        raise MetricAbsent("no collective begins in a counted step")
+    return float(median(together)) / PS_PER_US
 
 
 @fact

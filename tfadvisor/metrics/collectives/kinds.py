@@ -11,10 +11,10 @@ import numpy as np
 
 from tfadvisor.arrays import distinct
 from tfadvisor.metrics.collectives.cost import exposed_transfer_fraction
-from tfadvisor.metrics.kernels.patterns import between_products, exchanged_in_vain
+from tfadvisor.metrics.kernels.patterns import between_products, exchanged_in_vain, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
-from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps
+from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps, tpus
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -126,24 +126,29 @@ class _Use(Enum):
     EQUAL_STATE = "nothing: it is equal on all devices"
     BETWEEN_PRODUCTS = "tensor parallelism"
     PERMUTE = "pipeline parallelism"
-    WEIGHTS = "sharded parameters, layer by layer"
+    WEIGHTS = "sharded parameters"
     REST = "gradients and others"
 
 
-def _use(one: _Label, equal_state: tuple[str, ...], between_products: tuple[str, ...]) -> _Use:
+def _use(
+    one: _Label, equal_state: tuple[str, ...], between_products: tuple[str, ...], weights: tuple[str, ...]
+) -> _Use:
     if one.op in equal_state:
         return _Use.EQUAL_STATE
     if one.op in between_products:
         return _Use.BETWEEN_PRODUCTS
     if one.kind is CollectiveKind.SEND_RECV:
         return _Use.PERMUTE
+    if one.op in weights:
+        return _Use.WEIGHTS
     gathers = one.kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
     return _Use.WEIGHTS if gathers and one.op and one.repeats >= _IN_A_LOOP else _Use.REST
 
 
 def _exposed_for(question: Question, use: _Use) -> float:
     equal, between = _or_none(exchanged_in_vain, question), _or_none(between_products, question)
-    return _exposed(question, lambda one: _use(one, equal, between) is use)
+    weights = _or_none(lambda asked: patterns_of_any_device(asked).weights, question)
+    return _exposed(question, lambda one: _use(one, equal, between, weights) is use)
 
 
 def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) -> tuple[str, ...]:
@@ -155,8 +160,8 @@ def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) ->
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_weight_gather_fraction(question: Question) -> float:
-    """The part of exposed_transfer_fraction spent in all-gathers and reduce-scatters that a step runs twice or more, as
-    when parameters are gathered layer by layer.
+    """The part of exposed_transfer_fraction spent in all-gathers of the program's arguments, by the trace's HLO, and in
+    all-gathers and reduce-scatters that a step runs twice or more, as when parameters are gathered layer by layer.
     """
     return _exposed_for(question, _Use.WEIGHTS)
 
@@ -190,8 +195,8 @@ def exposed_equal_state_fraction(question: Question) -> float:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_rest_fraction(question: Question) -> float:
     """exposed_transfer_fraction without exposed_equal_state_fraction, exposed_weight_gather_fraction,
-    exposed_permute_fraction and exposed_between_products_fraction: gradients and all other communication. On devices other
-    than GPUs only the first of these is left out.
+    exposed_permute_fraction and exposed_between_products_fraction: gradients and all other communication. On TPUs only the
+    first two of these are left out, on CPUs only the first.
     """
     everything = exposed_transfer_fraction(question)
     if not everything:
@@ -200,7 +205,12 @@ def exposed_rest_fraction(question: Question) -> float:
         gpus(question.run)
         return _exposed_for(question, _Use.REST)
     except MetricAbsent:
-        return everything - _exposed_for(question, _Use.EQUAL_STATE)
+        left_out = _exposed_for(question, _Use.EQUAL_STATE)
+    try:
+        tpus(question.run)
+    except MetricAbsent:
+        return everything - left_out
+    return everything - left_out - _exposed_for(question, _Use.WEIGHTS)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
@@ -232,7 +242,7 @@ def collective_dtype(question: Question) -> str:
 @fact
 def exposed_collective_kind(question: Question) -> str:
     """The kind of collective with the most exposed time: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`,
-    `broadcast`, `send-recv` or `other`.
+    `broadcast`, `send-recv`, `barrier` or `other`.
     """
     exposed: dict[str, int] = {}
     for one in _labels(question):
@@ -240,6 +250,23 @@ def exposed_collective_kind(question: Question) -> str:
     if not any(exposed.values()):
         raise MetricAbsent("computation hides every collective")
     return max(exposed, key=lambda kind: exposed[kind])
+
+
+@fact
+def exposed_collective_use(question: Question) -> str:
+    """What the collective with the most exposed time is for, by the trace's HLO: `weights` (all-gathers of the program's
+    arguments), `experts` (a mixture of experts), `asked for` (the program writes it, as jax.lax.all_to_all), `resharding` (the
+    compiler put it in), or `unknown`.
+    """
+    first = max(_labels(question), key=lambda one: one.exposed_ps)
+    try:
+        known = patterns_of_any_device(question)
+    except MetricAbsent:
+        return "unknown"
+    if first.module and first.module != known.module:
+        return "unknown"
+    uses = (("weights", known.weights), ("experts", known.experts), ("asked for", known.asked_for))
+    return next((use for use, names in uses if first.op in names), "resharding" if first.op else "unknown")
 
 
 def _combined(question: Question, kind: CollectiveKind) -> str:

@@ -43,5 +43,11 @@ def device_model(question: Question) -> str:
     return model
 
 
+@fact(needs=(a_device,))
+def slices_network(question: Question) -> str:
+    """`used` where hosts send for their TPUs over the network between slices (MegaScale), else `not used`."""
+    return "used" if any(host.capture.between_slices for host in question.run.hosts) else "not used"
+
+
 def _vendor(name: float | int | str | None) -> str:
     return "nvidia" if name is None else str(name).lower()

@@ -11,7 +11,9 @@ _DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?
 """`1,234 events dropped`, and the same the other way round."""
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 """PyTorch/XLA's executor and Python files."""
-_TENSORFLOW = re.compile(r"^(?:TFE_|EagerExecute|EagerKernelExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)")
+_TENSORFLOW = re.compile(
+    r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)"
+)
 """TensorFlow's eager runtime, executor and Python ops."""
 _JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
 """JAX's dispatch, its Python files and modules."""
@@ -33,6 +35,11 @@ def says_graphs_are_off(name: str) -> bool:
     """Whether XLA says in a host's event that it runs command buffers, which are CUDA graphs, kernel by kernel while it is
     profiled."""
     return name.startswith("WARNING: CommandBuffer disabled when profiling")
+
+
+def is_between_slices(name: str) -> bool:
+    """Whether a host sends for its TPUs over the network between slices: `MegaScale: Communication Transport Receive`."""
+    return name.startswith("MegaScale")
 
 
 def lost_events(warning: str) -> int:

@@ -12,9 +12,12 @@ from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.needless.equal_partitions import equal_partitions
 from tfadvisor.hlo.questions.around_collectives import (
+    asked_for,
     collectives_between_products,
     copies_of_gathered,
     equal_state_exchanged,
+    gathers_of_weights,
+    of_experts,
 )
 from tfadvisor.hlo.questions.attention import unfused_attention
 from tfadvisor.hlo.questions.collectives import collectives
@@ -33,6 +36,12 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """Parts of attention that is not one kernel."""
     between_products: tuple[str, ...]
     """Collectives that a product waits for."""
+    weights: tuple[str, ...]
+    """All-gathers of the program's arguments."""
+    asked_for: tuple[str, ...]
+    """Collectives that the program itself writes."""
+    experts: tuple[str, ...]
+    """All-to-alls of a mixture of experts."""
     gathered_copies: tuple[str, ...]
     """Copies of gathered parts."""
     one_operand: tuple[str, ...]
@@ -55,6 +64,9 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         module=program.name,
         attention=_names(unfused_attention, program),
         between_products=_names(collectives_between_products, program),
+        weights=_names(gathers_of_weights, program),
+        asked_for=_names(asked_for, program),
+        experts=_names(of_experts, program),
         gathered_copies=_names(copies_of_gathered, program),
         one_operand=_names(products_of_one_operand, program),
         equal_state=equal_state,
