@@ -18,7 +18,7 @@ from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
-from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
 _FLOAT32_BYTES = 4
