@@ -165,7 +165,7 @@ def both(paths: list[Path]) -> Row:
     assert theirs is not None
     (folder,) = {path.parent for path in paths}
     report = tfadvisor.analyze(folder)
-    noted = "duplicate-host-files" in {note.rule_id for note in report.capture}
+    noted = "hosts-left-out" in {note.rule_id for note in report.capture}
     return Row(
         "given together with its copies",
         f"{theirs.environment['task_count'].partition(' ')[0]} tasks, {theirs.environment['device_core_count']} cores, "

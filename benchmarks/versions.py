@@ -129,7 +129,7 @@ def words(cell: Cell) -> str:
         f"{number}{time} ({steps.source})",
         finding if right_finding else f"**{finding}**",
     ]
-    by_program = any(one.rule_id == "unnamed-ops" for one in cell.report.findings)
+    by_program = (cell.report.metrics["unnamed_op_share"].value or 0) >= 0.2
     return "<br>".join([*lines, "by program"] if by_program else lines)
 
 

@@ -88,7 +88,7 @@ def test_byte_identical_hosts_are_one() -> None:
 
     assert len(report.run.hosts) == 1
     assert report.metrics["host_skew_fraction"].value is None
-    assert "duplicate-host-files" in {note.rule_id for note in report.capture}
+    assert "hosts-left-out" in {note.rule_id for note in report.capture}
 
 
 def test_xla_passes_named_after_collectives_are_none() -> None:

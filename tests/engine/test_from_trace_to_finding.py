@@ -172,7 +172,7 @@ def with_collective(opcode: str, name: str, *more: bytes) -> bytes:
             "products-wait-for-collectives",
         ),
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all-reduce", (), ((50, 95),), "exposed-collectives"),
-        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all-reduce", (), ((20, 95),), "partly-hidden-collectives"),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all-reduce", (), ((20, 95),), "exposed-collectives"),
     ],
 )
 def test_exposed_communication_by_what_it_is_for(

@@ -35,7 +35,7 @@ def test_a_whole_run_has_no_such_note(tmp_path: Path) -> None:
     report = tfadvisor.analyze(three_hosts(tmp_path))
 
     assert report.run.hosts == HOSTS
-    assert "unread-host-files" not in notes(report)
+    assert "hosts-left-out" not in notes(report)
     assert report.metrics["unread_host_files"].value == 0
 
 
@@ -50,7 +50,7 @@ def test_one_broken_file_leaves_the_others(tmp_path: Path, host: str, damage) ->
     report = tfadvisor.analyze(folder)
 
     assert report.run.hosts == tuple(one for one in HOSTS if one != host)
-    assert host in notes(report)["unread-host-files"]
+    assert host in notes(report)["hosts-left-out"]
     assert json.loads(as_json(report))["run"]["hosts"] == list(report.run.hosts)
 
 
@@ -74,8 +74,8 @@ def test_a_copy_and_a_cut_file_are_both_told(tmp_path: Path) -> None:
     report = tfadvisor.analyze(folder)
 
     assert report.run.hosts == ("alpha", "beta")
-    assert "delta" in notes(report)["duplicate-host-files"]
-    assert "gamma" in notes(report)["unread-host-files"]
+    assert "delta" in notes(report)["hosts-left-out"]
+    assert "gamma" in notes(report)["hosts-left-out"]
 
 
 def test_where_none_can_be_read_the_first_is_the_error(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ METRICS = registered_metrics()
 
 DIRECTIONS = {
     "more": """
-        h2d_gb_s d2h_gb_s input_overlap_fraction input_hideable_fraction allreduce_bus_gb_s allreduce_fitted_gb_s
+        h2d_gb_s d2h_gb_s input_overlap_fraction input_hideable_fraction allreduce_bus_gb_s
         allreduce_efficiency collective_overlap_fraction compute_fraction device_busy_fraction
         device_concurrency_fraction flops_utilization memory_bandwidth_utilization fp16_kernel_share
         bf16_kernel_share fp8_kernel_share tf32_kernel_share tensor_core_kernel_share graph_kernel_share

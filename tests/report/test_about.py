@@ -82,7 +82,6 @@ def test_what_happened_meanwhile_is_told_where_it_is_worth_a_word() -> None:
             program_cores=1.1,
             other_cores=0.8,
             stolen_core_share=0.001,
-            storage_read_gb_s=0.21,
             major_faults_per_step=0,
             throttled_fraction=0.3,
         )
@@ -90,5 +89,5 @@ def test_what_happened_meanwhile_is_told_where_it_is_worth_a_word() -> None:
 
     assert lines[1] == (
         "Meanwhile the program kept 1.1 of 2 cores busy, other processes 0.8, the quota stopped the program in 30% of its "
-        "periods, it read 210 MB/s from storage."
+        "periods."
     )

@@ -40,7 +40,7 @@ def limit_change(text: str) -> LimitChange:
     name, equals, value = text.partition("=")
     rule, dot, limit = name.strip().partition(".")
     if not (rule and dot and limit and equals and value.strip()):
-        raise UsageError(f"--set {text}: give RULE.LIMIT=VALUE, as input-shares-cores.input_core_share=40%.")
+        raise UsageError(f"--set {text}: give RULE.LIMIT=VALUE, as input-made-in-loop.batch_python_fraction=40%.")
     return LimitChange(rule, limit, value.strip(), f"--set {text}")
 
 

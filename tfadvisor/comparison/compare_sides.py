@@ -22,8 +22,6 @@ _SPEAKS_ABOUT = {
         "allreduce_bytes_per_step",
         "collective_overlap_fraction",
         "collective_wait_fraction",
-        "late_host_share",
-        "late_device_share",
     ),
     "transfer": ("h2d_bytes_per_step", "d2h_bytes_per_step", "d2d_bytes_per_step", "d2h_copies_per_step"),
     "input": ("input_stage_ms_per_step", "input_stage_calls_per_step", "input_overlap_fraction"),

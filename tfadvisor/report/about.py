@@ -104,8 +104,6 @@ def _meanwhile(report: Report) -> list[str]:
         ("stolen_core_share", "the hypervisor took {} of the cores' time"),
         ("core_wait_share", "threads waited for a core {} of the time that they could have run"),
         ("throttled_fraction", "the quota stopped the program in {} of its periods"),
-        ("storage_read_gb_s", "it read {} from storage"),
-        ("storage_write_gb_s", "wrote {}"),
         ("major_faults_per_step", "{} pages a step came from storage"),
         ("gpu_utilization_fraction", "the driver saw GPUs at work {} of the time"),
     )

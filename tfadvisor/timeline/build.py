@@ -25,7 +25,6 @@ from tfadvisor.timeline.host.libraries import libraries
 from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.pipeline_work import pipeline_work
-from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
@@ -171,9 +170,6 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
             pipeline=input_pipeline(trace, threads, steps),
             host_ops=host_ops(trace, threads, steps, pipeline),
             pipeline_ops=pipeline_ops(threads, steps, pipeline),
-            cores=shared_cores(trace, threads, steps, pipeline)
-            if active and active[0].kind is DeviceKind.CPU
-            else SharedCores(),
             losses=losses,
             makers=batch_makers(threads, steps, classes, names),
             memory=device_memory(trace, threads, steps),

@@ -18,7 +18,6 @@ from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.libraries import Libraries
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
-from tfadvisor.timeline.host.shared_cores import SharedCores
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.timeline.losses.model import LostTime
@@ -47,8 +46,6 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """TensorFlow's ops that run on the host although the step has a device."""
     pipeline_ops: HostOps
     """The ops of the functions that tf.data maps over elements."""
-    cores: SharedCores
-    """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
     losses: tuple[LostTime, ...]
     """The classes of lost time that are large, the largest first, each with what fills most of it."""
     makers: BatchMakers

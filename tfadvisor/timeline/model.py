@@ -232,8 +232,6 @@ class HostActivity(msgspec.Struct, frozen=True):
     """Where the step's compiled program calls Python, on whatever thread."""
     batch_python: Intervals = EMPTY
     """The part of input in which the loop's own Python makes the next batch, known by what follows it."""
-    perhaps_batch_python: Intervals = EMPTY
-    """Where Python may make the next batch, and may do anything else as well."""
     eager: Intervals = EMPTY
     """The driving thread's TensorFlow ops that it dispatches one by one, with the short pauses between them."""
     eager_elsewhere: Intervals = EMPTY

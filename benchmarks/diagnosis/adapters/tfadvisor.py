@@ -23,23 +23,16 @@ CAUSES = {
     "input-sequential-map": "input/sequential-map",
     "input-per-element-map": "input/per-element-map",
     "input-parallel-map-saturated": "input/heavy-map",
-    "input-dropped-after-map": "input/heavy-map",
-    "input-one-by-one": "input/per-element-map",
     "input-python-function": "input/python-function",
     "input-generator": "input/generator",
     "input-not-prefetched": "input/no-prefetch",
     "input-slow-source": "input/slow-source",
-    "input-parsed-text": "input/slow-source",
     "input-loader-in-step": "input/loader-in-loop",
     "input-made-in-loop": "input/loader-in-loop",
-    "input-perhaps-made-in-loop": "input/loader-in-loop",
     "input-loader-behind": "input/slow-loader",
-    "input-shares-cores": "input/preprocessing",
     "input-bound-steps": "input",
     "host-work-in-loop": "host/work-in-loop",
-    "short-host-work": "host/work-in-loop",
     "pipeline-built-in-step": "host/work-in-loop",  # see cause_of
-    "value-read-every-step": "host/value-read",
     "eager-execution": "launch/op-by-op",
     "many-tiny-ops": "launch/tiny-ops",
     "unrolled-loop": "launch/tiny-ops",
@@ -55,26 +48,20 @@ CAUSES = {
     "synchronised-every-step": "host/synchronisation",
     "loss-scaling-on-host": "launch",
     "all-reduce-below-bandwidth": "collective/slow-links",
-    "all-reduce-below-nvlink-speed": "collective/slow-links",
-    "slow-links-on-one-host": "collective/slow-links",
     "layer-weights-exposed": "collective/exposed",
-    "partly-hidden-collectives": "collective/exposed",
     "pipeline-permutes-exposed": "collective/exposed",
     "products-wait-for-collectives": "collective/exposed",
     "gathered-parts-copied": "transfer/device-to-device",
     "packing-around-collectives": "transfer/device-to-device",
     "slices-copied-in-loop": "transfer/device-to-device",
     "exposed-copies": "transfer",  # see cause_of
-    "copies-outlast-compute": "transfer",  # likewise
     "python-in-step": "host/python-in-step",
     "short-steps": "launch/many-dispatches",
     "files-written-every-step": "host/file-writes",
-    "input-small-files": "input/small-files",
     "input-shuffle-refill": "input/shuffle-buffer",
     "many-small-copies": "transfer",
     "host-arrays-each-step": "transfer/host-to-device",
     "devices-take-turns": "imbalance",
-    "input-parallelism-fixed": "input/fixed-parallelism",
     "cumulative-ops": "compute/scan-kernel",
     "general-gathers": "compute/slow-kernel",
     "layout-conversions": "compute/layout",
@@ -99,12 +86,9 @@ CAUSES = {
     "fallback-kernels": "compute/odd-dimensions",
     "fp32-matrix-kernels": "compute/precision",
     "double-precision": "compute/precision",
-    "compilation-without-steps": "compile/recompilation",
     "evaluation-in-steps": "compute",
     "repeated-program": "compute",
-    "recurrent-time-steps": "launch/tiny-ops",
-    "repeated-function": "launch/many-dispatches",
-    "repeated-dispatches": "launch/many-dispatches",
+    "repeated-calls": "launch/many-dispatches",
     "largest-compute": "compute",
     "branches-all-computed": "compute",
     "loop-turns-masked": "compute",
@@ -141,18 +125,7 @@ CAUSES = {
     "half-precision-on-cpu": "compute/precision",
     "dropout-masks": "compute/slow-kernel",
     "quota-of-cores-used-up": "host",
-    "threads-beyond-cores": "launch/thread-contention",
     "memory-swapped": "memory/pressure",
-    "input-reads-storage": "input/slow-source",
-    "unexplained-time-in-parts": "host",
-    "unexplained-compile-time": "compile",
-    "unexplained-host-time": "host",
-    "host-time-of-few-steps": "host",
-    "unexplained-idle-time": "host",
-    "unexplained-input-time": "input",
-    "unexplained-launch-time": "launch",
-    "unexplained-transfer-time": "transfer",
-    "unexplained-collective-time": "collective",
 }
 COPIES = {
     "h2d_ms_per_step": "transfer/host-to-device",
@@ -217,7 +190,7 @@ def answer(finding: Finding, report: Report) -> Answer:
 
 
 def cause_of(finding: Finding, report: Report) -> str:
-    if finding.rule_id in ("exposed-copies", "copies-outlast-compute"):
+    if finding.rule_id == "exposed-copies":
         copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
         return COPIES[max(copies, key=lambda name: copies[name])]
     if finding.rule_id == "pipeline-built-in-step" and any(one.value == "iterator" for one in finding.evidence):

@@ -53,14 +53,14 @@ def test_each_way_of_breaking_a_condition(mutating: ModuleType, condition, numbe
 
 
 def test_a_mutant_without_a_case_at_the_bound_survives(mutating: ModuleType, tmp_path: Path) -> None:
-    rule = (RULES / "capture" / "dropped-events.yaml").read_text()
-    (tmp_path / "dropped-events.yaml").write_text(rule)
-    (tmp_path / "dropped-events.cases.yaml").write_text(
-        "- {name: few, metrics: {dropped_events: 0}, facts: {framework: jax}, expect: quiet}\n"
-        "- {name: many, metrics: {dropped_events: 9}, facts: {framework: jax}, expect: fired}\n"
+    rule = (RULES / "capture" / "profiler-errors.yaml").read_text()
+    (tmp_path / "profiler-errors.yaml").write_text(rule)
+    (tmp_path / "profiler-errors.cases.yaml").write_text(
+        "- {name: few, metrics: {profiler_errors: 0}, facts: {framework: jax}, expect: quiet}\n"
+        "- {name: many, metrics: {profiler_errors: 9}, facts: {framework: jax}, expect: fired}\n"
     )
 
     (score,) = mutating.scores(tmp_path)
 
-    assert score.survivors == ("all.0: dropped_events above 1",)
+    assert score.survivors == ("all.0: profiler_errors above 1",)
     assert score.rate == pytest.approx(4 / 5)

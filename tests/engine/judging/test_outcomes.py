@@ -136,6 +136,7 @@ def test_findings_are_ranked_by_saving() -> None:
             facts,
             input_bound_fraction=0.2,
             input_wait_ms_per_step=2.0,
+            transfer_fraction=0.6,
             hideable_copy_fraction=0.6,
             loop_python_fraction=0.3,
             dispatches_per_step=1,
@@ -155,6 +156,7 @@ def test_a_broken_rule_is_reported_and_the_rest_still_run() -> None:
         [broken, RULES["host-work-in-loop"]],
         metrics(
             {"framework": "jax", "steps_per_execution": "8"},
+            transfer_fraction=0.6,
             hideable_copy_fraction=0.6,
             loop_python_fraction=0.3,
             dispatches_per_step=1,

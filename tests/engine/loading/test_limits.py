@@ -168,10 +168,10 @@ def test_python_gives_them_as_the_configuration_does() -> None:
 
 
 def test_a_disabled_rule_may_have_limits_and_they_are_not_told() -> None:
-    limits = changes_of({"input-shares-cores": {"input_core_share": "40%"}})
+    limits = changes_of({"input-made-in-loop": {"batch_python_fraction": "40%"}})
 
     assert [one.value for one in load_catalogue(limits=limits).changed] == [0.4]
-    assert load_catalogue(disabled=["input-shares-cores"], limits=limits).changed == ()
+    assert load_catalogue(disabled=["input-made-in-loop"], limits=limits).changed == ()
 
 
 def test_every_limit_of_the_shipped_rules_has_a_name_of_its_own_and_takes_its_own_value() -> None:

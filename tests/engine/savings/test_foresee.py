@@ -166,8 +166,10 @@ def test_every_rule_that_saves_something_has_a_class_that_was_measured() -> None
 def test_a_rule_that_names_no_fault_promises_what_its_class_holds_and_no_more_than_is_left() -> None:
     """Up to 18 of 20% dispatching, and nothing goes with it. Where the first may take 95%, 5 are left."""
     names = replace(
-        RULES["unexplained-host-time"],
+        RULES["host-work-in-loop"],
         id="b",
+        category="launch",
+        unless_claimed=True,
         saving=SavingRule("kernel_launch_gap_fraction", 0.0, 0.9, "", ("launch",)),
     )
     values = {**STEP, "memory_call_fraction": 0.3, "steps_counted": 9, "step_confidence": 0.9}

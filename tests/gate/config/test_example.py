@@ -81,7 +81,7 @@ def test_every_setting_is_in_it_and_in_the_schema() -> None:
         '[rules]\n"input-*" = "eror"',
         "[rules.few-steps]\nsteps = 5",
         "[rules.few-steps]\nsteps_counted = -5",
-        "[rules.input-shares-cores]\nlevel = 'eror'",
+        "[rules.input-made-in-loop]\nlevel = 'eror'",
         '["rules"."input-*"]\nsteps_counted = 5',
         '[severity]\ngrave = "warn"',
         "[[ignore]]\ncheck = 'step_time_ms'\nexpires = 2026-01-01",
@@ -104,7 +104,7 @@ def test_the_schema_and_the_gate_refuse_the_same(text: str) -> None:
         "[relative]\nstep_time_ms = 0.1\nkernels_per_step = { change = 3 }",
         "[[override]]\nhosts = 'a*'\nkeep = 3",
         "[labels]\nbatch = 1\nfused = true",
-        '[rules.input-shares-cores]\nlevel = "off"\ninput_core_share = "40%"\ninput_bound_fraction = 0.2',
+        '[rules.input-made-in-loop]\nlevel = "off"\nbatch_python_fraction = "40%"\ninput_bound_fraction = 0.2',
         '[rules]\nfew-steps = { steps_counted = 5 }\n"input-*" = "off"',
     ],
 )

@@ -169,7 +169,6 @@ def test_where_clocks_cannot_be_aligned_waiting_is_unknown_and_the_rest_stands()
     assert metrics.value("collective_wait_fraction") is None
     assert "clocks" in metrics["collective_wait_fraction"].reason
     assert metrics.value("allreduce_transfer_ms_per_step") is None
-    assert metrics.value("late_host_share") is None
 
 
 def test_collectives_outside_of_steps_are_not_of_the_steps() -> None:
@@ -183,7 +182,7 @@ def test_collectives_outside_of_steps_are_not_of_the_steps() -> None:
     assert metrics.value("collectives_per_step") == 0
     assert picoseconds(metrics, "allreduce_ms_per_step") == 0
     assert metrics.value("exposed_collective_fraction") == 0
-    for name in ("collective_wait_fraction", "collective_overlap_fraction", "late_device_share"):
+    for name in ("collective_wait_fraction", "collective_overlap_fraction"):
         assert metrics.value(name) is None
         assert "counted step" in metrics[name].reason
 
@@ -257,7 +256,7 @@ def test_an_allreduce_of_known_bytes_against_its_ideal() -> None:
 def test_bytes_without_hlo_are_unknown_and_without_bandwidth_there_is_no_ideal() -> None:
     metrics = two_devices().measure()
 
-    for name in ("allreduce_bytes_per_step", "allreduce_bus_gb_s", "allreduce_latency_us", "collective_message_bytes"):
+    for name in ("allreduce_bytes_per_step", "allreduce_bus_gb_s", "collective_message_bytes"):
         assert metrics.value(name) is None
         assert "how large the messages are" in metrics[name].reason
     assert metrics.value("allreduce_ideal_ms") is None
@@ -265,8 +264,8 @@ def test_bytes_without_hlo_are_unknown_and_without_bandwidth_there_is_no_ideal()
     assert "messages" in metrics["allreduce_ring_ideal_ms"].reason
 
 
-def test_messages_of_several_sizes_tell_latency_from_bandwidth() -> None:
-    """1, 4 and 16 MB in 20 µs + bytes / 50 GB/s: 40, 100 and 340 µs. Calls that took longer are not the link's fault."""
+def test_messages_of_several_sizes_add_up() -> None:
+    """1, 4 and 16 MB."""
     builder = trace().steps(2, period=2000).program("jit_step", program(250_000, 1_000_000, 4_000_000))
     for at, slower in ((0, 0), (2000, 7)):
         for number, (start, length) in enumerate(((0, 40), (100, 100), (300, 340)), start=11):
@@ -276,34 +275,8 @@ def test_messages_of_several_sizes_tell_latency_from_bandwidth() -> None:
 
     metrics = builder.measure()
 
-    assert picoseconds(metrics, "allreduce_latency_us") == us(20)
-    assert metrics.value("allreduce_fitted_gb_s") == approx(50, rel=1e-9)
     assert metrics.value("collective_message_bytes") == 4e6
     assert metrics.value("allreduce_bytes_per_step") == 21e6
-
-
-@pytest.mark.parametrize(
-    ("lengths", "absent"),
-    [
-        ((40, 100), {"allreduce_latency_us": "too alike", "allreduce_fitted_gb_s": "too alike"}),
-        ((10, 400), {"allreduce_latency_us": "do not lie on a line"}),
-        ((100, 100), {"allreduce_fitted_gb_s": "do not take longer"}),
-    ],
-)
-def test_messages_that_lie_on_no_such_line_are_not_fitted(lengths: tuple[int, int], absent: dict[str, str]) -> None:
-    """2 MB beside 1 MB says too little. 4 MB in 400 beside 1 MB in 10 would give a negative latency: −120 µs. Messages
-    that all take 100 have an infinite bandwidth."""
-    floats = (250_000, 500_000 if lengths == (40, 100) else 1_000_000)
-    builder = trace().step(0, 1000).busy("GPU:0", (0, 5)).program("jit_step", program(*floats))
-    for number, (start, length) in enumerate(zip((10, 500), lengths, strict=True), start=11):
-        builder.collective("GPU:0", start, start + length, hlo_op=f"all-reduce.{number}", **MODULE)
-
-    metrics = builder.measure()
-
-    for name in ("allreduce_latency_us", "allreduce_fitted_gb_s"):
-        assert (metrics.value(name) is None) == (name in absent)
-        assert absent.get(name, "") in metrics[name].reason
-        assert not metrics[name].broken
 
 
 def test_an_allreduce_that_not_all_devices_were_seen_in_keeps_its_waiting() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from support.trace_builder import TraceBuilder, trace
 
 
@@ -27,32 +26,8 @@ def test_the_types_of_the_functions_ops_with_their_shares() -> None:
         ("Reshape:Reshape", 830, 838),
     ).measure()
 
-    assert metrics.fact("input_op") == "ScaleAndTranslate"
     assert metrics.fact("input_ops") == "ScaleAndTranslate 60%, DecodeJpeg 36%, Cast 3.0%"
 
 
 def test_a_pipeline_without_ops() -> None:
     assert mapped().measure().fact("input_ops") is None
-
-
-def test_whether_the_functions_resize_pictures() -> None:
-    colour = ("AdjustHue:AdjustHue", 0, 480)
-
-    assert mapped(colour, ("resize/ResizeBilinear:ResizeBilinear", 500, 510)).measure().fact("input_resizes") == "yes"
-    assert mapped(colour).measure().fact("input_resizes") == "no"
-
-
-@pytest.mark.parametrize(
-    ("op", "kind"),
-    [
-        ("stft/rfft:RFFT", "Fourier transforms"),
-        ("StaticRegexReplace:StaticRegexReplace", "text"),
-        ("one_hot:OneHot", "one-hot rows"),
-        ("DecodeJpeg:DecodeJpeg", "decoding of files and records"),
-        ("Mul:Mul", None),
-    ],
-)
-def test_what_the_largest_op_is(op: str, kind: str | None) -> None:
-    assert (
-        mapped((op, 0, 480), ("resize/ResizeBilinear:ResizeBilinear", 500, 510)).measure().fact("input_op_kind") == kind
-    )

@@ -31,7 +31,6 @@ def test_latency_is_of_free_streams_and_queueing_is_apart() -> None:
     metrics = builder.measure()
 
     assert picoseconds(metrics, "kernel_launch_latency_us") == us(6.000002)
-    assert picoseconds(metrics, "kernel_queue_us") == us(35)
 
 
 def test_a_kernel_that_starts_before_its_launch_call_returns_waited_0() -> None:
@@ -53,7 +52,6 @@ def test_of_a_graph_only_the_first_kernel_has_a_latency() -> None:
     assert picoseconds(metrics, "kernel_launch_latency_us") == us(4)
     assert metrics.value("graph_kernel_share") == 4 / 5
     assert metrics.value("graph_launches_per_step") == 1
-    assert metrics.value("kernel_queue_us") is None
 
 
 def test_each_launch_of_a_graph_counts_once_a_step() -> None:
@@ -133,7 +131,6 @@ def test_hundreds_of_short_ops_of_one_type_cost_by_their_number() -> None:
 
     assert metrics.value("repeated_op_fraction") == 0.8
     assert metrics.value("tiny_op_fraction") == 0.8
-    assert metrics.fact("repeated_op") == "StridedSliceGrad, 200 times per step, 20.0 µs each"
 
 
 def test_fewer_or_longer_ops_and_products_are_what_they_are() -> None:
@@ -141,7 +138,6 @@ def test_fewer_or_longer_ops_and_products_are_what_they_are() -> None:
         metrics = builder.measure()
 
         assert metrics.value("repeated_op_fraction") == 0
-        assert metrics.fact("repeated_op") is None
 
 
 def test_loops_of_xla_repeat_ops_by_their_nature() -> None:
@@ -198,20 +194,3 @@ def test_a_gap_before_queued_kernels_does_not_make_a_step_launch_bound() -> None
     assert found.breakdown["launch"] == pytest.approx(0.3)
     assert found.metrics["queued_kernel_fraction"].value == pytest.approx(0.9)
     assert (found.verdict.bottleneck, found.verdict.fraction) == ("compute", pytest.approx(0.7))
-
-
-def test_dispatches_that_take_elements_out_of_arrays() -> None:
-    """Each step runs its program and reads three elements, a slice and a squeeze each: 6 of 7."""
-    builder = trace()
-    for at in range(0, 4000, 1000):
-        builder.step(at, at + 1000).call("PjitFunction(step)", at + 10, at + 20)
-        for number in range(3):
-            builder.call("PjitFunction(dynamic_slice)", at + 100 * number + 100, at + 100 * number + 110)
-            builder.call("PjitFunction(squeeze)", at + 100 * number + 120, at + 100 * number + 130)
-    builder.busy("GPU:0", (0, 900))
-
-    assert builder.measure().value("element_dispatch_share") == pytest.approx(6 / 7)
-
-
-def test_a_run_that_dispatches_nothing_by_name() -> None:
-    assert trace().steps(4, period=100).busy("GPU:0", (0, 50)).measure().value("element_dispatch_share") is None

@@ -21,8 +21,3 @@ def test_operations_inside_the_loader_count() -> None:
     metrics = loading((10, 20), (100, 110), (490, 499)).measure()
 
     assert metrics.fact("input_frame") == "load_batch (data.py:34)"
-    assert metrics.value("loader_dispatches_per_step") == 3
-
-
-def test_a_loader_that_dispatches_nothing() -> None:
-    assert loading().measure().value("loader_dispatches_per_step") == 0

@@ -47,20 +47,6 @@ def test_a_host_that_is_ahead_has_no_turnaround() -> None:
     assert metrics.value("turnaround_fraction") == 0
 
 
-def test_the_drivers_synchronising_calls_are_counted_on_all_threads() -> None:
-    """In each of four steps one of 10 µs and one of 30 on another thread; one before the first step does not count."""
-    builder = trace().call("cuCtxSynchronize", -50, -40)
-    for index in range(4):
-        at = index * 100
-        builder.thread("python").step(at, at + 100).call("cuStreamSynchronize", at, at + 10)
-        builder.thread("other").call("cudaDeviceSynchronize", at + 20, at + 50)
-        builder.busy("GPU:0", (at, at + 90))
-    metrics = builder.measure()
-
-    assert metrics.value("synchronise_calls_per_step") == 2
-    assert metrics.value("synchronise_ms_per_step") == approx(0.04)
-
-
 def test_loss_scaling_is_told_by_the_ops_names() -> None:
     """Two ops a step bear the optimizer's name; a Python frame and a gradient do not count."""
     builder = trace()
@@ -80,5 +66,4 @@ def test_loss_scaling_is_told_by_the_ops_names() -> None:
 def test_a_cpu_run_has_no_such_calls() -> None:
     metrics = trace().step(0, 10).thread("tf_Compute/1").call("a:MatMul", 0, 5).measure()
 
-    assert metrics.value("synchronise_calls_per_step") is None
     assert metrics.value("loss_scaling_ops_per_step") is None

@@ -71,5 +71,4 @@ def test_a_loading_function_that_waits_for_a_thread_waits_for_input() -> None:
     metrics = with_worker(with_worker(builder, "a", 600), "b", 600).measure()
 
     assert metrics.value("input_bound_fraction") == pytest.approx(0.6)
-    assert metrics.value("batch_making_threads") == 2
     assert metrics.fact("batch_making_place") == "read (data.py:39)"

@@ -89,7 +89,7 @@ def test_a_broken_file_of_one_host_is_left_out_by_name(always_processes: None, t
     report = analyze_run(run_in(folder), Options(processes=2))
 
     assert report.run.hosts == ("host-00", "host-01", "host-03")
-    (note,) = [one.note for one in report.capture if one.rule_id == "unread-host-files"]
+    (note,) = [one.note for one in report.capture if one.rule_id == "hosts-left-out"]
     assert "host-02 (" in note and "is cut short or damaged)" in note
 
 
@@ -124,7 +124,7 @@ def test_a_host_without_events_is_left_out_by_name(always_processes: None, tmp_p
 
     report = analyze_run(run_in(folder), Options(processes=2))
 
-    (note,) = [one.note for one in report.capture if one.rule_id == "unread-host-files"]
+    (note,) = [one.note for one in report.capture if one.rule_id == "hosts-left-out"]
     assert "host-99 (holds no events)" in note
 
 

@@ -37,7 +37,7 @@ def test_what_the_callback_does_afterwards_is_the_captures_own_work() -> None:
     report = one_batch().report()
 
     assert report.metrics["capture_work_ms"].value == pytest.approx(4.1)
-    assert "capture-work" in {note.rule_id for note in report.capture}
+    assert "few-steps" in {note.rule_id for note in report.capture}
     assert "files-written-every-step" not in {finding.rule_id for finding in report.findings}
 
 

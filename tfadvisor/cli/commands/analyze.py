@@ -50,7 +50,7 @@ Examples:
   tfadvisor analyze s3://bucket/logs
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
-  tfadvisor analyze logdir/ --set input-shares-cores.input_core_share=40%
+  tfadvisor analyze logdir/ --set input-made-in-loop.batch_python_fraction=40%
 
 Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse or a cluster that fails, 5 a rule
 or metric broke."""

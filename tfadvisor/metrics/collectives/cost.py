@@ -18,13 +18,11 @@ from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
-from tfadvisor.units import PS_PER_MS, PS_PER_S, PS_PER_US, Unit
+from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
 _FLOAT32_BYTES = 4
 _GB = 1e9
-_LEAST_SIZE_RATIO = 4.0
-"""A line through message sizes is drawn only where the largest is at least this many times the smallest."""
 _NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
 
 
@@ -221,6 +219,20 @@ def allreduce_ring_ideal_ms(question: Question) -> float:
     return _ring_bytes_per_step(question) / (_bandwidth(question) * _GB) * 1e3
 
 
+@fact
+def allreduce_within_host(question: Question) -> str:
+    """Whether the AllReduces are among the devices of one host alone, by their replica groups: yes or no."""
+    largest = 0
+    for host, calls, chosen in _all_reduces(question):
+        group = calls.group[chosen & _counted(host, calls)]
+        if (group < 1).any():
+            raise MetricAbsent("the trace does not say how many devices exchange a message")
+        largest = max(largest, int(group.max(initial=0)))
+    if not largest:
+        raise MetricAbsent("no AllReduce runs in a counted step")
+    return "yes" if len(question.run.hosts) == 1 and largest <= len(question.run.hosts[0].devices) else "no"
+
+
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def allreduce_efficiency(question: Question) -> float:
     """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when gradients are smaller than fp32 or
@@ -256,41 +268,6 @@ def collective_message_bytes(question: Question) -> float:
 def combine_threshold_bytes(question: Question) -> str:
     """Bytes of all AllReduces of a step: the threshold at which XLA combines them into one message."""
     return str(math.ceil(allreduce_bytes_per_step(question)))
-
-
-@metric(unit=Unit.US, better=Better.LESS)
-def allreduce_latency_us(question: Question) -> float:
-    """Time that an AllReduce of size zero would take: α of the line α + bytes/β fitted through the fastest call of each
-    message size.
-    """
-    latency = _line(question)[0]
-    if latency < 0:
-        raise MetricAbsent("the messages of this trace do not lie on a line of latency and bandwidth")
-    return latency / PS_PER_US
-
-
-@metric(unit=Unit.GB_S, better=Better.MORE)
-def allreduce_fitted_gb_s(question: Question) -> float:
-    """Bandwidth that large AllReduces would reach: β of the line α + bytes/β fitted through the fastest call of each
-    message size.
-    """
-    slope = _line(question)[1]
-    if slope <= 0:
-        raise MetricAbsent("larger messages do not take longer in this trace")
-    return PS_PER_S / slope / _GB
-
-
-def _line(question: Question) -> tuple[float, float]:
-    """(α in ps, ps per byte)."""
-    sizes, times = _sizes(question)
-    distinct_sizes, which = np.unique(sizes, return_inverse=True)
-    if len(distinct_sizes) < 2 or distinct_sizes[-1] < _LEAST_SIZE_RATIO * max(int(distinct_sizes[0]), 1):
-        raise MetricAbsent("the messages are too alike in size to separate latency from bandwidth")
-    fastest = np.full(len(distinct_sizes), np.iinfo(np.int64).max)
-    np.minimum.at(fastest, which, times)
-    x, y = distinct_sizes.astype(np.float64), fastest.astype(np.float64)
-    slope = float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
-    return float(y.mean() - slope * x.mean()), slope
 
 
 def _sizes(question: Question) -> tuple[Int64Array, Int64Array]:

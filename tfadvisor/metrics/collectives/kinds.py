@@ -14,15 +14,13 @@ from tfadvisor.metrics.collectives.cost import exposed_transfer_fraction
 from tfadvisor.metrics.kernels.patterns import between_products, exchanged_in_vain
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
-from tfadvisor.metrics.steady import counted_hosts, device_ps, device_steps, gpus, needs_steps, share
+from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
-from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind
 
-_MOST_FACTOR = 64
 _IN_A_LOOP = 2
 _NAMED_BY_OP = (DeviceKind.CPU, DeviceKind.TPU)
 """Devices whose events bear the names of the program's ops, and not those of kernels."""
@@ -219,23 +217,6 @@ def collective_repeats_per_step(question: Question) -> float:
     return max(most.values()) / max(device_steps(question.run), 1)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def communication_fraction(question: Question) -> float:
-    """Share of step time in which a device communicates, whether or not it computes at the same time; a mean over the
-    devices.
-    """
-    _labels(question)
-    time = device_ps(question.run)
-    covered = sum(
-        int(device.covered_ps[host.steps.steady(), DeviceClass.COLLECTIVE].sum())
-        for host in counted_hosts(question.run)
-        for device in host.devices
-    )
-    if not time:
-        raise MetricAbsent("the trace holds no step")
-    return min(covered / time, 1.0)
-
-
 @fact
 def collective_dtype(question: Question) -> str:
     """Type of the data that the collectives spend most time on, as HLO names it: f32, bf16, f16 or another."""
@@ -288,14 +269,3 @@ def _register_combined(word: str, kind: CollectiveKind) -> None:
 
 _register_combined("all_gather", CollectiveKind.ALL_GATHER)
 _register_combined("reduce_scatter", CollectiveKind.REDUCE_SCATTER)
-
-
-@fact
-def batch_factor_to_hide(question: Question) -> str:
-    """Factor by which the batch must grow until computation takes as long as communication: `3`. Absent where
-    computation already takes longer.
-    """
-    compute, communication = share(question, TimeClass.COMPUTE), communication_fraction(question)
-    if communication <= compute:
-        raise MetricAbsent("computation takes longer than communication already")
-    return str(math.ceil(min(communication / max(compute, 1e-6), _MOST_FACTOR)))

@@ -146,22 +146,6 @@ def _compute_difference(hosts: list[HostSummary]) -> float:
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
-def late_host_share(question: Question) -> float:
-    """Share of the time that hosts wait for each other in collectives which they spend waiting for one and the same
-    host. It is 1 for a straggler, and 1/n where n hosts take turns.
-    """
-    return host_lateness(question)[0].share()
-
-
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
-def late_device_share(question: Question) -> float:
-    """Share of the time that devices of a host wait for each other in collectives which they spend waiting for one and
-    the same device, on the host where this costs most.
-    """
-    return device_lateness(question)[0].share()
-
-
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def late_host_fraction(question: Question) -> float:
     """Time that the first host waits in collectives that the same host always reaches last, as a share of step time:
     what the step would save if that host were on time. It is 0 when hosts take turns (late_host_share below 0.6).

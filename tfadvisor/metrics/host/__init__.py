@@ -3,23 +3,19 @@
 from tfadvisor.metrics.host import (
     between_dispatches,
     compilation,
-    dropped_elements,
     input,
     input_ops,
     launch,
     loader,
-    repeated_function,
-    shared_cores,
+    repeated_calls,
 )
 
 __all__ = [
     "between_dispatches",
     "compilation",
-    "dropped_elements",
     "input",
     "input_ops",
     "launch",
     "loader",
-    "repeated_function",
-    "shared_cores",
+    "repeated_calls",
 ]

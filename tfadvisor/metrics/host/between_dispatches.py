@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tfadvisor.metrics.host.launch import dispatches_per_step
 from tfadvisor.metrics.needs import a_device, an_accelerator, known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
@@ -18,13 +15,8 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.frames import frame_place, prints_array
-from tfadvisor.timeline.names.package_files import saves_checkpoints, walks_modules
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
-
-_ALL_WEIGHTS = 8
-"""Variables that Python reads in each step: with so many it is the model's weights, no metric or learning rate."""
 
 
 def _costliest_frames(question: Question) -> list[FrameShare]:
@@ -54,55 +46,16 @@ def host_frame_runs_step(question: Question) -> str:
 
 
 @fact
-def host_frame_walks_modules(question: Question) -> str:
-    """Whether most of that call, where it is the step, is Flax NNX taking modules apart and together again: yes or no."""
-    frames = _costliest_frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames")
-    place = frame_place(f"${frames[0].inner}")
-    return "yes" if frames[0].runs_step and place is not None and walks_modules(place[0], place[2]) else "no"
-
-
-@fact
-def host_frames(question: Question) -> str:
-    """The calls of the training loop that take most host time, with their shares of step time: `log_metrics 31%, save
-    4.0%`.
+def longest_host_calls(question: Question) -> str:
+    """The longest calls of the training loop that load no data, with their shares of step time, as a sentence: `Longest
+    calls: save (checkpoint_manager.py:1334) 25%, log 4%`. Always known.
     """
     frames = _costliest_frames(question)
     if not frames:
-        raise MetricAbsent("the trace holds no Python frames")
-    total = sum(map(counted_ps, question.run.hosts))
-    return ", ".join(f"{frame.called()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
-
-
-@fact
-def longest_host_calls(question: Question) -> str:
-    """The same as a sentence: `Longest calls: save (checkpoint_manager.py:1334) 25%, log 4%`. Always known."""
-    if not _costliest_frames(question):
-        reads = variable_reads_per_step(question)
-        if reads < _ALL_WEIGHTS:
-            return "The trace does not name its calls"
-        named = f"Python reads {reads:.0f} variables one by one, as get_weights() does"
-        return f"The trace does not name its calls; among them {named}"
-    return f"Longest calls: {host_frames(question)}"
-
-
-@fact
-def host_call_saves(question: Question) -> str:
-    """Whether the longest of the calls in host_frames writes checkpoints: yes or no."""
-    frames = _costliest_frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames")
-    return "yes" if saves_checkpoints(frames[0].file) else "no"
-
-
-@fact
-def host_call_prints(question: Question) -> str:
-    """Whether the longest of the calls in host_frames writes an array as text: yes or no."""
-    frames = _costliest_frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames")
-    return "yes" if prints_array(frames[0].file, frames[0].function) else "no"
+        return "The trace does not name its calls"
+    total = sum(counted_ps(host) for host in question.run.hosts)
+    named = ", ".join(f"{frame.called()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
+    return f"Longest calls: {named}"
 
 
 @metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)
@@ -172,42 +125,12 @@ def batch_python_fraction(question: Question) -> float:
     return min(made, share(question, TimeClass.INPUT))
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def perhaps_batch_python_fraction(question: Question) -> float:
-    """The part of loop_python_fraction that ends in a tensor for the next dispatch, in a loop without tf.data and
-    Python frames, outside a step's marker. This is either batch preparation or logging of the previous step; the trace
-    cannot tell.
-    """
-    made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.PERHAPS_BATCH_PYTHON])
-    return min(made, loop_python_fraction(question))
-
-
 @metric(unit=Unit.MS, better=Better.LESS)
 def loop_python_ms_per_step(question: Question) -> float:
     """loop_python_fraction in milliseconds per step. The calls of a plain loop or of Keras take about 0.1 ms."""
     hosts = counted_hosts(question.run)
     steps = counted_steps(hosts)
     return loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
-
-
-@metric(unit=Unit.US, better=Better.LESS)
-def loop_python_us_per_dispatch(question: Question) -> float:
-    """loop_python_ms_per_step for each dispatch of the step, in µs. Below about 150 µs it is what dispatching op by op itself
-    costs in Python, and no other work.
-    """
-    dispatches = dispatches_per_step(question)
-    if not dispatches:
-        raise MetricAbsent("the step dispatches nothing")
-    return loop_python_ms_per_step(question) * 1e3 / dispatches
-
-
-@fact
-def interpreted_function(question: Question) -> str:
-    """A jitted function that Python nevertheless runs op by op, as under jax_disable_jit: `train_step`."""
-    found = [host.evidence.calls.interpreted for host in question.run.hosts if host.evidence.calls.interpreted]
-    if not found:
-        raise MetricAbsent("Python runs no jitted function op by op")
-    return found[0]
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -288,23 +211,6 @@ def loop_iterations_per_step(question: Question) -> float:
     return sum(host.evidence.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
-def synchronising_fraction(question: Question) -> float:
-    """Share of step time in which no device works while the driving thread blocks for no known reason; a mean over the
-    devices. It is part of idle_fraction.
-    """
-    blocked = total = 0
-    for host in question.run.hosts:
-        counted = host.takes_part & host.steps.steady()[None, :]
-        blocked += int(
-            np.minimum(host.device_time.synchronising_ps, host.breakdown[:, :, TimeClass.IDLE])[counted].sum()
-        )
-        total += int(host.breakdown[counted].sum())
-    if not total:
-        raise MetricAbsent("the trace holds no step")
-    return blocked / total
-
-
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def wait_fraction(question: Question) -> float:
     """Share of step time in which the driving thread blocks until something else is done. It overlaps device work, so
@@ -318,9 +224,3 @@ def wait_fraction(question: Question) -> float:
     if not total:
         raise MetricAbsent("no host thread drives the steps")
     return waited / total
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def variable_reads_per_step(question: Question) -> float:
-    """TensorFlow's variables that Python reads one by one in the middle step, as `get_weights()` and `variable.numpy()` do."""
-    return max((host.evidence.calls.variable_reads for host in question.run.hosts), default=0)

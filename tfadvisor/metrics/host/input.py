@@ -115,23 +115,6 @@ def input_stage(question: Question) -> str:
 
 
 @fact
-def input_stage_path(question: Question) -> str:
-    """Path from the root of the tf.data pipeline to its slowest stage: `Prefetch > Batch > Map`."""
-    return _slowest(question)[1].path.replace("::", " > ")
-
-
-@fact
-def generator_yields_batches(question: Question) -> str:
-    """Whether the tf.data pipeline's generator gives whole batches, since no stage behind it makes any: yes or no. A
-    PyDataset, or a generator handed to Keras, does.
-    """
-    stages = _slowest(question)[1].path.split("::")
-    if not any("Generator" in stage for stage in stages):
-        raise MetricAbsent("the slowest stage of the input pipeline is no generator")
-    return "no" if any("Batch" in stage for stage in stages) else "yes"
-
-
-@fact
 def input_stage_fault(question: Question) -> str:
     """The fault of the slowest tf.data stage, which decides the edit: python-function, sequential-map, per-element-map,
     parallel-map, generator, source, small-files, parsed-text, shuffle-refill, windows (sliding windows made one by one),
@@ -212,17 +195,6 @@ def _files(pipeline: InputPipeline) -> int:
     )
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def input_files_per_step(question: Question) -> float:
-    """Number of files that the tf.data pipeline reads to their end per step: how much more often their readers are
-    called than return an element. Readers inside a FlatMap or an interleave count.
-    """
-    pipeline = _pipeline(question)
-    if not pipeline.steps:
-        raise MetricAbsent("the trace holds no counted step")
-    return _files(pipeline) / pipeline.steps
-
-
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def input_refill_fraction(question: Question) -> float:
     """Share of the counted steps' time in which a batch waits while the buffer of a shuffle refills. It is 0 without a
@@ -230,15 +202,6 @@ def input_refill_fraction(question: Question) -> float:
     """
     pipeline = _pipeline(question)
     return min(_refilling_ps(pipeline) / pipeline.window_ps, 1.0) if pipeline.window_ps else 0.0
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def input_refills(question: Question) -> float:
-    """Number of times that the buffer of a shuffle is filled during the counted steps, for the shuffle that spends most
-    time on it.
-    """
-    stages = _pipeline(question).stages
-    return float(max(stages, key=lambda stage: stage.filling_ps).fills)
 
 
 def _elements(pipeline: InputPipeline, stage: InputStage) -> int:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.compute.text_ops import is_text_op
-from tfadvisor.metrics.needless.costly_kinds import costly_kind
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.units import percent
 
 _MOST = 3
 _WORTH_NAMING = 0.03
-_RESIZES = ("Resize", "ScaleAndTranslate", "CropAndResize")
-
-
-@fact
-def input_op(question: Question) -> str:
-    """The op type that takes most of the time of the pipeline's functions: `DecodeJpeg`."""
-    return _by_type(question)[0][0]
 
 
 @fact
@@ -27,26 +18,6 @@ def input_ops(question: Question) -> str:
     found = _by_type(question)
     total = sum(time for _, time in found)
     return ", ".join(f"{kind} {percent(time / total)}" for kind, time in found[:_MOST] if time / total >= _WORTH_NAMING)
-
-
-@fact
-def input_op_kind(question: Question) -> str:
-    """What the op is that takes most of the time of the pipeline's functions, where it is of a kind that has a cheaper form:
-    `Fourier transforms`, `text`.
-    """
-    largest = _by_type(question)[0][0]
-    kind = costly_kind(largest, "")
-    if kind is not None:
-        return kind.name
-    if is_text_op(largest):
-        return "text"
-    raise MetricAbsent(f"{largest} is of no kind that has a cheaper form")
-
-
-@fact
-def input_resizes(question: Question) -> str:
-    """Whether the pipeline's functions resize pictures: yes or no."""
-    return "yes" if any(kind.startswith(_RESIZES) for kind, _ in _by_type(question)) else "no"
 
 
 def _by_type(question: Question) -> list[tuple[str, int]]:

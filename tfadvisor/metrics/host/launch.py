@@ -52,17 +52,6 @@ def _latencies(question: Question) -> list[Distribution]:
     return together
 
 
-@metric(unit=Unit.US, better=Better.MORE)
-def kernel_queue_us(question: Question) -> float:
-    """Median time from the end of a kernel's launch call to the kernel's start, for kernels that found their stream
-    busy. The host should be ahead like this.
-    """
-    together = [device.launches.queued for _, device in gpus(question.run)]
-    if not any(map(len, together)):
-        raise MetricAbsent("no kernel in a counted step is linked to its launch and queued behind another")
-    return percentile_of(together, 50) / PS_PER_US
-
-
 @metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
 def queued_kernel_fraction(question: Question) -> float:
     """Share of the kernels' time in kernels that were launched before their GPU had finished what came before them. Near 1
@@ -222,17 +211,6 @@ def dispatches_per_step(question: Question) -> float:
     return dispatched / steps
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
-def element_dispatch_share(question: Question) -> float:
-    """Share of the driving thread's dispatches with which Python takes elements out of JAX arrays one by one: the slice or
-    gather of `array[i]`, and the squeeze after it.
-    """
-    calls = [host.evidence.calls for host in counted_hosts(question.run) if host.evidence.calls.dispatches > 0]
-    if not calls:
-        raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
-    return sum(one.takes for one in calls) / sum(one.dispatches for one in calls)
-
-
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS, scatter=Scatter.EXACT)
 def eager_op_share(question: Question) -> float:
     """Share of the counted steps' ops, by number, that were dispatched one by one instead of inside a compiled
@@ -282,17 +260,6 @@ def _many_times(question: Question, found: Mapping[str, tuple[int, int]], kind: 
     number, ps = found[kind]
     per_step = number / max(device_steps(question.run), 1)
     return f"{kind}, {per_step:,.0f} times per step, {ps / number / PS_PER_US:.1f} µs each"
-
-
-@fact(needs=(a_device,))
-def repeated_op(question: Question) -> str:
-    """The op type that takes most of the time in repeated_op_fraction, with its number and mean length:
-    `StridedSliceGrad, 552 times per step, 28.4 µs each`.
-    """
-    found = _repeated(question)
-    if not found:
-        raise MetricAbsent("no type of op runs hundreds of times per step")
-    return _many_times(question, found, max(found, key=lambda kind: found[kind][1]))
 
 
 @fact(needs=(a_device,))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_steps
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.losses.batch_makers import BatchMakers
 from tfadvisor.units import Unit
@@ -30,38 +29,12 @@ def input_frame(question: Question) -> str:
     return frames[0].place()
 
 
-@fact
-def input_frame_inner(question: Question) -> str:
-    """The call in which the loading call spends most of its time, as the Python tracer names it: `time sleep`."""
-    frames = _frames(question)
-    if not frames or not (frames[0].inner or frames[0].own):
-        raise MetricAbsent("no single call below the loader stands out")
-    return frames[0].inner or frames[0].called()
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def loader_dispatches_per_step(question: Question) -> float:
-    """Programs and ops that the call which loads most data dispatches in each step. Needs Python frames."""
-    frames = _frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames of a loader")
-    return frames[0].dispatches / counted_steps(question.run.hosts)
-
-
 def _makers(question: Question) -> BatchMakers:
     """Of the host on which most threads make batches. Raises MetricAbsent where none does."""
     most = max((host.evidence.makers for host in question.run.hosts), key=lambda one: one.threads)
     if not most.threads:
         raise MetricAbsent("no other thread is in a function of the user's while the loop waits for input")
     return most
-
-
-@metric(unit=Unit.COUNT, better=Better.NEITHER)
-def batch_making_threads(question: Question) -> float:
-    """Python threads beside the loop that are in the user's own functions for most of the time that the loop waits for its
-    batch. Needs Python frames.
-    """
-    return float(_makers(question).threads)
 
 
 @fact

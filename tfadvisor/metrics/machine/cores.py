@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from tfadvisor.machine.file import Counted
-from tfadvisor.metrics.machine.counted import a_second, known_counters, largest, of_hosts, per_step, share, smallest
-from tfadvisor.metrics.needs import known_steps
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.machine.counted import a_second, known_counters, largest, share, smallest
+from tfadvisor.metrics.registry import Question, fact, metric
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 
@@ -69,30 +68,6 @@ def usable_cores(question: Question) -> float:
     of the host with fewest.
     """
     return smallest(question, usable)
-
-
-@metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.NEITHER)
-def threads_per_core(question: Question) -> float:
-    """Threads of one pool over usable_cores, of the host where it is most. A pool has as many threads as OMP_NUM_THREADS,
-    TF_NUM_INTRAOP_THREADS or the program say, else as many as the process has cores to run on, since frameworks do not ask
-    for the quota.
-    """
-    return largest(question, lambda one: None if not (cores := usable(one)) else (pool(one)[0] or cores) / cores)
-
-
-@metric(unit=Unit.COUNT, needs=(known_counters, known_steps), better=Better.LESS, scatter=Scatter.FACTOR)
-def involuntary_switches_per_step(question: Question) -> float:
-    """How often in a step of median length threads of the recorded process lost their core to another; of the worst host."""
-    return per_step(question, "involuntary_switches")
-
-
-@fact(needs=(known_counters,))
-def thread_pool(question: Question) -> str:
-    """What sets the size of the pools of threads on the first host, as `OMP_NUM_THREADS=64`."""
-    threads, why = pool(of_hosts(question)[0])
-    if threads is None:
-        raise MetricAbsent("the recorded machine does not tell its cores")
-    return f"{why}={threads}"
 
 
 @fact(needs=(known_counters,))

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.machine.counted import ends, known_counters, largest, per_step, smallest
+from tfadvisor.metrics.machine.counted import ends, known_counters, per_step, smallest
 from tfadvisor.metrics.needs import known_steps
 from tfadvisor.metrics.registry import Question, metric
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
-
-
-@metric(unit=Unit.BYTES, needs=(known_counters,), better=Better.LESS, scatter=Scatter.FACTOR)
-def resident_memory_bytes(question: Question) -> float:
-    """Memory of the host that the recorded process holds when the recording ends; of the host where it is most."""
-    return largest(question, lambda one: one.closed.resident_bytes)
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)

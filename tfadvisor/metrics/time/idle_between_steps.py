@@ -9,7 +9,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import accelerators, counted_hosts, needs_steps, share
 from tfadvisor.metrics.time.steps import inter_step_gap_fraction
 from tfadvisor.timeline.summary.host import HostSummary
-from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
 
@@ -43,25 +43,6 @@ def turnaround_fraction(question: Question) -> float:
     explained = math.fsum(share(question, one) for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE))
     left = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
     return min(max(inter_step_gap_fraction(question) - explained, 0.0), left)
-
-
-@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
-def synchronise_calls_per_step(question: Question) -> float:
-    """Number of driver calls per step, over all threads of a host, that wait for a stream, an event or the device:
-    cuStreamSynchronize and the like.
-    """
-    return sum(host.evidence.calls.synchronises for host in _with_accelerators(question)) / _steps(
-        _with_accelerators(question)
-    )
-
-
-@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
-def synchronise_ms_per_step(question: Question) -> float:
-    """Time per step inside driver calls that wait for a stream, an event or the device, summed over all threads of a
-    host. Some of these are threads of the runtime, which hold nothing up.
-    """
-    hosts = _with_accelerators(question)
-    return sum(host.evidence.calls.synchronise_ps for host in hosts) / _steps(hosts) / PS_PER_MS
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)

@@ -1,4 +1,4 @@
-"""What each class of lost time is spent on, and where in the user's program: two facts a class."""
+"""What each class of lost time is spent on, and where in the user's program."""
 
 from __future__ import annotations
 
@@ -50,27 +50,32 @@ def place_in(question: Question, kind: TimeClass) -> str:
     return place
 
 
-def _register(kind: TimeClass) -> None:
+def _register_activity(kind: TimeClass) -> None:
     def activity(question: Question) -> str:
         return activity_of(question, kind)
-
-    def place(question: Question) -> str:
-        return place_in(question, kind)
 
     activity.__name__ = f"{kind.label}_activity"
     activity.__doc__ = (
         f"What fills most of the breakdown class `{kind.label}`: the event, what the user's function calls of which it is a"
         " part, that function, the thread or device, and its share of the class. Absent below a tenth of step time."
     )
+    fact(activity)
+
+
+def _register_place(kind: TimeClass) -> None:
+    def place(question: Question) -> str:
+        return place_in(question, kind)
+
     place.__name__ = f"{kind.label}_place"
     place.__doc__ = (
         f"The innermost function of the user's program around what fills most of the breakdown class `{kind.label}`, or the"
         " line that its op comes from: `save (train.py:42)`. Needs Python frames, or HLO."
     )
-    fact(activity)
     fact(place)
 
 
+for _kind in (TimeClass.COLLECTIVE, TimeClass.IDLE):
+    _register_activity(_kind)
 for _kind in TimeClass:
-    if _kind is not TimeClass.COMPUTE:
-        _register(_kind)
+    if _kind not in (TimeClass.COMPUTE, TimeClass.IDLE):
+        _register_place(_kind)

@@ -50,14 +50,6 @@ def duplicate_host_files(question: Question) -> float:
     return float(len(question.run.duplicates))
 
 
-@fact
-def duplicate_file(question: Question) -> str:
-    """The first trace file that is a copy of another host's."""
-    if not question.run.duplicates:
-        raise MetricAbsent("all trace files differ")
-    return question.run.duplicates[0]
-
-
 @metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
 def unread_host_files(question: Question) -> float:
     """Number of hosts whose trace file is missing, cut short or otherwise cannot be read, while others' can."""
@@ -65,11 +57,18 @@ def unread_host_files(question: Question) -> float:
 
 
 @fact
-def unread_host(question: Question) -> str:
-    """The hosts whose trace files could not be read, each with the reason: `beta (is cut short: 12 of 90 bytes)`."""
-    if not question.run.unread:
-        raise MetricAbsent("every host's trace file could be read")
-    return _some([f"{one.host} ({one.why.rstrip('.')})" for one in question.run.unread])
+def left_out_hosts(question: Question) -> str:
+    """Which hosts or files are left out of the report, by reason: `Not read: beta (is cut short: 12 of 90 bytes)`."""
+    run = question.run
+    kinds = (
+        ("Not read", [f"{one.host} ({one.why.rstrip('.')})" for one in run.unread]),
+        ("A copy of another host's file", list(run.duplicates)),
+        ("Without collectives in common with most others", [run.hosts[one].host for one in run.meetings.strangers]),
+    )
+    said = [f"{kind}: {_some(named)}" for kind, named in kinds if named]
+    if not said:
+        raise MetricAbsent("no host is left out")
+    return ". ".join(said)
 
 
 def _some(named: list[str]) -> str:
@@ -84,14 +83,6 @@ def unpaired_hosts(question: Question) -> float:
     another time.
     """
     return float(len(question.run.meetings.strangers))
-
-
-@fact
-def unpaired_host(question: Question) -> str:
-    """The hosts that communicate but share no collective with most others, or few."""
-    if not question.run.meetings.strangers:
-        raise MetricAbsent("all hosts that communicate share collectives")
-    return _some([question.run.hosts[one].host for one in question.run.meetings.strangers])
 
 
 @fact

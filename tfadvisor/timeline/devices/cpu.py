@@ -74,11 +74,6 @@ class Cpu:
         return UNKNOWN
 
 
-def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArray) -> Int64Array:
-    """Positions of what computes on a CPU: XLA's thunks and TensorFlow's ops, those of the input pipeline left out."""
-    return np.concatenate([_thunks(trace, threads)[0], _ops(threads, pipeline_work)])
-
-
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
     """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
     position = _named(trace, threads)

@@ -1,11 +1,10 @@
-"""Python of a TensorFlow loop that ends in a tensor for the next dispatch: work that makes the next batch, or may.
+"""Python of a TensorFlow loop that ends in a tensor for the next dispatch: work that makes the next batch.
 
 For traces without Python frames, which would name the function. A loop that takes its batches from tf.data makes none.
 """
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
 from tfadvisor.timeline.host.dispatches import dispatches, outermost
@@ -21,21 +20,15 @@ _MOST_DISPATCHES = 8
 _MOST_STEPS = 0.5
 
 
-class MadeBatches(msgspec.Struct, frozen=True):
-    """surely: Python inside a step's marker and before its dispatch. perhaps: Python between two dispatches, which may as
-    well log or measure what the first one gave. Other events of the thread lie inside both."""
-
-    surely: Intervals = EMPTY
-    perhaps: Intervals = EMPTY
-
-
-def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
-    """Where the driving thread makes the tensors of the next step, in most of the steps."""
-    if steps.thread < 0 or not len(steps):
-        return MadeBatches()
+def made_batches(threads: Threads, steps: Steps) -> Intervals:
+    """Python inside a step's marker and before its dispatch that ends in a tensor, in most of the steps. Other events of the
+    thread lie inside it.
+    """
+    if steps.thread < 0 or not len(steps) or steps.source is not StepSource.MARKER:
+        return EMPTY
     thread = threads.threads[steps.thread]
     if threads.bear(slice(thread.lo, thread.hi), is_frame).any():
-        return MadeBatches()
+        return EMPTY
     known = threads.of(thread, HostClass.LAUNCH)
     conversions = outermost(threads, known[threads.bear(known, makes_tensor)])
     batches = threads.everywhere(HostClass.GET_NEXT)  # also where a compiled function takes them, as in Keras' fit
@@ -44,25 +37,19 @@ def made_batches(threads: Threads, steps: Steps) -> MadeBatches:
     calls = calls[~inside.contains(threads.start[calls])] if len(conversions) else calls
     most = _MOST_STEPS * len(steps)
     if not len(conversions) or len(batches) >= most or len(calls) >= _MOST_DISPATCHES * len(steps):
-        return MadeBatches()
+        return EMPTY
 
     begun, ended = threads.start[calls], threads.end[calls]
     first = np.searchsorted(begun, steps.starts)  # the first dispatch of each step
     has = first < len(calls)
     first = first[has]
     until, after = begun[first], np.where(first > 0, ended[first - 1], steps.starts[has])
-    if steps.source is not StepSource.MARKER:  # a step begins with its dispatch; small ones may follow a conversion
-        after = np.concatenate([after[:1], ended[first[:-1]]])
     last = np.searchsorted(threads.start[conversions], until) - 1
     converted = threads.start[conversions][np.maximum(last, 0)]
     converts = (last >= 0) & (converted > after)
     if int(converts.sum()) < min(most, int(has.sum())) or not converts.any():
-        return MadeBatches()
+        return EMPTY
     after, converted = after[converts], converted[converts]
-    if steps.source is not StepSource.MARKER:
-        return MadeBatches(perhaps=union(after, np.maximum(converted, after)))
     start = np.maximum(steps.starts[has][converts], after)
     marked = start < converted
-    return MadeBatches(
-        union(start[marked], converted[marked]), union(after, np.minimum(np.maximum(start, after), converted))
-    )
+    return union(start[marked], converted[marked])

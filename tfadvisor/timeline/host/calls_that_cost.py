@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import median_low
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.host.dispatches import dispatches, interpreted_function
+from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.eager_ops import named_eager_kernels
 from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.drivers import blocks_on_memory, synchronises
+from tfadvisor.timeline.names.drivers import blocks_on_memory
 from tfadvisor.timeline.names.host import (
     called_function,
     calls_function,
@@ -24,13 +23,12 @@ from tfadvisor.timeline.names.host import (
     keeps_state,
     makes_dataset,
     op_type,
-    reads_variable,
     runs_python,
     scales_loss,
     writes_file,
 )
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
-from tfadvisor.timeline.names.programs import puts_on_device, takes_elements
+from tfadvisor.timeline.names.programs import puts_on_device
 from tfadvisor.timeline.steps.windows import in_counted_steps, step_of
 
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
@@ -49,18 +47,12 @@ class HostCalls(msgspec.Struct, frozen=True):
     """Single ops that TensorFlow's eager runtime runs under their own name, as up to 2.8; later ones have its name."""
     waits: int = 0
     """How often the driving thread blocks."""
-    synchronises: int = 0
-    """Calls of the driver that wait for a stream, an event or the device."""
-    synchronise_ps: int = 0
-    """Their summed length, ps."""
     memory_calls: int = 0
     """Calls of cudaMalloc, cudaFree and their kin: each waits for all work on the device."""
     loss_scaling: int = 0
     """TensorFlow's ops of a loss scale."""
     python_op: str = ""
     """The op by which the compiled step calls Python, "" when it calls none."""
-    interpreted: str = ""
-    """The jitted function that Python runs op by op, "" without one."""
     writes: int = 0
     """TensorFlow's ops that write files."""
     builds: int = 0
@@ -70,15 +62,10 @@ class HostCalls(msgspec.Struct, frozen=True):
     eager_steps: int = -1
     """Counted steps in which Python dispatches eight TensorFlow ops or more by themselves, those that save or restore
     variables left out; -1 where it dispatches none at all."""
-    variable_reads: int = 0
-    """TensorFlow's variables that Python reads one by one in the middle one of the counted steps, ordered by this number: a
-    checkpoint reads hundreds, once."""
     function_calls: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Of each tf.function that the driving thread calls: (calls, summed length in ps)."""
     loop_iterations: int = 0
     """Iterations of the longest while loop inside each step's compiled functions, added up."""
-    takes: int = 0
-    """Of the dispatches those with which Python takes elements out of JAX arrays."""
 
 
 def host_calls(
@@ -92,26 +79,21 @@ def host_calls(
     python = threads.names[int(pythons.argmax())] if pythons.any() else ""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
     dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
-    synchronising, scales = (_in_counted_steps(threads, steps, wanted) for wanted in (synchronises, scales_loss))
+    scales = _in_counted_steps(threads, steps, scales_loss)
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(
         dispatches=len(counted) if len(dispatched) else -1,
         named_eager_kernels=int(in_counted_steps(threads.start[named_eager_kernels(threads)], steps).sum()),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
-        synchronises=len(synchronising),
-        synchronise_ps=int((threads.end[synchronising] - threads.start[synchronising]).sum()),
         memory_calls=device_memory_calls(threads, steps),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
-        interpreted=interpreted_function(threads, driver) if driver is not None else "",
         writes=len(_in_counted_steps(threads, steps, writes_file)),
         builds=builds,
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         eager_steps=eager_steps(threads, steps),
-        variable_reads=variable_reads(threads, steps),
         function_calls=function_calls(threads, counted),
         loop_iterations=counted_iterations(steps, *iterations),
-        takes=int(threads.bear(counted, takes_elements).sum()),
     )
 
 
@@ -134,18 +116,6 @@ def eager_steps(threads: Threads, steps: Steps) -> int:
         return -1
     ops = ops[~threads.bear(ops, keeps_state)]
     return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
-
-
-def variable_reads(threads: Threads, steps: Steps) -> int:
-    """How many variables TensorFlow's eager runtime reads in the middle one of the counted steps."""
-    reads = _in_counted_steps(threads, steps, reads_variable)
-    if not len(reads):
-        return 0
-    return int(
-        median_low(
-            np.bincount(step_of(threads.start[reads], steps), minlength=len(steps))[steps.steady()].tolist() or [0]
-        )
-    )
 
 
 def writing_time(threads: Threads, steps: Steps) -> Intervals:

@@ -32,8 +32,6 @@ class HostCost(Enum):
     """No device works, and the step's compiled program is in Python."""
     BATCH_PYTHON = "batch_python"
     """No device works, and the loop's own Python makes the next batch."""
-    PERHAPS_BATCH_PYTHON = "perhaps_batch_python"
-    """No device works, and the loop's own Python may make the next batch, or do anything else."""
     EAGER = "eager"
     """No device works, and the driving thread dispatches TensorFlow ops one by one, other than to build a pipeline."""
     HANDING = "handing"
@@ -73,7 +71,6 @@ def host_costs(
         HostCost.ALLOCATING: alone(allocating_time(threads)),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
-        HostCost.PERHAPS_BATCH_PYTHON: alone(activity.perhaps_batch_python, TimeClass.HOST),
         HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),
         HostCost.HANDING: alone(handing_time(threads, steps.thread), TimeClass.LAUNCH),
         HostCost.CROWDED_LAUNCH: alone(crowded_by_pipeline(threads, pipeline), TimeClass.LAUNCH),

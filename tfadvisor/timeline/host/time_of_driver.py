@@ -71,7 +71,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     pauses, between_ops = eager_pauses(threads, thread, steps)
     launch = union_of(held[_LAUNCH], difference(pauses, known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
-    batch_python = difference(made.surely, union_of(known, launch))
+    batch_python = difference(made, union_of(known, launch))
     return HostActivity(
         compile=held[_COMPILE],
         input=union_of(held[_INPUT], batch_python),
@@ -82,7 +82,6 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         pending=pending,
         step_python=step_python,
         batch_python=batch_python,
-        perhaps_batch_python=made.perhaps,
         eager=eager_dispatch(threads, thread, between_ops),
         eager_elsewhere=eager_elsewhere(threads, steps),
     )

@@ -123,11 +123,6 @@ def waits_for_others(name: str) -> bool:
     return place[0] in _WAITING_FILES and place[2] in _WAITING
 
 
-def prints_array(file: str, function: str) -> bool:
-    """Whether a frame writes an array's values as text: JAX's own, or NumPy's."""
-    return (file == "array.py" and function in _ARRAY_PRINTS) or file == "arrayprint.py"
-
-
 def sounds_like_loading(name: str) -> bool:
     """Whether a function or annotation is named for loading or preparing data."""
     return _LOADING.search(name) is not None

@@ -232,11 +232,6 @@ def called_function(name: str) -> str:
     return found.group(1) if found else name
 
 
-def reads_variable(name: str) -> bool:
-    """Whether TensorFlow's eager runtime reads one variable here, as `get_weights()` does for each."""
-    return name == f"{_EAGER_OP}ReadVariableOp"
-
-
 def is_end_mark(name: str) -> bool:
     """Whether an event marks where an asynchronous thunk ends, `end: all-reduce.1`."""
     return name.startswith(_END_MARK)

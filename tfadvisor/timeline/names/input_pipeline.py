@@ -67,24 +67,9 @@ def works_ahead(kind: str) -> bool:
     return kind.startswith(_WORKING_AHEAD)
 
 
-def may_wait(kind: str) -> bool:
-    """Whether a stage of this kind may wait while it is asked: for its own threads, for Python, for a file."""
-    return kind.startswith((*_WORKING_AHEAD, *_WAITING))
-
-
 def fills_buffer(kind: str) -> bool:
     """Whether a stage of this kind asks for many elements before it gives the first."""
     return kind.startswith(_FILLING)
-
-
-def drops_elements(kind: str) -> bool:
-    """Whether a stage of this kind throws some of its elements away."""
-    return kind in _DROPPING
-
-
-def maps_elements(kind: str) -> bool:
-    """Whether a stage of this kind works on each element alone."""
-    return kind in _MAPPING
 
 
 def produced_kind(name: str) -> str | None:

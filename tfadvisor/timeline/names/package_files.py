@@ -99,8 +99,3 @@ def is_package_file(file: str) -> bool:
 def _installed() -> frozenset[str]:
     """Names that installed packages give their files, and programs hardly do."""
     return frozenset(Path(__file__).with_name("installed_files.txt").read_text(encoding="utf-8").split())
-
-
-def saves_checkpoints(file: str) -> bool:
-    """Whether a file's functions write checkpoints: Orbax's, by the file's name without its folder."""
-    return file in _CHECKPOINT_FILES

@@ -12,7 +12,7 @@ from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.distributions import FEWEST_KEPT
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
-from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
+from tfadvisor.timeline.intervals import Int64Array, Intervals, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.calm_ops import CalmOps, calm_ops
@@ -38,10 +38,11 @@ class DeviceTime(msgspec.Struct, frozen=True):
     """Summed device work over the time in which any device works, in the counted steps; 0 when none works."""
     gaps: Int64Array
     """Time without device work around each boundary between two counted steps, ps."""
-    synchronising_ps: npt.NDArray[np.int64]
-    """Idle time in which the driving thread blocks, shape (active devices, steps); one row without a device."""
     short_launch_ps: npt.NDArray[np.int64]
-    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape likewise."""
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps).
+
+    One row without a device.
+    """
 
 
 class ProgramSummary(msgspec.Struct, frozen=True):
@@ -131,7 +132,6 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
     return DeviceTime(
         concurrency=works / any_works if any_works else 0.0,
         gaps=_gaps(together, _inner_boundaries(host.steps)),
-        synchronising_ps=_synchronising(host, busy),
         short_launch_ps=host.short_launch_ps,
     )
 
@@ -173,10 +173,3 @@ def _gaps(busy: Intervals, boundary: Int64Array) -> Int64Array:
     crossing = (following > 0) & (before > boundary)
     known = ~crossing & (following > 0) & (following < len(busy.starts))
     return np.where(known, after - before, 0)[known | crossing]
-
-
-def _synchronising(host: HostTimeline, busy: list[Intervals]) -> npt.NDArray[np.int64]:
-    """Idle time without another cause in which the driving thread blocks, shape (active devices, steps)."""
-    blocked = difference(host.costs[HostCost.WAITING], union_of(*host.classes.values()))
-    rows = [difference(blocked, one).within(host.steps.starts, host.steps.ends) for one in (busy or [EMPTY])]
-    return np.stack(rows)
