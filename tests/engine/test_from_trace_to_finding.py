@@ -57,7 +57,7 @@ def test_sides_of_4093() -> None:
     program = hlo.module(hlo.computation(1, hlo.op(1, "parameter", ODD), dot))
     found = advice(gpu_steps(("gemm_fusion_dot", 95, "dot.2"), program=program))
 
-    assert found[0].rule_id == "crooked-products"
+    assert found[0].rule_id == "misaligned-matmul-shapes"
     assert (found[0].locations[0].file, found[0].locations[0].line) == ("train.py", 14)
     assert "4093 to 4096" in found[0].fixes[0].do
 

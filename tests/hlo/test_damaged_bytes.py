@@ -15,7 +15,6 @@ from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.format.replica_groups import replica_groups
 from tfadvisor.hlo.format.window import window_of
-from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
 from tfadvisor.hlo.questions.argument_copies import copied_argument
 from tfadvisor.hlo.questions.around_collectives import (
     collectives_between_products,
@@ -67,7 +66,6 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     filter_length,
     multiplies_one_hot,
     copied_argument,
-    fixed_matrix,
     lambda one: unrolled([one] * 128),
     replica_groups,
     window_of,

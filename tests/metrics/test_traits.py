@@ -13,18 +13,18 @@ METRICS = registered_metrics()
 
 DIRECTIONS = {
     "more": """
-        h2d_gb_s d2h_gb_s input_overlap_fraction input_hideable_fraction allreduce_bus_gb_s
+        h2d_gb_s input_overlap_fraction input_hideable_fraction allreduce_bus_gb_s
         allreduce_efficiency collective_overlap_fraction compute_fraction device_busy_fraction
         device_concurrency_fraction flops_utilization memory_bandwidth_utilization fp16_kernel_share
-        bf16_kernel_share fp8_kernel_share tf32_kernel_share tensor_core_kernel_share graph_kernel_share
+        tensor_core_kernel_share graph_kernel_share
         steps_counted step_confidence memory_capacity_bytes
     """,
     "less": """
         step_time_ms input_bound_fraction host_fraction kernel_launch_gap_fraction compile_fraction transfer_fraction
         exposed_collective_fraction idle_fraction kernels_per_step h2d_bytes_per_step retraces_in_steady_state
-        dropped_events fp64_kernel_share fp32_matrix_share peak_memory_fraction late_host_fraction
+        dropped_events fp32_matrix_share peak_memory_fraction late_host_fraction
     """,
-    "neither": "model_parameters host_count devices_per_host compute_capability",
+    "neither": "model_parameters devices_per_host compute_capability",
 }
 
 

@@ -102,140 +102,44 @@ def program() -> bytes:
 def test_lines_and_speed_by_hlo() -> None:
     """The slow product takes four times the fast one's time for the same work."""
     built = gpu_steps(("k1", 10.0, "fast"), ("k2", 40.0, "slow"), program=program())
-    report, metrics = built.report(), built.measure()
+    report = built.report()
 
     assert shares(report.time_by.line) == {"a.py:5": 0.8, "a.py:3": 0.2}
     assert report.time_by.line[0].flops == 1024
     assert report.time_by.op_type[0].flops == 2048
-    assert metrics.value("largest_op_speed") == approx(0.25)
-    assert metrics.fact("largest_op_place") == "slow (a.py:5)"
-    assert "25% of the operations" in (metrics.fact("largest_compute") or "")
 
 
-def test_the_largest_is_told_as_information() -> None:
-    """90 of 100 µs, two thirds of it in one op."""
-    report = cpu_steps(("model/a/MatMul:MatMul", 60), ("model/b/Softmax:Softmax", 30)).report()
-
-    (finding,) = [one for one in report.findings if one.rule_id == "largest-compute"]
-    assert finding.severity.value == "info"
-    assert "the op model/a/MatMul takes 60 µs (67% of the op time)" in finding.summary
-    assert report.verdict.healthy
-
-
-def test_many_small_ops_have_no_largest() -> None:
-    report = cpu_steps(*((f"m/l{i}/{kind}:{kind}", 9) for i, kind in enumerate("ABCDEFGHIJ"))).report()
-
-    assert "largest-compute" not in [one.rule_id for one in report.findings]
-
-
-def test_text_and_its_layer() -> None:
+def test_a_tables_gradient_that_the_optimizer_makes_dense() -> None:
+    """15 of 100 µs; the optimizer's other ops, sums too, are not of the gradient alone."""
     metrics = cpu_steps(
-        ("vectorize/StringSplit/StringSplitV2:StringSplitV2", 20),
-        ("vectorize/Equal:Equal", 10),
-        ("model/dense/MatMul:MatMul", 50),
+        ("model/table/GatherV2:GatherV2", 5),
+        ("adam/UnsortedSegmentSum:UnsortedSegmentSum", 15),
+        ("adam/Mul_1:Mul", 40),
+        ("adam/AddN:AddN", 20),
     ).measure()
 
-    assert metrics.value("text_op_fraction") == approx(0.3)
-    assert metrics.fact("text_op") == "vectorize/StringSplit/StringSplitV2"
-    assert metrics.value("printing_op_fraction") == 0
-
-
-def test_text_in_the_models_own_scope_leaves_its_products_alone() -> None:
-    metrics = cpu_steps(
-        ("model/AsString:AsString", 20), ("model/MatMul:MatMul", 50), ("model/p:StringFormat", 10)
-    ).measure()
-
-    assert metrics.value("text_op_fraction") == approx(0.3)
-    assert metrics.value("printing_op_fraction") == approx(0.1)
-
-
-EMBEDDING = (("model/table/GatherV2:GatherV2", 5.0), ("adam/UnsortedSegmentSum:UnsortedSegmentSum", 15.0))
-
-
-def test_whole_table_updates() -> None:
-    """15 for the sum, 60 for the optimizer's other ops."""
-    metrics = cpu_steps(*EMBEDDING, ("adam/Mul_1:Mul", 40), ("adam/Sub_2:Sub", 20)).measure()
-
-    assert metrics.value("dense_gradient_fraction") == approx(0.15)
-    assert metrics.value("dense_update_fraction") == approx(0.75)
-    assert metrics.fact("dense_gradient_op") == "adam/UnsortedSegmentSum"
+    assert metrics.value("dense_table_fraction") == approx(0.15)
+    assert metrics.fact("dense_table_op") == "adam/UnsortedSegmentSum"
 
 
 def test_a_tables_gradient_made_dense_for_a_sum_with_another() -> None:
-    """15 for making it dense, 10 for the sum, 20 for the update, 5 for the norm; 50 in a product."""
+    """15 for making it dense, 10 for the sum."""
     metrics = cpu_steps(
         ("GatherV2:GatherV2", 5),
         ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
         ("AddN_1:AddN", 10),
-        ("AssignSubVariableOp:AssignSubVariableOp", 20),
-        ("L2Loss:L2Loss", 5),
         ("MatMul:MatMul", 45),
     ).measure()
 
-    assert metrics.value("dense_gradient_fraction") == approx(0.15)
-    assert metrics.value("dense_sum_fraction") == approx(0.5)
-    assert metrics.fact("dense_gradient_op") == "AddN_1/UnsortedSegmentSum"
+    assert metrics.value("dense_table_fraction") == approx(0.25)
 
 
-def test_a_keras_regularizers_norm_of_a_table_counts_with_its_gradient() -> None:
-    """15 for making it dense, 10 for the sum, 8 and 2 for the norm, 7 for its gradient; a layer's products do not count."""
+def test_a_models_own_segment_sum_is_no_gradient() -> None:
     metrics = cpu_steps(
-        ("GatherV2:GatherV2", 5),
-        ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
-        ("AddN_1:AddN", 10),
-        ("Square:Square", 8),
-        ("Sum:Sum", 2),
-        ("gradient_tape/Mul_1:Mul", 7),
-        ("gradient_tape/model/dense/Mul:Mul", 13),
-        ("model/dense/Square:Square", 40),
+        ("model/g/GatherV2:GatherV2", 5), ("model/g/UnsortedSegmentSum:UnsortedSegmentSum", 40), ("adam/Mul:Mul", 40)
     ).measure()
 
-    assert metrics.value("dense_sum_fraction") == approx(0.42)
-
-
-def test_products_outside_of_layers_are_no_norms_where_there_is_none() -> None:
-    """15 for making it dense and 10 for the sum; the product's gradient and the loss's sum are the program's own."""
-    metrics = cpu_steps(
-        ("GatherV2:GatherV2", 5),
-        ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
-        ("AddN_1:AddN", 10),
-        ("Sum:Sum", 10),
-        ("gradient_tape/Mul_1:Mul", 20),
-        ("MatMul:MatMul", 40),
-    ).measure()
-
-    assert metrics.value("dense_sum_fraction") == approx(0.25)
-
-
-def test_a_tables_gradient_in_each_turn_of_a_loop() -> None:
-    """Eight turns, each 5 for making it dense and 4 for the sum with those before; 8 in products, one for each turn."""
-    inside = "gradient_tape/map/while/map/while_grad/body/_63/gradient_tape/map/while/gradients"
-    turn = (
-        (f"{inside}/AddN/inputs_1:UnsortedSegmentSum", 5),
-        (f"{inside}/AddN:AddN", 4),
-        ("map/while/MatMul:MatMul", 1),
-    )
-    looped = cpu_steps(("GatherV2:GatherV2", 20), *turn * 8).measure()
-    seven = cpu_steps(("GatherV2:GatherV2", 30), *turn * 7).measure()
-
-    assert looped.value("looped_table_gradient_fraction") == approx(0.72)
-    assert looped.value("dense_sum_fraction") == 0
-    assert seven.value("looped_table_gradient_fraction") == 0
-    assert seven.value("dense_sum_fraction") == approx(0.63)
-
-
-def test_without_steps_what_runs_often_is_no_loops() -> None:
-    """Ten sums of 8 µs in a trace of 1,618 µs without steps: of as many steps, for all that it tells."""
-    builder = trace().thread("tf_Compute/1")
-    at = 0.0
-    for number in range(10):
-        builder.call("GatherV2:GatherV2", at, at + 2)
-        builder.call("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", at + 2, at + 10)
-        at += 20 + 7.0 * number * number
-    metrics = builder.measure()
-
-    assert metrics.value("looped_table_gradient_fraction") is None
-    assert metrics.value("dense_sum_fraction") == approx(80 / 1618)
+    assert metrics.value("dense_table_fraction") == 0
 
 
 def test_the_softmax_over_the_classes() -> None:
@@ -258,18 +162,6 @@ def test_a_step_without_classes() -> None:
     assert metrics.fact("class_softmax_op") is None
 
 
-def test_an_optimizers_dense_gradient_is_added_to_no_other() -> None:
-    assert cpu_steps(*EMBEDDING, ("adam/AddN:AddN", 40)).measure().value("dense_sum_fraction") == 0
-
-
-def test_a_models_own_segment_sum_is_no_gradient() -> None:
-    metrics = cpu_steps(
-        ("model/g/GatherV2:GatherV2", 5), ("model/g/UnsortedSegmentSum:UnsortedSegmentSum", 40), ("adam/Mul:Mul", 40)
-    ).measure()
-
-    assert metrics.value("dense_update_fraction") == 0
-
-
 def test_uneven_replicas() -> None:
     """Products of 60 and 20 µs: the busiest is 20 above the mean of 40; its bookkeeping does not count."""
     metrics = cpu_steps(
@@ -282,43 +174,6 @@ def test_uneven_replicas() -> None:
 
 def test_one_replica_is_nothing_to_compare() -> None:
     assert cpu_steps(("model/d/MatMul:MatMul", 60)).measure().value("uneven_replica_fraction") is None
-
-
-DOUBLE = (
-    ("model/d/MatMul:MatMul", 30.0),
-    ("model/d/BiasAdd:BiasAdd", 10.0),
-    ("gradient_tape/model/d/MatMul/MatMul_1:MatMul", 40.0),
-)
-
-
-def test_a_product_apart_from_its_bias_is_of_64_bits() -> None:
-    metrics = cpu_steps(*DOUBLE).measure()
-
-    assert metrics.value("double_precision_fraction") == approx(0.8)
-    assert metrics.fact("double_precision_op") == "gradient_tape/model/d/MatMul/MatMul_1"
-
-
-@pytest.mark.parametrize("fused", ["_FusedMatMul", "_MklNativeFusedMatMul"])
-def test_fused_products_are_of_32_bits_and_their_gradients_too(fused: str) -> None:
-    metrics = cpu_steps((f"model/d/Relu:{fused}", 30), ("gradient_tape/model/d/MatMul:MatMul", 40)).measure()
-
-    assert metrics.value("double_precision_fraction") == 0
-
-
-def test_a_plain_product_beside_onednns() -> None:
-    metrics = cpu_steps(("model/d/MatMul:_MklMatMul", 30), ("physics/MatMul:MatMul", 40)).measure()
-
-    assert metrics.value("double_precision_fraction") == approx(0.4)
-
-
-def test_mixed_precision_is_not_fused_either() -> None:
-    metrics = cpu_steps(*DOUBLE, ("model/d/MatMul/Cast:Cast", 5), ("model/e/Relu:_FusedMatMul", 5)).measure()
-
-    assert metrics.value("double_precision_fraction") == 0
-
-
-def test_bare_products_do_not_tell() -> None:
-    assert cpu_steps(("MatMul:MatMul", 60)).measure().value("double_precision_fraction") is None
 
 
 @needs_shared_traces

@@ -59,8 +59,7 @@ def test_sorts_of_whole_arrays() -> None:
     metrics = gpu_steps(*KERNELS, program=program("")).measure()
 
     assert metrics.value("sort_fraction") == approx(0.2)
-    assert metrics.fact("sort_op") == "all"
-    assert metrics.fact("sort_place") == "all (model.py:8)"
+    assert metrics.fact("sort_op") == "all (model.py:8)"
 
 
 def test_kernels_that_nothing_tells_about() -> None:

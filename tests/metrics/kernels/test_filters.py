@@ -22,18 +22,17 @@ def filtered(kernel: int, output: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "output", "elements"),
+    ("kernel", "output"),
     [
-        pytest.param(1025, 16_000, 1025, id="a filter"),
-        pytest.param(16_000, 1025, 1025, id="the gradient of a filter"),
-        pytest.param(256, 256, 256, id="just as long"),
+        pytest.param(1025, 16_000, id="a filter"),
+        pytest.param(16_000, 1025, id="the gradient of a filter"),
+        pytest.param(256, 256, id="just as long"),
     ],
 )
-def test_long_filters_are_applied_element_by_element(kernel: int, output: int, elements: int) -> None:
+def test_long_filters_are_applied_element_by_element(kernel: int, output: int) -> None:
     metrics = gpu_steps(("conv", 40.0, "echo"), program=filtered(kernel, output)).measure()
 
     assert metrics.value("long_filter_fraction") == approx(0.4)
-    assert metrics.value("long_filter_elements") == elements
     assert metrics.fact("long_filter_op") == "echo"
 
 
@@ -45,4 +44,3 @@ def test_short_filters_are_no_concern(kernel: int, output: int) -> None:
     metrics = gpu_steps(("conv", 40.0, "echo"), program=filtered(kernel, output)).measure()
 
     assert metrics.value("long_filter_fraction") == 0
-    assert metrics.value("long_filter_elements") is None

@@ -46,7 +46,7 @@ def test_a_scatter_that_became_a_loop() -> None:
     )
     assert metrics.value("scatter_loop_fraction") == approx(compute + launch + idle)
     assert compute == approx(0.2)
-    assert metrics.fact("scatter_loop_place") == "update (model.py:5)"
+    assert metrics.fact("looped_scatter_op") == "update (model.py:5)"
 
 
 def test_a_scan_that_stacks_its_results_is_no_scatter() -> None:
@@ -65,34 +65,6 @@ def test_slices_copied_around_a_loops_products() -> None:
 
     assert with_products.value("looped_slice_copy_fraction") == approx(0.3)
     assert without.value("looped_slice_copy_fraction") == 0
-
-
-def test_products_inside_the_loop_tell_a_scan_over_layers() -> None:
-    """30 of 80 µs inside the loop multiply no matrices; a product outside of it is not asked."""
-    product = hlo.op(2, "dot", SQUARE, 1, 1, name="product", extra=DOT)
-    inside = ("gemm", 50.0, "product"), ("loop_dynamic_update_slice_fusion", 30.0, "update")
-
-    scan = gpu_steps(*inside, program=loop("scatter-add", product)).measure()
-    alone = gpu_steps(("gemm", 50.0), inside[1], program=loop("scatter-add")).measure()
-    straight = hlo.module(
-        hlo.computation(1, hlo.op(1, "parameter", SQUARE), hlo.op(2, "dot", SQUARE, 1, 1, name="d", extra=DOT))
-    )
-    no_loop = gpu_steps(("gemm_1", 20, "d"), program=straight).measure()
-
-    assert scan.value("looped_matrix_free_share") == approx(30 / 80)
-    assert alone.value("looped_matrix_free_share") == approx(1)
-    assert no_loop.value("looped_matrix_free_share") is None
-
-
-@pytest.mark.parametrize(("rows", "share"), [(1, 50 / 80), (16, 0.0)])
-def test_products_of_single_rows_inside_a_loop(rows: int, share: float) -> None:
-    """A product of 50 µs beside an update of 30, inside the loop."""
-    made = f"f32[{rows},64]"
-    product = hlo.op(3, "dot", made, 2, 1, name="product", extra=DOT)
-    program = loop("scatter-add", hlo.op(2, "parameter", made, number=1), product)
-    kernels = ("gemm", 50.0, "product"), ("loop_dynamic_update_slice_fusion", 30.0, "update")
-
-    assert gpu_steps(*kernels, program=program).measure().value("looped_row_product_share") == approx(share)
 
 
 def test_a_cpu_run_may_scatter_in_loops_too() -> None:
@@ -128,7 +100,7 @@ def test_a_loop_that_was_unrolled_into_one_kernel() -> None:
 
     assert metrics.value("unrolled_fraction") == approx(0.6)
     assert metrics.value("unrolled_copies") == 200
-    assert metrics.fact("unrolled_place") == "levels (model.py:16)"
+    assert metrics.fact("unrolled_op") == "levels (model.py:16)"
 
 
 def test_tensorflow_numbers_what_it_unrolls() -> None:

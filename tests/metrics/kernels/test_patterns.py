@@ -53,7 +53,7 @@ def test_unfused_attention_is_its_products_and_what_lies_between() -> None:
     ).measure()  # fmt: skip
 
     assert metrics.value("unfused_attention_fraction") == approx(0.6)
-    assert metrics.fact("unfused_attention_place") == "softmax (model.py:31)"
+    assert metrics.fact("unfused_attention_op") == "softmax (model.py:31)"
 
 
 def test_without_hlo_nothing_is_known_of_attention() -> None:
@@ -99,4 +99,4 @@ def test_products_of_one_operand_with_their_length() -> None:
 
     assert metrics.value("one_operand_fraction") == approx(0.3)
     assert metrics.value("one_operand_us") == approx(15)
-    assert metrics.fact("one_operand_ops") == "k, q"
+    assert metrics.fact("one_operand_op") == "k"

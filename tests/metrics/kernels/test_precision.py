@@ -37,11 +37,6 @@ def run(kernels: dict[str, int], **properties: object) -> TraceBuilder:
     ("metric", "value"),
     [
         ("fp16_kernel_share", 40 / 60),
-        ("bf16_kernel_share", 30 / 60),
-        ("fp8_kernel_share", 10 / 60),
-        ("tf32_kernel_share", 5 / 60),
-        ("fp32_kernel_share", 13 / 60),
-        ("fp64_kernel_share", 2 / 60),
         ("unknown_precision_share", 0.4),
         ("matrix_kernel_share", 0.7),
         ("unknown_matrix_precision_share", 15 / 70),

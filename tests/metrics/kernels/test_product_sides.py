@@ -7,7 +7,7 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 
 from tfadvisor.hlo.questions.dots import DotSize
-from tfadvisor.metrics.kernels.product_sides import crooked
+from tfadvisor.metrics.kernels.product_sides import misaligned
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tfadvisor.metrics.kernels.product_sides import crooked
     ],
 )
 def test_sides_that_are_no_multiple_of_16_bytes(size: DotSize, sides: tuple[int, ...]) -> None:
-    assert crooked(size) == sides
+    assert misaligned(size) == sides
 
 
 def program(side: int) -> bytes:
@@ -42,18 +42,18 @@ def program(side: int) -> bytes:
 def test_the_share_the_sides_and_what_to_pad_them_to() -> None:
     metrics = gpu_steps(("gemm_fusion_dot", 70, "dot.2"), ("loop_add_fusion", 20), program=program(4093)).measure()
 
-    assert metrics.value("crooked_product_fraction") == pytest.approx(0.7)
-    assert metrics.fact("crooked_sides") == "4093 × 4093 by 4093 × 4093 in bf16"
-    assert metrics.fact("straight_sides") == "4093 to 4096"
-    assert metrics.fact("crooked_product_place") == "dot.2 (model.py:9)"
+    assert metrics.value("misaligned_matmul_fraction") == pytest.approx(0.7)
+    assert metrics.fact("misaligned_sides") == "4093 × 4093 by 4093 × 4093 in bf16"
+    assert metrics.fact("padded_sides") == "4093 to 4096"
+    assert metrics.fact("misaligned_matmul_op") == "dot.2 (model.py:9)"
 
 
-def test_straight_sides_have_nothing_to_pad() -> None:
+def test_padded_sides_have_nothing_to_pad() -> None:
     metrics = gpu_steps(("gemm_fusion_dot", 70, "dot.2"), program=program(4096)).measure()
 
-    assert metrics.value("crooked_product_fraction") == 0
-    assert metrics.fact("straight_sides") is None
+    assert metrics.value("misaligned_matmul_fraction") == 0
+    assert metrics.fact("padded_sides") is None
 
 
 def test_without_hlo_sides_are_not_known() -> None:
-    assert gpu_steps(("ampere_bf16_gemm", 70)).measure().value("crooked_product_fraction") is None
+    assert gpu_steps(("ampere_bf16_gemm", 70)).measure().value("misaligned_matmul_fraction") is None

@@ -108,23 +108,3 @@ def test_one_hot_rows_inside_the_products_own_fusion() -> None:
     )
 
     assert gpu_steps(("gemm", 40.0, "picked"), program=program).measure().value("one_hot_fraction") == approx(0.4)
-
-
-def test_products_with_a_large_matrix_that_no_step_changes() -> None:
-    """60 of 100 µs. The matrix alone does not come back; without HLO nothing is known."""
-    program = hlo.module(
-        hlo.computation(
-            1,
-            hlo.op(1, "parameter", "f32[3600,3600]"),
-            hlo.op(2, "parameter", "f32[3600,8]", number=1),
-            hlo.op(3, "dot", "f32[3600,8]", 1, 2, name="messages", extra=hlo.dot_numbers([1], [0])),
-            hlo.op(4, "negate", "f32[3600,8]", 3, name="rest"),
-            hlo.op(5, "parameter", "f32[8]", number=2),
-            hlo.op(6, "tuple", "(f32[3600,8], f32[8])", 4, 5),
-        )
-    )
-    measured = gpu_steps(("gemm", 60.0, "messages"), ("loop", 20.0, "rest"), program=program).measure()
-
-    assert measured.value("fixed_matrix_fraction") == approx(0.6)
-    assert measured.fact("fixed_matrix") == "3600 x 3600"
-    assert gpu_steps(("gemm", 60.0)).measure().value("fixed_matrix_fraction") is None

@@ -1,11 +1,9 @@
-"""The programs of a step, how often each runs and which share it takes, worked out on paper."""
+"""The program that a step runs again and again, worked out on paper."""
 
 from __future__ import annotations
 
 import pytest
 from support.trace_builder import TraceBuilder, trace
-
-from tfadvisor.units import percent
 
 
 def training_with_evaluation(runs: int, evaluate: str = "jit_evaluate") -> TraceBuilder:
@@ -31,64 +29,13 @@ def training_with_evaluation(runs: int, evaluate: str = "jit_evaluate") -> Trace
     return built
 
 
-def test_an_evaluation_twelve_times_a_step_is_counted_and_named() -> None:
-    """12 x 5 us beside 20 us: 60 of 80 us of compute, 60 of the 100 us of a step."""
+def test_a_program_that_runs_twelve_times_a_step() -> None:
     found = training_with_evaluation(12).measure()
 
-    assert found.fact("repeated_program") == "jit_evaluate"
-    assert found.fact("repeated_program_use") == "evaluation"
-    assert found.value("repeated_program_runs_per_step") == 12
-    assert found.value("repeated_program_fraction") == pytest.approx(0.6)
-    assert found.fact("step_programs") == (
-        f"jit_evaluate 12 times a step, {percent(0.75)} of compute time; "
-        f"jit_train_step 1 times a step, {percent(0.25)} of compute time"
-    )
+    assert found.fact("repeated_call") == "jit_evaluate"
+    assert found.value("repeated_calls_per_step") == 12
 
 
-def test_programs_that_run_equally_often_are_compared_and_none_is_repeated() -> None:
-    found = training_with_evaluation(1).measure()
-
-    assert found.value("repeated_program_runs_per_step") is None
-    assert found.fact("repeated_program") is None
-    assert found.fact("step_programs") == (
-        f"jit_train_step 1 times a step, {percent(0.8)} of compute time; "
-        f"jit_evaluate 1 times a step, {percent(0.2)} of compute time"
-    )
-
-
-def test_a_single_program_is_compared_with_nothing() -> None:
-    assert training_with_evaluation(0).measure().fact("step_programs") is None
-
-
-@pytest.mark.parametrize(
-    ("name", "use"),
-    [
-        ("jit_eval_step", "evaluation"),
-        ("jit_val", "evaluation"),
-        ("jit_micro_step", "unknown"),
-        ("jit_value", "unknown"),
-    ],
-)
-def test_the_name_says_what_it_is_for(name: str, use: str) -> None:
-    assert training_with_evaluation(4, name).measure().fact("repeated_program_use") == use
-
-
-def test_the_report_names_the_evaluation_first() -> None:
-    report = training_with_evaluation(12).report()
-
-    assert report.findings[0].rule_id == "evaluation-in-steps"
-    assert not report.verdict.healthy
-
-
-@pytest.mark.parametrize("name", ["jit_metrics", "jit_evaluate", "jit_train_scores_accuracy"])
-def test_a_program_that_measures_beside_the_training(name: str) -> None:
-    """Once a step: 5 of the 100 us."""
-    found = training_with_evaluation(1, name).measure()
-
-    assert found.fact("watching_program") == name
-    assert found.value("watching_program_fraction") == pytest.approx(0.05)
-
-
-def test_a_program_of_another_name_or_alone_measures_nothing() -> None:
-    assert training_with_evaluation(1, "jit_generator").measure().fact("watching_program") is None
-    assert training_with_evaluation(0).measure().value("watching_program_fraction") is None
+@pytest.mark.parametrize("runs", [0, 1])
+def test_programs_that_run_equally_often_are_not_repeated(runs: int) -> None:
+    assert training_with_evaluation(runs).measure().fact("repeated_call") is None

@@ -9,15 +9,16 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.metrics.registry import MetricAbsent
+from tfadvisor.metrics.registry import MetricAbsent, Question
 from tfadvisor.metrics.remember import once
-from tfadvisor.metrics.steady import needs_device
+from tfadvisor.metrics.steady import needs_device, share
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.names.op_path import OpPath, op_path
 from tfadvisor.timeline.run.run_timeline import RunTimeline
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.op_in_program import InProgram
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -102,6 +103,28 @@ def compute_parts(run: RunTimeline) -> Parts:
     known = _known(run)
     parts = [_part(key, time[key], count[key], known.get((key[1] or key[2], key[3]))) for key in time]
     return Parts(tuple(_with_their_layer(sorted(parts, key=lambda one: -one.total_ps))), total)
+
+
+def compute_fraction_of(question: Question, chosen: Sequence[Part]) -> float:
+    """Share of step time of these ops: their share of the compute time, of that in the steps."""
+    found = compute_parts(question.run)
+    return sum(one.total_ps for one in chosen) / found.compute_ps * share(question, TimeClass.COMPUTE)
+
+
+def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
+    """What the devices compute, the largest first. Raises MetricAbsent where the trace does not name the types of ops."""
+    found = compute_parts(question.run).parts
+    if not any(one.op_type for one in found):
+        raise MetricAbsent("the trace does not name the types of ops")
+    return found
+
+
+def with_gradients(question: Question) -> tuple[Part, ...]:
+    """The same of a step that TensorFlow differentiates. Raises MetricAbsent where the trace names no gradient."""
+    found = compute_parts(question.run).parts
+    if not any(one.path is not None and one.path.is_gradient for one in found):
+        raise MetricAbsent("the trace names no op of a gradient tape")
+    return found
 
 
 def _with_their_layer(parts: Sequence[Part]) -> list[Part]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.compute.largest import compute_fraction_of
-from tfadvisor.metrics.compute.parts import Part, compute_parts
+from tfadvisor.metrics.compute.parts import Part, compute_fraction_of, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.units import Unit, percent

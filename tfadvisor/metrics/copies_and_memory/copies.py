@@ -95,24 +95,6 @@ def h2d_gb_s(question: Question) -> float:
     return _gigabytes_per_second(question, DeviceClass.H2D)
 
 
-@metric(unit=Unit.GB_S, needs=(known_steps, an_accelerator), better=Better.MORE)
-def d2h_gb_s(question: Question) -> float:
-    """Bandwidth of the device-to-host copies: their bytes over the time during which any of them runs."""
-    return _gigabytes_per_second(question, DeviceClass.D2H)
-
-
-@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
-def p2p_ms_per_step(question: Question) -> float:
-    """Time per step and device during which a copy between devices runs, whether or not computation hides it."""
-    return _milliseconds(question, DeviceClass.P2P)
-
-
-@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
-def p2p_bytes_per_step(question: Question) -> float:
-    """Bytes copied from one device to another per step and device."""
-    return _bytes(question, DeviceClass.P2P)
-
-
 def _host_copies(question: Question) -> list[CopyTotals]:
     return [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.kernels.programs_of_step import repeated_program, repeated_program_runs_per_step
+from tfadvisor.metrics.kernels.programs_of_step import repeated_program
 from tfadvisor.metrics.needs import known_steps
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
@@ -39,7 +39,8 @@ def _repeated(question: Question) -> tuple[str, float]:
     try:
         return _function(question)
     except MetricAbsent:
-        return repeated_program(question), repeated_program_runs_per_step(question)
+        program = repeated_program(question)
+        return program.name, program.per_step
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)

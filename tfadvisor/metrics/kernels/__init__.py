@@ -4,7 +4,6 @@ from tfadvisor.metrics.kernels import (
     algorithms,
     arguments,
     double_precision,
-    filters,
     kinds,
     loops,
     patterns,
@@ -12,14 +11,12 @@ from tfadvisor.metrics.kernels import (
     product_sides,
     products_with_zeros,
     programs,
-    programs_of_step,
 )
 
 __all__ = [
     "algorithms",
     "arguments",
     "double_precision",
-    "filters",
     "kinds",
     "loops",
     "patterns",
@@ -27,5 +24,4 @@ __all__ = [
     "product_sides",
     "products_with_zeros",
     "programs",
-    "programs_of_step",
 ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.compute.double_on_cpu import double_parts, is_on_cpu
-from tfadvisor.metrics.compute.largest import compute_fraction_of
 from tfadvisor.metrics.kernels.first_device import first_device_ops, known_where
-from tfadvisor.metrics.kernels.kinds import name_of, of_step_time
+from tfadvisor.metrics.kernels.kinds import of_step_time
 from tfadvisor.metrics.kernels.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import share
+from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.timeline.summary.op_in_program import OpTrait
 from tfadvisor.units import Unit
@@ -22,24 +21,19 @@ def _double(question: Question) -> list[HotOp]:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def double_precision_fraction(question: Question) -> float:
     """Share of step time in which the first device runs ops on 64-bit floats, from the trace's HLO or, without it, on a
-    GPU from the kernels' names and in TensorFlow on a CPU from layers whose product and bias are not fused, as they are
-    in 32 bits.
+    GPU from the kernels' names.
     """
     found = first_device_ops(question)
-    if not any(one.known is not None for one in found.ops):
-        if is_on_cpu(question.run):
-            return compute_fraction_of(question, double_parts(question))
-        of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
-        return of_all * share(question, TimeClass.COMPUTE)
-    return of_step_time(question, _double(question), found)
+    if any(one.known is not None for one in found.ops):
+        return of_step_time(question, _double(question), found)
+    of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
+    return of_all * share(question, TimeClass.COMPUTE)
 
 
 @fact
 def double_precision_op(question: Question) -> str:
     """The op on 64-bit floats that takes most time: `dot.3`."""
-    if not any(one.known is not None for one in first_device_ops(question).ops) and is_on_cpu(question.run):
-        parts = double_parts(question)
-        if not parts:
-            raise MetricAbsent("no op computes in 64-bit floats")
-        return parts[0].name
-    return name_of(_double(question))
+    double = _double(question)
+    if not double:
+        raise MetricAbsent("no op computes in 64-bit floats")
+    return short_name(double[0].name())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
 from msgspec.structs import replace
@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from tfadvisor.metrics.compute.parts import compute_parts
 from tfadvisor.metrics.kernels.first_device import count_per_step
 from tfadvisor.metrics.kernels.precision import narrow_matrix_share_without_tensor_cores
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.names.host import op_type
-from tfadvisor.timeline.names.kernels import kernel_kind, short_name
+from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
@@ -124,46 +124,7 @@ def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None =
     return total / (among or hottest_ops(question)).compute_ps * share(question, TimeClass.COMPUTE)
 
 
-def place_of(chosen: list[HotOp]) -> str:
-    """`fusion.3 (train.py:42)` of the hottest whose line is known. Raises MetricAbsent when none is."""
-    for one in chosen:
-        if one.place():
-            return one.place()
-    raise MetricAbsent("the trace holds no HLO that says where these kernels come from")
-
-
-def name_of(chosen: list[HotOp]) -> str:
-    """The hottest's name, shortened. Raises MetricAbsent when there is none."""
-    if not chosen:
-        raise MetricAbsent("none of the hottest kernels is of this kind")
-    return short_name(chosen[0].name())
-
-
-def _register(kind: OpKind, word: str, about: str) -> None:
-    """Three names of a kind: its share of step time, its hottest op, and that one's place."""
-
-    def fraction(question: Question) -> float:
-        return of_step_time(question, *_of_kind(question, kind))
-
-    def op(question: Question) -> str:
-        return name_of(_of_kind(question, kind)[0])
-
-    def place(question: Question) -> str:
-        return place_of(_of_kind(question, kind)[0])
-
-    words = word.replace("_", " ")
-    for function, name, text in (
-        (fraction, f"{word}_fraction", f"Share of step time in {about}."),
-        (op, f"{word}_op", f"The {words} that takes most time."),
-        (place, f"{word}_place", f"The {words} that takes most time, with its place in the user's program."),
-    ):
-        function.__name__, function.__doc__ = name, text
-    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
-    fact(op)
-    fact(place)
-
-
-def _of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
+def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
     """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are told: all of
     them, as a network in another layout has a hundred.
     """
@@ -189,28 +150,15 @@ def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
     return host.program.hot_ops if any(op_type(one.name()) for one in host.program.hot_ops.ops) else None
 
 
-_register(
-    OpKind.LAYOUT,
-    "layout_conversion",
-    "kernels that only change the layout of data: transposes, copies, nchwToNhwc and back; on a CPU: TensorFlow's transposes",
-)
-
-
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def layout_conversions_per_step(question: Question) -> float:
     """Number of layout conversions (layout_conversion_fraction) per step of the first device."""
-    found, _ = _of_kind(question, OpKind.LAYOUT)
+    found, _ = of_kind(question, OpKind.LAYOUT)
     return count_per_step(question, found)
 
 
-_register(OpKind.CUMULATIVE, "cumulative_op", "cumulative sums, products and maxima, known by the ops' names and HLO")
-_register(OpKind.GATHER, "gather", "gathers, which pick rows of a tensor by index")
-_register(OpKind.UPDATE, "slice_copy", "kernels that copy a slice into or out of a larger buffer (dynamic slices)")
-_register(OpKind.CONCATENATE, "concatenation", "kernels that concatenate or split tensors")
-
-
 @once
-def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
+def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO shows them, or TensorFlow's op types."""
     host = next((host for host in question.run.hosts if host.devices), None)
     if host is None or host.devices[0].kind is not DeviceKind.CPU:
@@ -227,35 +175,6 @@ def _elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
-def elementwise_fraction(question: Question) -> float:
-    """Share of step time in elementwise kernels that XLA, MLIR and Eigen generate, without reductions. On a CPU: ops
-    whose HLO ends in an elementwise op, or whose TensorFlow type is one.
-    """
-    return of_step_time(question, *_elementwise(question))
-
-
-@fact
-def elementwise_op(question: Question) -> str:
-    """The elementwise op that takes most time: `loop_add_fusion`."""
-    return name_of(_elementwise(question)[0])
-
-
-@fact
-def elementwise_place(question: Question) -> str:
-    """The elementwise op that takes most time, with its place in the user's program: `loop_add_fusion (model.py:42)`."""
-    return place_of(_elementwise(question)[0])
-
-
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
-def matrix_free_share(question: Question) -> float:
-    """Share of the hottest ops' time that goes elsewhere than into matrix products, convolutions and attention. It is 1
-    for a program without products.
-    """
-    ops = hottest_ops(question).ops
-    return 1 - sum(one.total_ps for one in _by_kind(question)[OpKind.MATRIX]) / sum(one.total_ps for one in ops)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
 def fallback_kernel_fraction(question: Question) -> float:
     """Share of step time in matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle, on
     GPUs that have them.
@@ -263,53 +182,15 @@ def fallback_kernel_fraction(question: Question) -> float:
     return narrow_matrix_share_without_tensor_cores(question) * share(question, TimeClass.COMPUTE)
 
 
-def _is_generic(one: HotOp) -> bool:
-    """Whether XLA's own loop emitter multiplies, instead of a library or Triton."""
-    return one.kernel.lower().startswith(_GENERATED) and kind_of(one) is OpKind.MATRIX
+def generic_products(question: Question) -> list[HotOp]:
+    """Those that XLA's own loop emitter multiplies, instead of a library or Triton."""
+    found = hottest_ops(question).ops
+    return [one for one in found if one.kernel.lower().startswith(_GENERATED) and kind_of(one) is OpKind.MATRIX]
 
 
-def _untuned(one: HotOp) -> bool:
-    return one.known is not None and one.known.tuned is False
-
-
-def _chosen(question: Question, wanted: Callable[[HotOp], bool]) -> list[HotOp]:
-    return [one for one in hottest_ops(question).ops if wanted(one)]
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def generic_product_fraction(question: Question) -> float:
-    """Share of step time in matrix products that XLA runs as plain loops (`loop_dot_fusion`, `wrapped_dot`) instead of
-    in kernels of a library or Triton. Such loops use neither Tensor Cores nor tiles.
-    """
-    return of_step_time(question, _chosen(question, _is_generic))
-
-
-@fact
-def generic_product_op(question: Question) -> str:
-    """The matrix product as a plain loop that takes most time: `loop_dot_fusion.2`."""
-    return name_of(_chosen(question, _is_generic))
-
-
-@fact
-def generic_product_place(question: Question) -> str:
-    """The matrix product as a plain loop that takes most time, with its place in the user's program: `loop_dot_fusion.2
-    (train.py:42)`.
-    """
-    return place_of(_chosen(question, _is_generic))
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def untuned_convolution_fraction(question: Question) -> float:
-    """Share of step time in cuDNN convolutions for which XLA noted no algorithm in the HLO, as happens with autotuning
-    off.
-    """
-    known = _chosen(question, lambda one: one.known is not None and one.known.tuned is not None)
-    if not known:
+def untuned_convolutions(question: Question) -> list[HotOp]:
+    """Raises MetricAbsent where the HLO shows no convolution by a library."""
+    by_library = [one for one in hottest_ops(question).ops if one.known is not None and one.known.tuned is not None]
+    if not by_library:
         raise MetricAbsent("the trace holds no HLO of a convolution by a library")
-    return of_step_time(question, [one for one in known if _untuned(one)])
-
-
-@fact
-def untuned_convolution_place(question: Question) -> str:
-    """The costliest untuned convolution, with its place in the user's program: `cudnn-conv.1 (train.py:42)`."""
-    return place_of(_chosen(question, _untuned))
+    return [one for one in by_library if one.known is not None and one.known.tuned is False]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.kernels.kinds import hottest_ops, name_of, of_step_time, place_of
+from tfadvisor.metrics.kernels.kinds import hottest_ops
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus
 from tfadvisor.timeline.summary.hot_ops import HotOp
@@ -61,62 +61,25 @@ def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:
     return [one for one in hottest_ops(question).ops if one.op in names and one.module == module]
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def unfused_attention_fraction(question: Question) -> float:
-    """Share of step time in attention that is not one fused kernel: a batched product, a softmax of it, and a batched
-    product with the result, from the trace's HLO.
-    """
-    return of_step_time(question, _named(question, patterns_of(question).attention))
+def unfused_attention(question: Question) -> list[HotOp]:
+    """Parts of attention that is not one fused kernel. Raises MetricAbsent as patterns_of."""
+    return _named(question, patterns_of(question).attention)
 
 
-@fact
-def unfused_attention_place(question: Question) -> str:
-    """The costliest part of unfused attention, with its place in the user's program: `custom-call.3 (model.py:42)`."""
-    return place_of(_named(question, patterns_of(question).attention))
+def gathered_copies(question: Question) -> list[HotOp]:
+    """Kernels that only move the result of an all-gather. Raises MetricAbsent as patterns_of."""
+    return _named(question, patterns_of(question).gathered_copies)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def gathered_copy_fraction(question: Question) -> float:
-    """Share of step time in kernels that only move the result of an all-gather: they concatenate its parts, transpose
-    or copy them; from the trace's HLO.
-    """
-    return of_step_time(question, _named(question, patterns_of(question).gathered_copies))
-
-
-@fact
-def gathered_copy_place(question: Question) -> str:
-    """The costliest copy of an all-gather's result, with its place in the user's program: `loop_concatenate_fusion
-    (model.py:42)`.
-    """
-    return place_of(_named(question, patterns_of(question).gathered_copies))
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def one_operand_fraction(question: Question) -> float:
-    """Share of step time in products that multiply the same matrix along the same dimension, from the trace's HLO.
-    Queries, keys and values of one input are such products.
-    """
-    return of_step_time(question, _named(question, patterns_of(question).one_operand))
+def products_of_one_operand(question: Question) -> list[HotOp]:
+    """Products that multiply the same matrix along the same dimension. Raises MetricAbsent as patterns_of."""
+    return _named(question, patterns_of(question).one_operand)
 
 
 @metric(unit=Unit.US, better=Better.NEITHER)
 def one_operand_us(question: Question) -> float:
     """Mean length of the products in one_operand_fraction. Short products do not fill the device."""
-    found = _named(question, patterns_of(question).one_operand)
+    found = products_of_one_operand(question)
     if not found:
         raise MetricAbsent("no two products of the hottest program share an operand")
     return sum(one.total_ps for one in found) / sum(one.count for one in found) / 1e6
-
-
-@fact
-def one_operand_ops(question: Question) -> str:
-    """The products that multiply the same matrix, the costliest first: `dot.1, dot.2, dot.3`."""
-    found = _named(question, patterns_of(question).one_operand)
-    name_of(found)
-    return ", ".join(one.op for one in found[:4])
-
-
-@fact
-def one_operand_place(question: Question) -> str:
-    """The costliest product in one_operand_fraction, with its place in the user's program: `dot.1 (model.py:42)`."""
-    return place_of(_named(question, patterns_of(question).one_operand))

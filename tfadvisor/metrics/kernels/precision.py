@@ -89,12 +89,6 @@ def _known(kernels: _Kernels) -> int:
     return known
 
 
-def _share_of(question: Question, precision: Precision) -> float:
-    kernels = _LATEST.of(question)
-    known = _known(kernels)
-    return kernels.sum(lambda kind: kind.precision is precision) / known
-
-
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp16_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name shows their
@@ -105,38 +99,11 @@ def fp16_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
-def bf16_kernel_share(question: Question) -> float:
-    """Time of bfloat16 kernels, including elementwise ones, over the time of all kernels whose name shows their
-    precision. The names of cuDNN's attention kernels say only 16 bits, so those count in neither bf16 nor fp16.
-    """
-    return _share_of(question, Precision.BF16)
-
-
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
-def fp8_kernel_share(question: Question) -> float:
-    """Time of 8-bit floating-point kernels over the time of all kernels whose name shows their precision."""
-    return _share_of(question, Precision.FP8)
-
-
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
-def tf32_kernel_share(question: Question) -> float:
-    """Time of kernels that multiply fp32 numbers rounded to TF32 over the time of all kernels whose name shows their
-    precision.
-    """
-    return _share_of(question, Precision.TF32)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
-def fp32_kernel_share(question: Question) -> float:
-    """Time of fp32 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
-    return _share_of(question, Precision.FP32)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def fp64_kernel_share(question: Question) -> float:
     """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
-    return _share_of(question, Precision.FP64)
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision is Precision.FP64) / known
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)

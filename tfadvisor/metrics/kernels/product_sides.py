@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.kernels.kinds import hottest_ops, name_of, of_step_time, place_of
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.kernels.kinds import hottest_ops
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.remember import once
 from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
 
 if TYPE_CHECKING:
     from tfadvisor.hlo.questions.dots import DotSize
@@ -23,7 +21,7 @@ _SMALL = 64
 """A product with a shorter side is no work for Tensor Cores, aligned or not."""
 
 
-def crooked(size: DotSize) -> tuple[int, ...]:
+def misaligned(size: DotSize) -> tuple[int, ...]:
     """The sides of a product that are no multiple of what its type wants; empty for fp32 and for small products."""
     multiple = _MULTIPLE.get(size.lhs_dtype, 1)
     sides = (size.m, size.n, size.k)
@@ -33,51 +31,32 @@ def crooked(size: DotSize) -> tuple[int, ...]:
 
 
 @once
-def _crooked_ops(question: Question) -> list[HotOp]:
+def misaligned_products(question: Question) -> list[HotOp]:
+    """Raises MetricAbsent where the trace holds no HLO of a matrix product."""
     ops = hottest_ops(question).ops
     if not any(one.known is not None and one.known.products for one in ops):
         raise MetricAbsent("the trace holds no HLO of a matrix product")
-    return [one for one in ops if one.known is not None and any(crooked(size) for size in one.known.products)]
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def crooked_product_fraction(question: Question) -> float:
-    """Share of step time in products of 16-bit matrices with a side that is not a multiple of 8, or of 8-bit matrices
-    with a side that is not a multiple of 16; from the trace's HLO. Products with a side below 64 do not count.
-    """
-    return of_step_time(question, _crooked_ops(question))
+    return [one for one in ops if one.known is not None and any(misaligned(size) for size in one.known.products)]
 
 
 @fact
-def crooked_product_op(question: Question) -> str:
-    """The unaligned product (crooked_product_fraction) that takes most time: `custom-call.3`."""
-    return name_of(_crooked_ops(question))
-
-
-@fact
-def crooked_product_place(question: Question) -> str:
-    """The unaligned product that takes most time, with its place in the user's program: `custom-call.3 (train.py:42)`."""
-    return place_of(_crooked_ops(question))
-
-
-@fact
-def crooked_sides(question: Question) -> str:
-    """Sides and type of the unaligned product that takes most time: `4093 × 4093 by 4093 × 4093 in bf16`."""
+def misaligned_sides(question: Question) -> str:
+    """Sides and type of the misaligned product that takes most time: `4093 × 4093 by 4093 × 4093 in bf16`."""
     size = _first(question)
     return f"{size.m} × {size.k} by {size.k} × {size.n} in {size.lhs_dtype}"
 
 
 @fact
-def straight_sides(question: Question) -> str:
-    """Sides to which to pad the unaligned product that takes most time: `4093 to 4096`."""
+def padded_sides(question: Question) -> str:
+    """Sides to which to pad the misaligned product that takes most time: `4093 to 4096`."""
     size = _first(question)
     multiple = _MULTIPLE[size.lhs_dtype]
-    return ", ".join(f"{side} to {-(-side // multiple) * multiple}" for side in crooked(size))
+    return ", ".join(f"{side} to {-(-side // multiple) * multiple}" for side in misaligned(size))
 
 
 def _first(question: Question) -> DotSize:
-    for one in _crooked_ops(question):
+    for one in misaligned_products(question):
         for size in one.known.products if one.known is not None else ():
-            if crooked(size):
+            if misaligned(size):
                 return size
     raise MetricAbsent("the sides of all products suit Tensor Cores")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import needs_device
 from tfadvisor.timeline.devices.peaks import Peaks
 from tfadvisor.timeline.devices.registry import peaks_of
-from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
-from tfadvisor.units import PS_PER_S, Unit, percent
+from tfadvisor.units import PS_PER_S, Unit
 from tfadvisor.vocabulary import Better
 
 _ENOUGH_KNOWN = 0.5
@@ -22,25 +21,6 @@ def _hottest(question: Question) -> tuple[HotOps, Peaks]:
     if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")
     return host.program.hot_ops, peaks_of(host.program_device.kind, host.program_device.properties)
-
-
-@fact
-def hottest_op(question: Question) -> str:
-    """The op that takes most compute time, with its share of it: `fusion.3 of jit_train_step, 38% of compute time`."""
-    found, _ = _hottest(question)
-    top = found.ops[0]
-    where = f" of {top.module}" if top.module else ""
-    return f"{short_name(top.name())}{where}, {percent(top.total_ps / found.compute_ps)} of compute time"
-
-
-@fact
-def hottest_op_place(question: Question) -> str:
-    """The hottest op with a known place in the user's program: `fusion.3 (train.py:42)`."""
-    found, _ = _hottest(question)
-    for one in found.ops:
-        if one.place():
-            return one.place()
-    raise MetricAbsent("the trace holds no HLO with source lines")
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)

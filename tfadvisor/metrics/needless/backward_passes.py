@@ -7,8 +7,7 @@ import re
 import numpy as np
 
 from tfadvisor.arrays import median
-from tfadvisor.metrics.compute.largest import compute_fraction_of
-from tfadvisor.metrics.compute.parts import compute_parts
+from tfadvisor.metrics.compute.parts import compute_fraction_of, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.remember import once
 from tfadvisor.units import Unit

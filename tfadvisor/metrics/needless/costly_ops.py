@@ -1,24 +1,91 @@
-"""Ops of kinds that a step seldom needs, or not this dearly, whichever they are."""
+"""Ops of TensorFlow that prepare inputs or look for faults, inside of the compiled step."""
 
 from __future__ import annotations
 
-from tfadvisor.metrics.compute.largest import compute_fraction_of
-from tfadvisor.metrics.compute.parts import Part, compute_parts
-from tfadvisor.metrics.needless.costly_kinds import costly_kind
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from tfadvisor.metrics.compute.parts import Part, named_by_tensorflow
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.remember import once
-from tfadvisor.metrics.steady import device_steps
-from tfadvisor.timeline.names.op_path import is_recurrent_cell
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
 
-_OF_SLICES = "gradients of slices"
-"""Keras' own recurrent cells take their products apart so, which nobody can change; any other kind in a cell is a choice."""
-_FEWEST_SLICES = 8
-"""A step that takes fewer parts of its tensors joins windows or shifts a row; one op for all of them is no cheaper."""
 
-_TIME_DISTRIBUTED = "/time_distributed"
-"""In the scope that Keras gives such a layer."""
+class CostlyKind(NamedTuple):
+    """A kind of ops with one cure."""
+
+    name: str
+    """As in `12% of step time is NAME`."""
+    ops: re.Pattern[str]
+    """Their types, without a prefix of oneDNN or a version: `RandomUniform` of `StatelessRandomUniformV2`."""
+    scopes: re.Pattern[str]
+    """Scopes that hold nothing else: TensorFlow's functions and Keras' layers name them."""
+
+
+def _kind(name: str, ops: str, scopes: str = "") -> CostlyKind:
+    words = "|".join(scopes.split())
+    return CostlyKind(
+        name,
+        re.compile("|".join(ops.split()) or "(?!)"),
+        re.compile(rf"(?:^|/)(?:{words})(?:_\d+)*(?:/|$)" if words else "(?!)"),
+    )
+
+
+_RESIZE = r"Resize(?:Bilinear|Bicubic|NearestNeighbor|Area) ScaleAndTranslate"
+KINDS = (
+    _kind(
+        "checks for NaN and Inf",
+        "CheckNumerics DebugNumericSummary DebugIdentity DebugNanCount",
+        r"check_numerics\w* assert_all_finite\w*",
+    ),
+    _kind(
+        "summaries and printing",
+        r"\w*HistogramSummary \w*ImageSummary \w*AudioSummary WriteSummary WriteScalarSummary EncodePng EncodeJpeg EncodeWav "
+        r"StringFormat Print LogicalPrint",
+        "histogram_summary image_summary write_summary",
+    ),
+    _kind(
+        "decoding of files and records",
+        r"Decode(?:And\w+|Jpeg|Png|Gif|Bmp|Image|Wav|Raw|Compressed|PaddedRaw|Proto) ReadFile ParseTensor ParseExample\w* "
+        r"ParseSingle\w+ ExtractJpegShape",
+        "decode_image decode_jpeg",
+    ),
+    _kind(
+        "augmentation and resizing of images",
+        r"ImageProjectiveTransform AdjustHue AdjustSaturation AdjustContrast RGBToHSV HSVToRGB "
+        rf"SampleDistortedBoundingBox {_RESIZE}",
+        r"random_(?:rotation|zoom|translation|contrast|brightness|crop|shear|hue|saturation|sharpness|color\w+|"
+        r"gaussian_blur|perspective|elastic\w*|grayscale|invert|posterization|erasing) "
+        r"rand_augment aug_mix mix_up cut_mix auto_contrast solarization equalization resizing",
+    ),
+    _kind(
+        "text",
+        r"String(?!Format)\w* Unicode\w+ Regex\w+ StaticRegex\w+ DecodeBase64 EncodeBase64 Substr ReduceJoin AsString DecodeCSV "
+        r"DecodeJSON\w* LookupTableFind \w*Tokenize\w*",
+        "text_vectorization string_lookup integer_lookup",
+    ),
+)
+"""What a training step needs no gradient of."""
+_PREFIX = re.compile(r"^_Mkl(?:Native)?|^_Fused(?=[A-Z])")
+_VERSION = re.compile(r"V\d+$")
+_RESIZES = re.compile("|".join(_RESIZE.split()))
+_TRAINED_RESIZE = ("Resize", "ScaleAndTranslate")
+
+
+@lru_cache(maxsize=1 << 12)
+def costly_kind(op_type: str, layer: str) -> CostlyKind | None:
+    """What an op is by its type, else by its scopes; None for what steps are made of."""
+    plain = _bare_type(op_type)
+    for kind in KINDS:
+        if kind.ops.fullmatch(plain):
+            return kind
+    return next((kind for kind in KINDS if kind.scopes.search(layer)), None)
+
+
+def _bare_type(op_type: str) -> str:
+    """Without a prefix of oneDNN or a version: `_MklNativeConv2DV2` -> `Conv2D`."""
+    return _VERSION.sub("", _PREFIX.sub("", op_type))
 
 
 @once
@@ -27,49 +94,33 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
 
     Raises MetricAbsent where the trace does not name the types of TensorFlow's ops.
     """
-    found = compute_parts(question.run).parts
-    if not any(one.op_type for one in found):
-        raise MetricAbsent("the trace does not name the types of ops")
+    found = named_by_tensorflow(question)
+    trained = _layers_that_train_a_resize(found)
     kinds: dict[str, list[Part]] = {}
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
-        if kind is not None and not (kind.name == _OF_SLICES and is_recurrent_cell(part.layer)):
+        if kind is not None and not (part.layer in trained and _RESIZES.fullmatch(_bare_type(part.op_type))):
             kinds.setdefault(kind.name, []).append(part)
-    if sum(part.count for part in kinds.get(_OF_SLICES, ())) < _FEWEST_SLICES * device_steps(question.run):
-        kinds.pop(_OF_SLICES, None)
     if not kinds:
         return "", ()
     name = max(kinds, key=lambda one: sum(part.total_ps for part in kinds[one]))
     return name, tuple(kinds[name])
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def costly_op_fraction(question: Question) -> float:
-    """Share of step time in TensorFlow's ops of one kind that a step seldom needs, or not this dearly: of random numbers,
-    Fourier transforms, checks for NaN, changes of pictures and the like, the kind that takes most.
-    """
-    return compute_fraction_of(question, _largest_kind(question)[1])
+def _layers_that_train_a_resize(parts: Sequence[Part]) -> set[str]:
+    """Layers whose resize has a gradient, as a decoder's that enlarges features: no preparation of inputs."""
+    return {one.layer for one in parts if one.path and one.path.is_gradient and one.op_type.startswith(_TRAINED_RESIZE)}
+
+
+def costly_ops(question: Question) -> tuple[Part, ...]:
+    """Those of the kind that takes most time, the largest first. Raises MetricAbsent."""
+    return _largest_kind(question)[1]
 
 
 @fact
 def costly_op_kind(question: Question) -> str:
-    """What these ops are: `random numbers`."""
+    """Of costly_op_fraction: what these ops do, `checks for NaN and Inf`."""
     name, _ = _largest_kind(question)
     if not name:
-        raise MetricAbsent("no op is of a kind that steps seldom need")
+        raise MetricAbsent("no op of the step prepares inputs or looks for faults")
     return name
-
-
-@fact
-def costly_op_in_time_distributed(question: Question) -> str:
-    """Whether that op belongs to Keras' TimeDistributed, which calls its layer once for each moment: yes or no."""
-    return "yes" if _TIME_DISTRIBUTED in costly_op(question) else "no"
-
-
-@fact
-def costly_op(question: Question) -> str:
-    """The one of them that takes most time: `model/random_rotation/ImageProjectiveTransformV3`."""
-    _, parts = _largest_kind(question)
-    if not parts:
-        raise MetricAbsent("no op is of a kind that steps seldom need")
-    return parts[0].name

@@ -86,12 +86,6 @@ def unpaired_hosts(question: Question) -> float:
 
 
 @fact
-def step_source(question: Question) -> str:
-    """How the steps were found, on the least certain host: marker, module, launch-pattern, host-loop or whole-trace."""
-    return min(question.run.hosts, key=lambda host: host.steps.confidence).steps.source.value
-
-
-@fact
 def steps_from(question: Question) -> str:
     """What showed where the steps begin: `marker 'train'`."""
     return min(question.run.hosts, key=lambda host: host.steps.confidence).steps.about

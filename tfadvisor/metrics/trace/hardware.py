@@ -10,12 +10,6 @@ from tfadvisor.vocabulary import Better
 
 
 @metric(unit=Unit.COUNT, needs=(a_device,), better=Better.NEITHER)
-def host_count(question: Question) -> float:
-    """Number of hosts with devices that work. Coordinators and input workers do not count."""
-    return float(sum(bool(host.devices) for host in counted_hosts(question.run)))
-
-
-@metric(unit=Unit.COUNT, needs=(a_device,), better=Better.NEITHER)
 def devices_per_host(question: Question) -> float:
     """Number of devices that work, on the host that has most. Each file of a trace counts as a host."""
     return float(max(len(host.devices) for host in counted_hosts(question.run)))

@@ -56,12 +56,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """False for a library's convolution whose algorithm nobody chose, None for other ops."""
     unrolled: Unrolled | None = None
     """The operation that hundreds of its parts are copies of."""
-    odd_fft: int = 0
-    """Of a Fourier transform, a length that has a large prime factor; 0 for other ops."""
     copied: str | None = None
     """The name of the argument that it copies since it is not donated, None for other ops."""
-    fixed_rows: int = 0
-    """Rows of the large square matrix that it multiplies and the program only reads; 0 for other ops."""
     traits: frozenset[OpTrait] = frozenset()
     """All that are true of it."""
 

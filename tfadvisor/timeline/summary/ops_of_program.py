@@ -7,8 +7,6 @@ from functools import lru_cache
 from tfadvisor.hlo.format.instruction import Instruction
 from tfadvisor.hlo.format.module import Module
 from tfadvisor.hlo.needless.branches import both_branches
-from tfadvisor.hlo.needless.fft_lengths import odd_length
-from tfadvisor.hlo.needless.fixed_matrices import fixed_matrix
 from tfadvisor.hlo.needless.invariant import invariant_work
 from tfadvisor.hlo.needless.masked_loops import masked_loops
 from tfadvisor.hlo.needless.pairs import differences_of_pairs
@@ -73,7 +71,7 @@ class OpsOfProgram:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
             self._branches, self._masked = both_branches(self._program), masked_loops(self._program)
             self._invariant = invariant_work(self._program)
-        parts, copied, fixed = inside(one), copied_argument(one), fixed_matrix(one)
+        parts, copied = inside(one), copied_argument(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
             OpTrait.SCATTERS: any(scatters(part) for part in parts),
@@ -94,9 +92,7 @@ class OpsOfProgram:
             filter_length=filter_length(one),
             tuned=is_tuned(one),
             unrolled=unrolled(parts),
-            odd_fft=odd_length(parts),
             copied=copied.name if copied else None,
-            fixed_rows=fixed.dims[0] if fixed else 0,
             traits=frozenset(trait for trait, true in holds.items() if true),
         )
 
