@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ RUN = FIXTURES / "jax-logging"
 def folder(tmp_path: Path) -> Path:
     """One rule, which fires on every run that spends time on the host."""
     text = (RULES / "between_steps" / "host-work-in-loop.yaml").read_text(encoding="utf-8")
-    text = text.replace("id: host-work-in-loop", "id: on-trial\ntier: preview")
+    text = re.sub(r"(?m)^tier:.*\n", "", text).replace("id: host-work-in-loop", "id: on-trial\ntier: preview")
     (tmp_path / "on-trial.yaml").write_text(text, encoding="utf-8")
     return tmp_path
 

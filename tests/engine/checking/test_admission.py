@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,7 @@ def test_the_catalogue_is_checked_and_other_folders_are_not(tmp_path: Path, monk
     """Where it is a failure, the same lines are."""
     for name in ("few-steps.yaml", "few-steps.cases.yaml"):
         text = (FOLDER / "capture" / name).read_text(encoding="utf-8")
+        text = re.sub(r"(?m)^confirmed:.*\n(?:[ -].*\n)*", "", text)
         (tmp_path / name).write_text(text.replace("source:", "confirmed: [fixtures/gone]\nsource:"), encoding="utf-8")
 
     others = check_folder(tmp_path)

@@ -37,12 +37,13 @@ def test_the_catalogue_is_the_folder() -> None:
 
 
 def below(text: str, *more: str) -> str:
-    """The rule with further fields at its end."""
-    return "\n".join((text.rstrip("\n"), *more, ""))
+    """The rule without what it says of its standing, and with further fields at its end."""
+    plain = re.sub(r"(?m)^(?:tier|proof|ask|takes|confirmed):.*\n(?:[ -].*\n)*", "", text)
+    return "\n".join((plain.rstrip("\n"), *more, ""))
 
 
 def test_what_a_rule_does_not_say_of_its_standing_is_the_usual() -> None:
-    rule = checked(load(GOOD, "x.yaml"))
+    rule = checked(load(below(GOOD), "x.yaml"))
 
     assert (rule.tier, rule.proof, rule.ask, rule.takes) == ("stable", "shown", "", "")
 
@@ -50,9 +51,7 @@ def test_what_a_rule_does_not_say_of_its_standing_is_the_usual() -> None:
 def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
     more = ("tier: preview", "proof: likely", "ask: Is it {input_bound_fraction}?", "confirmed: [fixtures/x]")
 
-    rule = checked(
-        load(below(re.sub("(?m)^(tier|confirmed):.*\n", "", GOOD), *more, "takes: input_bound_fraction"), "x.yaml")
-    )
+    rule = checked(load(below(GOOD, *more, "takes: input_bound_fraction"), "x.yaml"))
 
     assert (rule.tier, rule.proof, rule.ask) == ("preview", "likely", "Is it {input_bound_fraction}?")
     assert (rule.takes, rule.confirmed) == ("input_bound_fraction", ("fixtures/x",))
@@ -73,10 +72,8 @@ def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
     ],
 )
 def test_a_wrong_standing_names_its_field(more: list[str], field: str, cause: str) -> None:
-    plain = re.sub(r"(?m)^(tier|confirmed):.*\n", "", GOOD)
-
     with pytest.raises(RuleError) as raised:
-        checked(load(below(plain, *more), "x.yaml"))
+        checked(load(below(GOOD, *more), "x.yaml"))
 
     assert raised.value.field == field
     assert cause in str(raised.value)
@@ -91,8 +88,7 @@ def test_a_likely_rule_may_not_be_severe() -> None:
 
 
 def test_only_rules_of_the_preview_folder_are_preview(tmp_path: Path) -> None:
-    plain = re.sub("(?m)^tier:.*\n", "", GOOD)
-    for folder, text in (("input", below(plain, "tier: preview")), ("preview/input", plain)):
+    for folder, text in (("input", below(GOOD, "tier: preview")), ("preview/input", below(GOOD))):
         file = tmp_path / folder / "input-not-prefetched.yaml"
         file.parent.mkdir(parents=True)
         file.write_text(text)
@@ -104,7 +100,7 @@ def test_only_rules_of_the_preview_folder_are_preview(tmp_path: Path) -> None:
 
 def test_preview_rules_are_off_unless_asked_for(tmp_path: Path) -> None:
     text = GOOD.replace("id: input-not-prefetched", "id: on-trial")
-    (tmp_path / "on-trial.yaml").write_text(below(re.sub("(?m)^tier:.*\n", "", text), "tier: preview"))
+    (tmp_path / "on-trial.yaml").write_text(below(text, "tier: preview"))
 
     usual, every = load_catalogue([tmp_path]), load_catalogue([tmp_path], preview=True)
 
