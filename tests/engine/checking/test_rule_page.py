@@ -21,7 +21,7 @@ def test_the_page_says_why_when_and_what() -> None:
 
     assert page.startswith("### uneven-devices\n\n**The devices of a host do not share the work evenly.**")
     assert (
-        "- any of\n  - all of\n    - `late_device_fraction` is known\n    - `late_device_fraction` at least 0.1\n"
+        "- any of\n  - all of\n    - `late_device_fraction` is known\n    - `late_device_fraction` at least 0.1"
         in page
     )
     assert "```python\nsharding = jax.sharding" in page
