@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,7 @@ acme = acme_metrics
 
 
 def rule(name: str, condition: str = "{metric: acme_hosts, at_least: 1}") -> str:
-    return RULE.replace("id: few-steps", f"id: {name}").replace("{metric: steps_counted, below: 3}", condition)
+    return re.sub(r"\{metric: steps_counted, below: 3.*?\}", condition, RULE.replace("id: few-steps", f"id: {name}"))
 
 
 @pytest.fixture
