@@ -23,7 +23,7 @@ from tfadvisor.metrics.kernels.kinds import (
     of_step_time,
     untuned_convolutions,
 )
-from tfadvisor.metrics.kernels.loops import looped_scatters, looped_slice_copies, unrolled_ops
+from tfadvisor.metrics.kernels.loops import looped_scatters, looped_slice_copies, scatter_loop_share, unrolled_ops
 from tfadvisor.metrics.kernels.patterns import gathered_copies, products_of_one_operand, unfused_attention
 from tfadvisor.metrics.kernels.product_sides import misaligned_products
 from tfadvisor.metrics.kernels.products_with_zeros import one_hot_products
@@ -118,6 +118,10 @@ def _first_of(*choices: Choice) -> Choice:
     return choose
 
 
+def _with_launches(question: Question) -> Chosen:
+    return _of_program(looped_scatters)(question)._replace(fraction=scatter_loop_share(question))
+
+
 def _named(one: HotOp) -> str:
     """`fusion.3 (train.py:42)`, without the line where the HLO does not tell it; of an unrolled op the line that was."""
     unrolled = one.known.unrolled if one.known is not None else None
@@ -198,9 +202,10 @@ SIGNALS = (
         _of_program(unrolled_ops),
     ),
     Signal(
-        "looped_scatter",
-        "kernels that update single rows inside while loops, from the trace's HLO, without the launches between them",
-        _of_program(looped_scatters),
+        "scatter_loop",
+        "updates of single rows inside while loops, from the trace's HLO: their kernels, and the launches between kernels in "
+        "proportion to their number",
+        _with_launches,
     ),
     Signal(
         "both_branches",

@@ -37,10 +37,9 @@ def looped_updates_per_step(question: Question) -> float:
     return count_per_step(question, looped_scatters(question))
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def scatter_loop_fraction(question: Question) -> float:
-    """Share of step time in updates of single rows inside while loops: their kernels, and the launches between kernels in
-    proportion to their number.
+def scatter_loop_share(question: Question) -> float:
+    """Share of step time in looped_scatters: their kernels, and the launches between kernels in proportion to their number.
+    Raises MetricAbsent without HLO.
     """
     found, updates = known_ops(question), looped_scatters(question)
     time = sum(one.total_ps for one in updates) / found.compute_ps
