@@ -243,62 +243,6 @@ def test_the_caveat_of_a_weak_trace_stays_before_that_of_the_cut() -> None:
     assert second.caveat == f"{first.caveat} {LESS_IS_LEFT}"
 
 
-UNEXPLAINED = {"steps_counted": 9, "step_confidence": 1.0, "step_time_ms": 20.0}
-FALLBACK = replace(
-    RULES["host-work-in-loop"], id="fallback", unless_claimed=True, saving=SavingRule("host_fraction", 0.0, 0.9, "")
-)
-"""Names the host time where no other rule explains it."""
-
-
-def named_host_time(high: float, severity: Severity | None = None):
-    """A rule about host time that could save this part of it; severity: fixed, then it names no saving."""
-    rule = drawing("known", "host_fraction", high)
-    return rule if severity is None else replace(rule, saving=None, severity=severity)
-
-
-def test_what_nobody_explains_is_named_and_never_more_than_medium() -> None:
-    (one,) = run(FALLBACK, **{**HOST, **UNEXPLAINED, "host_fraction": 0.9, "compute_fraction": 0.1}).findings
-
-    assert (one.rule_id, one.severity, one.claims) == ("fallback", Severity.MEDIUM, ("host",))
-
-
-def test_a_finding_that_explains_the_class_silences_the_fallback_with_the_reason() -> None:
-    """It could save a quarter of the 40 % host time."""
-    outcomes = run(FALLBACK, named_host_time(0.25), **HOST, **UNEXPLAINED)
-
-    assert [one.rule_id for one in outcomes.findings] == ["known"]
-    assert [(one.rule_id, one.reason) for one in outcomes.not_applicable] == [("fallback", "known explains this time")]
-
-
-def test_a_finding_about_a_small_part_of_the_class_does_not_explain_it() -> None:
-    outcomes = run(FALLBACK, named_host_time(0.24), **HOST, **UNEXPLAINED)
-
-    assert [one.rule_id for one in outcomes.findings] == ["fallback", "known"]
-
-
-@pytest.mark.parametrize(("high", "speaks"), [(0.25, False), (0.24, True)])
-def test_a_class_of_which_nothing_is_known_adds_nothing_to_what_must_be_explained(high: float, speaks: bool) -> None:
-    """A quarter of the 40 % host time is enough for a rule about the host and dispatch, which the trace does not tell."""
-    rule = replace(FALLBACK, saving=SavingRule("host_fraction", 0.5, 1.0, "", ("host", "launch")))
-    outcomes = run(rule, named_host_time(high), **HOST, **UNEXPLAINED)
-
-    assert ("fallback" in [one.rule_id for one in outcomes.findings]) is speaks
-    assert not outcomes.broken
-
-
-@pytest.mark.parametrize(("severity", "speaks"), [(Severity.INFO, True), (Severity.LOW, False)])
-def test_a_finding_without_a_saving_explains_from_low_on(severity: Severity, speaks: bool) -> None:
-    outcomes = run(FALLBACK, named_host_time(0.0, severity), **HOST, **UNEXPLAINED)
-
-    assert ("fallback" in [one.rule_id for one in outcomes.findings]) is speaks
-
-
-def test_a_finding_about_another_class_explains_nothing() -> None:
-    outcomes = run(FALLBACK, drawing("copies", "host_fraction", 0.9, "transfer"), **HOST, **UNEXPLAINED)
-
-    assert "fallback" in [one.rule_id for one in outcomes.findings]
-
-
 def test_a_class_of_which_nothing_is_known_serves_nobody() -> None:
     known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
 

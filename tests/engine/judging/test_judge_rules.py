@@ -232,24 +232,14 @@ def test_what_each_call_of_the_step_does_is_told_from_one_but_not_where_steps_ar
     assert [one.severity.value for one in outcomes.findings] == ([severity] if severity else [])
 
 
-def test_what_the_host_may_have_done_once_is_left_open_unless_a_rule_only_names_the_time() -> None:
-    """From two steps a rule that promises a saving says nothing, though it would give way; one that promises none does."""
-    names = replace(saving(0.5, 1.0), category="host", unless_claimed=True)
+def test_what_the_host_may_have_done_once_is_left_open() -> None:
+    """From two steps a rule about the host says nothing, with a saving or without, unless each call does it."""
+    rule = replace(saving(0.5, 1.0), category="host")
     measured = metrics(input_bound_fraction=0.5, host_fraction=0.5, steps_counted=2)
 
-    assert isinstance(outcome_of(names, measured), NotApplicable)
-    assert isinstance(outcome_of(replace(names, saving=None, severity=Severity.LOW), measured), Finding)
-    assert isinstance(outcome_of(replace(names, unless_claimed=False, saving=None), measured), NotApplicable)
-
-
-@pytest.mark.parametrize(
-    ("share", "severity"),
-    [(0.5, "medium"), (0.499, "medium"), (0.2, "medium"), (0.199, "low"), (0.099, "info"), (0.029, "info")],
-)
-def test_a_rule_that_names_time_without_a_fault_is_less_severe(share: float, severity: str) -> None:
-    rule = replace(saving(0.5, 1.0), unless_claimed=("host",))
-
-    assert found(rule, input_bound_fraction=0.5, host_fraction=share).severity.value == severity
+    assert isinstance(outcome_of(rule, measured), NotApplicable)
+    assert isinstance(outcome_of(replace(rule, saving=None, severity=Severity.LOW), measured), NotApplicable)
+    assert isinstance(outcome_of(replace(rule, every_call=True), measured), Finding)
 
 
 @pytest.mark.parametrize(

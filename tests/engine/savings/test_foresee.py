@@ -163,13 +163,12 @@ def test_every_rule_that_saves_something_has_a_class_that_was_measured() -> None
     assert unknown == set()
 
 
-def test_a_rule_that_names_no_fault_promises_what_its_class_holds_and_no_more_than_is_left() -> None:
+def test_a_class_of_fault_without_pairs_promises_no_more_than_is_left() -> None:
     """Up to 18 of 20% dispatching, and nothing goes with it. Where the first may take 95%, 5 are left."""
     names = replace(
         RULES["host-work-in-loop"],
         id="b",
         category="launch",
-        unless_claimed=True,
         saving=SavingRule("kernel_launch_gap_fraction", 0.0, 0.9, "", ("launch",)),
     )
     values = {**STEP, "memory_call_fraction": 0.3, "steps_counted": 9, "step_confidence": 0.9}
@@ -224,18 +223,6 @@ def test_what_saves_more_with_all_that_goes_comes_first() -> None:
     found = foreseen(a, b, known=known, **STEP, memory_call_fraction=0.15, crowded_launch_fraction=0.2).findings
 
     assert [(one.rule_id, round(one.saving.high, 3)) for one in found] == [("a", 0.225), ("b", 0.2)]
-
-
-@pytest.mark.parametrize(("named", "first"), [(0.16, "named"), (0.14, "unsure")])
-def test_time_that_no_rule_explains_counts_half(named: float, first: str) -> None:
-    """30% of it, beside a fault of 16 or 14%."""
-    unsure = replace(rule("unsure", "crowded_launch_fraction"), unless_claimed=True)
-    known = replace(KNOWN, faults={"host": replace(TAKES_LAUNCH, keeps={})})
-    rules = unsure, rule("named", "memory_call_fraction", ("compute",))
-
-    found = foreseen(*rules, known=known, **STEP, memory_call_fraction=named, crowded_launch_fraction=0.3).findings
-
-    assert found[0].rule_id == first
 
 
 def test_of_work_that_a_fault_is_not_about_nothing_goes_with_it() -> None:

@@ -15,13 +15,11 @@ from tfadvisor.engine.judging.judged import Judged
 from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import NotApplicable
-from tfadvisor.vocabulary import CATEGORIES, Severity, TimeClass
+from tfadvisor.vocabulary import CATEGORIES, TimeClass
 
 _TOLERANCE = 1e-9
 _NOTHING = 0.01
 """A finding of whose saving less than this share of step time is left says nothing that those above it do not."""
-_EXPLAINS = 0.25
-"""A finding that could save at least this part of a class's time explains that class."""
 LESS_IS_LEFT = "Findings above save part of the same time; this saving is what remains."
 
 
@@ -34,20 +32,6 @@ def classes_of(rule: Rule) -> tuple[str, ...]:
         return rule.saving.of
     usual = CATEGORIES[rule.category]
     return () if rule.saving is None and len(usual) == len(TimeClass) else tuple(one.label for one in usual)
-
-
-def explained_by(rule: Rule, others: Sequence[Judged], metrics: Metrics) -> Judged | None:
-    """The one that says what the time is spent on that a rule with `unless_claimed` is about; None where none does.
-
-    It is of severity `low` or more, claims one of the classes, and saves a good part of it or names no saving at all.
-    """
-    classes = set(classes_of(rule))
-    share = math.fsum(metrics.value(one.metric) or 0.0 for one in TimeClass if one.label in classes)
-    for one in others:
-        saves = one.saving.high >= _EXPLAINS * share or not one.saving.high
-        if one.severity.rank >= Severity.LOW.rank and classes.intersection(one.claims) and saves:
-            return one
-    return None
 
 
 def shared_out(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged], list[NotApplicable]]:

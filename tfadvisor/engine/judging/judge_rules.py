@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.engine.judging.claims import classes_of, explained_by, shared_out
+from tfadvisor.engine.judging.claims import classes_of, shared_out
 from tfadvisor.engine.judging.conditions import evaluate
 from tfadvisor.engine.judging.few_steps import is_few, is_guessed
 from tfadvisor.engine.judging.fit_flags import fit_flags
@@ -21,14 +21,6 @@ from tfadvisor.vocabulary import Severity
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
 """Shares of step time from which a possible saving is critical, high, medium or low. 20% is where XProf calls a run
 highly input-bound, 10% is the launch gap that TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
-_UNEXPLAINED = {
-    Severity.CRITICAL: Severity.MEDIUM,
-    Severity.HIGH: Severity.MEDIUM,
-    Severity.MEDIUM: Severity.LOW,
-    Severity.LOW: Severity.INFO,
-    Severity.INFO: Severity.INFO,
-}
-"""A rule that only names what takes the time, and no fault, is one level less severe, and never more than medium."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
 _ONCE = "fewer than three steps cannot show whether the host does this in every step"
@@ -84,27 +76,13 @@ def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
             absent.append(outcome)
         else:
             quiet.append(rule.id)
-    kept, unneeded = _without_explained(judged, metrics)
-    shared, spent = shared_out(in_order(kept, metrics), metrics)
+    shared, spent = shared_out(in_order(judged, metrics), metrics)
     weighed = tuple(replace(one, severity=_standing(one, metrics)) for one in shared)
-    return Fired(weighed, tuple(quiet), tuple(absent + unneeded + spent), tuple(broken))
+    return Fired(weighed, tuple(quiet), tuple(absent + spent), tuple(broken))
 
 
 def _broken(rule: Rule, error: Exception) -> Broken:
     return Broken(rule.id, f"{type(error).__name__}: {error}")
-
-
-def _without_explained(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged], list[NotApplicable]]:
-    """Rules that only say what no other says (`unless_claimed`) give way where another finding explains the time."""
-    others = [one for one in judged if not one.rule.unless_claimed]
-    kept, unneeded = [], []
-    for one in judged:
-        by = explained_by(one.rule, others, metrics) if one.rule.unless_claimed else None
-        if by is None:
-            kept.append(one)
-        else:
-            unneeded.append(NotApplicable(one.rule.id, f"{by.rule.id} explains this time"))
-    return kept, unneeded
 
 
 def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
@@ -114,8 +92,7 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         return NotApplicable(rule.id, truth.why)
     if not truth.holds:
         return None
-    of_one_step = rule.every_call or (rule.unless_claimed and rule.saving is None)
-    if rule.category == "host" and (is_guessed(metrics) or (is_few(metrics) and not of_one_step)):
+    if rule.category == "host" and (is_guessed(metrics) or (is_few(metrics) and not rule.every_call)):
         return NotApplicable(rule.id, _ONCE)
     saving = NO_SAVING
     if rule.saving is not None:
@@ -161,8 +138,6 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
     if rule.severity is not None:
         return rule.severity
     reached = next((severity for bound, severity in _SEVERITY_BY_SAVING if saving.high >= bound), Severity.INFO)
-    if rule.unless_claimed:
-        reached = _UNEXPLAINED[reached]
     if rule.at_most is not None and (rule.at_most.when is None or evaluate(rule.at_most.when, metrics).holds):
         reached = _lower(reached, rule.at_most.severity)
     if rule.is_likely:

@@ -61,7 +61,6 @@ class Cap(msgspec.Struct, frozen=True):
 class Rule(msgspec.Struct, frozen=True):
     """One rule file. severity: fixed, or None when the saving decides. at_most: what bounds it then.
 
-    unless_claimed: it only speaks where no other finding explains the classes of time that it is about.
     every_call: what it is about happens inside the compiled step, so that one step tells that each has it.
     codemods: what `tfadvisor fix` tries on the user's program, in this order.
     tier, proof: one of TIERS, of PROOFS. ask: of a likely rule, what the user can answer in one look.
@@ -82,7 +81,6 @@ class Rule(msgspec.Struct, frozen=True):
     fixes: tuple[FixRule, ...]
     locations: tuple[str, ...]
     source: tuple[SourceRef, ...]
-    unless_claimed: bool = False
     every_call: bool = False
     codemods: tuple[CodemodRef, ...] = ()
     at_most: Cap | None = None
@@ -121,7 +119,6 @@ def parse_rule(marked: Marked) -> Rule:
         "codemods",
         "locations",
         "source",
-        "unless_claimed",
         "every_call",
         "tier",
         "proof",
@@ -165,7 +162,6 @@ def parse_rule(marked: Marked) -> Rule:
         fixes=fixes,
         locations=fields.texts("locations") if fields.has("locations") else (),
         source=tuple(_source(one) for one in fields.items("source")),
-        unless_claimed=fields.flag("unless_claimed") if fields.has("unless_claimed") else False,
         every_call=fields.flag("every_call") if fields.has("every_call") else False,
         codemods=_codemods(fields, fixes) if fields.has("codemods") else (),
         at_most=_cap(fields.below("at_most"), saving) if fields.has("at_most") else None,

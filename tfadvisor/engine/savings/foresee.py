@@ -13,8 +13,6 @@ from tfadvisor.engine.savings.promises import Claim, Promise, promises
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Saving
 
-_UNSURE = 0.5
-"""Of the saving of a rule that only names what takes the time, in the order of findings."""
 MEASURED = "With it goes other time of the step, as in {pairs} measured with such a fault and without."
 ESTIMATED = "With it goes other time of the step; no program was measured with such a fault and without, so that is an estimate."
 NOT_MEASURED = "What goes with it besides was measured without accelerators only, and is left out."
@@ -32,12 +30,7 @@ def foresee(judged: Sequence[Judged], metrics: Metrics, known: Calibration) -> l
         return in_order(judged, metrics)
     tracer = metrics.value("tracer_fraction") or 0.0
 
-    def alone(one: Judged) -> float:
-        """Time that no rule explains counts half: another finding may be its cause."""
-        claim = claim_of(one, metrics)
-        return promises(parts, tracer, [claim], known)[0].high * (1.0 if claim.is_fault else _UNSURE)
-
-    ordered = in_order(judged, metrics, alone)
+    ordered = in_order(judged, metrics, lambda one: promises(parts, tracer, [claim_of(one, metrics)], known)[0].high)
     sure = [one for one in ordered if not one.rule.is_likely]
     found = promises(parts, tracer, [claim_of(one, metrics) for one in sure], known)
     return [*map(_promised, sure, found), *ordered[len(sure) :]]
@@ -57,7 +50,7 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
         classes=one.claims,
         range=(one.saving.low, one.saving.high),
         reach=1.0 if reach is None else min(max(reach, 0.0), 1.0),
-        is_fault=saving is not None and not one.rule.unless_claimed,
+        is_fault=saving is not None,
     )
 
 
