@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from tfadvisor.engine.judging.conditions import Compare, Condition, Joined
 from tfadvisor.engine.loading.rule import Rule
 
-REFUSED = False
+REFUSED = True
 """Whether a stable rule that lacks something fails the check; until every rule meets this page they are warnings."""
 _VENDORS = (
     "cloud.google.com",
