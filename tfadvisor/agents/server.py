@@ -11,8 +11,7 @@ from mcp.types import ToolAnnotations
 
 from tfadvisor.agents.root import Root
 from tfadvisor.agents.tools import Tools
-from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError
+from tfadvisor.errors import AdvisorError, fault_of_environment
 from tfadvisor.report.printable import in_one_message
 from tfadvisor.version import VERSION
 

@@ -13,8 +13,7 @@ from tfadvisor.cli.ending import EXIT_INTERRUPTED, asked_to_end
 from tfadvisor.cli.streams import unwritten
 from tfadvisor.cli.typer_commands import LazyCommands
 from tfadvisor.cli.wrong_use import WrongUse, words_of
-from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError
+from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError, fault_of_environment
 from tfadvisor.report.printable import in_one_message
 from tfadvisor.version import VERSION
 

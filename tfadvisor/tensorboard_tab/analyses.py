@@ -14,8 +14,7 @@ from typing import IO, Any
 
 import msgspec
 
-from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import UsageError, fault_of_environment
 from tfadvisor.gate.config.limits import limits_of_project
 from tfadvisor.processes import start
 from tfadvisor.sources.remote_path import places_of

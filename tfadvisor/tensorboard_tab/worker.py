@@ -16,8 +16,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from tfadvisor.api import Options, draw_run
-from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError, TraceError, UsageError
+from tfadvisor.errors import AdvisorError, TraceError, UsageError, fault_of_environment
 from tfadvisor.gate.baseline.snapshot import snapshot_of
 from tfadvisor.gate.baseline.snapshot_json import as_text
 from tfadvisor.limit_change import LimitChange
