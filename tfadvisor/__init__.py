@@ -57,7 +57,7 @@ def __getattr__(name: str) -> Any:
     """Imports on first use, so that `import tfadvisor` is instant and the command loads only what it needs."""
     if name not in _HOME:
         raise AttributeError(f"module 'tfadvisor' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     module, attribute = _HOME[name]
     return getattr(import_module(module), attribute)

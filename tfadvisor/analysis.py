@@ -105,32 +105,32 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
 
         Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
         """
-        from tfadvisor.report.tables import frame  # noqa: PLC0415
+        from tfadvisor.report.tables import frame
 
         return frame(self, table, self.page)
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
-        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+        from tfadvisor.report.outputs.html import as_html
 
         replace_file(Path(path), as_html([self.page()]))
 
     def show(self, height: int = 800) -> None:
         """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
-        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
-        from tfadvisor.report.showing import show_page  # noqa: PLC0415
+        from tfadvisor.report.outputs.html import as_html
+        from tfadvisor.report.showing import show_page
 
         show_page(as_html([self.page()]), height)
 
     def __repr__(self) -> str:
         """One line: the run, its verdict, its steps."""
-        from tfadvisor.report.outputs.notebook import as_line  # noqa: PLC0415
+        from tfadvisor.report.outputs.notebook import as_line
 
         return as_line(self)
 
     def _repr_html_(self) -> str:
         """For a notebook's cell."""
-        from tfadvisor.report.outputs.notebook import as_fragment  # noqa: PLC0415
+        from tfadvisor.report.outputs.notebook import as_fragment
 
         return as_fragment(self)
 
@@ -142,7 +142,7 @@ def analyze_run(run: Run, options: Options, progress: Progress | None = None) ->
 
 def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
     """The report with what its page draws beyond it: ops, collectives, devices, two steps. Raises as analyze_run."""
-    from tfadvisor.assembly.page import gather_page  # noqa: PLC0415  (only a page needs it)
+    from tfadvisor.assembly.page import gather_page  # only a page needs it
 
     return gather_page(*conclude(run, options, progress, detail=True))
 

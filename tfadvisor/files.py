@@ -126,8 +126,8 @@ def remove_unfinished() -> None:
 @contextmanager
 def temporary_folder(prefix: str = "tfadvisor-") -> Iterator[str]:
     """A folder for temporary files, readable by this user alone. It goes, also where a signal comes while it does."""
-    import shutil  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
+    import shutil
+    import tempfile
 
     name = str(Path(tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(6).hex()}")
     with unfinished(name):
@@ -155,7 +155,7 @@ def _open_new(name: str) -> tuple[int, bool]:
 def _remove(name: str) -> None:
     with suppress(OSError):
         if Path(name).is_dir():
-            import shutil  # noqa: PLC0415
+            import shutil
 
             shutil.rmtree(name, ignore_errors=True)
         else:
@@ -176,7 +176,7 @@ def only_writer(folder: Path, patience_s: float = 30.0) -> Iterator[None]:
 
     The lock belongs to the open file, so the system frees it when a writer dies; the file stays.
     """
-    import fcntl  # noqa: PLC0415
+    import fcntl
 
     handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:

@@ -101,7 +101,7 @@ def test_rules_may_name_every_codemod_and_no_other() -> None:
 
 
 def test_what_a_compiler_makes_of_a_step_is_never_mechanical() -> None:
-    from tfadvisor.engine.loading.catalogue import built_in_rules  # noqa: PLC0415
+    from tfadvisor.engine.loading.catalogue import built_in_rules
 
     refs = [one for rule in built_in_rules() for one in rule.codemods]
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def patches(report: Report, source: Path, rule: str | None, at: str | None) -> str:
     """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none, and without LibCST."""
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
-    from tfadvisor.repair.diff import differ_below  # noqa: PLC0415
-    from tfadvisor.repair.plan import make_plan  # noqa: PLC0415
-    from tfadvisor.repair.sources import read_sources  # noqa: PLC0415
+    from tfadvisor.engine.loading.catalogue import load_catalogue
+    from tfadvisor.repair.diff import differ_below
+    from tfadvisor.repair.plan import make_plan
+    from tfadvisor.repair.sources import read_sources
 
     codemods = {one.id: one.codemods for one in load_catalogue(preview=True).rules}
     if rule is not None and rule not in codemods:
@@ -34,7 +34,7 @@ def patches(report: Report, source: Path, rule: str | None, at: str | None) -> s
 
 
 def _place(at: str | None) -> At | None:
-    from tfadvisor.repair.choosing import At  # noqa: PLC0415
+    from tfadvisor.repair.choosing import At
 
     if at is None:
         return None

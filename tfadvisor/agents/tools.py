@@ -55,7 +55,7 @@ class Tools:
 
     def list_runs(self, path: Annotated[str, Field(description="A folder below the server's root.")] = ".") -> str:
         """List the recorded runs below a folder, the newest first: name, path, hosts, when it was recorded, bytes."""
-        from tfadvisor.xplane.runs import host_of, recorded_at  # noqa: PLC0415
+        from tfadvisor.xplane.runs import host_of, recorded_at
 
         runs = self._root.runs(path)
         listed = [
@@ -80,7 +80,7 @@ class Tools:
     ) -> str:
         """Say where the step time of a recorded run goes, why, and what to change: verdict, findings with their evidence,
         the place in the source, the edit, and what it saves. Begin with the brief form; it is enough for most tasks."""
-        from tfadvisor.report.outputs.brief import as_brief  # noqa: PLC0415
+        from tfadvisor.report.outputs.brief import as_brief
 
         chosen = self._reports.choose(path, run, host)
         report = self._reports.report_of(chosen.run)
@@ -97,9 +97,9 @@ class Tools:
         self, rule_id: Annotated[str, Field(description="As a finding names it, as input-not-prefetched.")]
     ) -> str:
         """Explain a rule: why it matters, when it fires, what it prescribes and what that costs, and where that is from."""
-        import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, so that rules can be read)
-        from tfadvisor.engine.checking.rule_page import rule_page  # noqa: PLC0415
-        from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+        import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be read)
+        from tfadvisor.engine.checking.rule_page import rule_page
+        from tfadvisor.engine.loading.catalogue import load_catalogue
 
         rules = {rule.id: rule for rule in load_catalogue(preview=True).rules}
         if rule_id not in rules:
@@ -133,8 +133,8 @@ class Tools:
     ) -> str:
         """Say where the change of the step time between two runs comes from: causes that add up to it, and how sure each is.
         Use it after an edit, on a run before and a run after it."""
-        from tfadvisor.comparing import compare  # noqa: PLC0415
-        from tfadvisor.comparison.outputs.text import as_text  # noqa: PLC0415
+        from tfadvisor.comparing import compare
+        from tfadvisor.comparison.outputs.text import as_text
 
         compared = compare(self._side(base, base_run), self._side(new, new_run))
         return _sized(compared.to_dict(), None) if detail == "full" else as_text(compared)
@@ -149,9 +149,9 @@ class Tools:
     ) -> str:
         """Check XLA, TensorFlow, JAX, NCCL and CUDA settings before a program is launched with them: unknown, removed,
         renamed, of a wrong value, conflicting, dangerous, or the default already. As JSON."""
-        from tfadvisor.flags.as_text import as_data  # noqa: PLC0415
-        from tfadvisor.flags.check import check  # noqa: PLC0415
-        from tfadvisor.flags.versions import order  # noqa: PLC0415
+        from tfadvisor.flags.as_text import as_data
+        from tfadvisor.flags.check import check
+        from tfadvisor.flags.versions import order
 
         if jaxlib is not None and tensorflow is not None:
             raise UsageError("jaxlib and tensorflow exclude each other: give one of them.")
@@ -161,7 +161,7 @@ class Tools:
         return _json(as_data(check(flags, jaxlib, tensorflow)))
 
     def _side(self, path: str, run: str | None) -> Any:
-        from tfadvisor.comparing import as_snapshot  # noqa: PLC0415
+        from tfadvisor.comparing import as_snapshot
 
         place = self._root.path(path)
         return as_snapshot(place) if place.suffix == ".json" and place.is_file() else self._reports.report(path, run)

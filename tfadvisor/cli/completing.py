@@ -15,21 +15,21 @@ _PATHS = ("paths", "path", "base", "new")
 
 def rule_ids() -> list[tuple[str, str]]:
     """Each built-in rule with its title."""
-    from tfadvisor.engine.loading.catalogue import built_in_rules  # noqa: PLC0415
+    from tfadvisor.engine.loading.catalogue import built_in_rules
 
     return [(rule.id, rule.title) for rule in built_in_rules()]
 
 
 def run_names(context: typer.Context) -> list[str]:
     """The runs of the logdirs given so far, the newest first."""
-    from tfadvisor.xplane.runs import find_runs  # noqa: PLC0415
+    from tfadvisor.xplane.runs import find_runs
 
     return [run.name for path in _given(context) if path.is_dir() for run in find_runs(path)]
 
 
 def host_names(context: typer.Context) -> list[str]:
     """The hosts of the run given so far, or of the newest."""
-    from tfadvisor.xplane.runs import choose_run, host_of  # noqa: PLC0415
+    from tfadvisor.xplane.runs import choose_run, host_of
 
     names: list[str] = []
     for path in _given(context):

@@ -51,10 +51,10 @@ def read_side(path: Path, options: Options) -> Report | Snapshot:
 
 def known_names(rules: Sequence[Path] = ()) -> Known:
     """What a configuration may name."""
-    import tfadvisor.metrics  # noqa: F401, PLC0415
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
-    from tfadvisor.engine.loading.limits import wrong_change  # noqa: PLC0415
-    from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
+    import tfadvisor.metrics  # noqa: F401
+    from tfadvisor.engine.loading.catalogue import load_catalogue
+    from tfadvisor.engine.loading.limits import wrong_change
+    from tfadvisor.metrics.registry import registered_metrics
 
     known = load_catalogue(rules, preview=True).rules
     return Known(

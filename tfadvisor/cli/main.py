@@ -110,7 +110,7 @@ def guarded_main(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     if "_TFADVISOR_COMPLETE" in os.environ:
-        from tfadvisor.cli.commands.completion import complete  # noqa: PLC0415
+        from tfadvisor.cli.commands.completion import complete
 
         return complete(command)
     try:
@@ -136,7 +136,7 @@ def _told(error: Exception) -> int:
         _say(fault)
         return TraceError.exit_code
     if os.environ.get("TFADVISOR_TRACEBACK"):
-        import traceback  # noqa: PLC0415
+        import traceback
 
         traceback.print_exc()
     _say(

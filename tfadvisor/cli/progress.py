@@ -21,8 +21,8 @@ def reading_progress(run: Run) -> Iterator[Progress | None]:
     if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -168,11 +168,11 @@ def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
     if workers is not None and not 1 <= workers <= 1024:
         raise UsageError(f"--workers {workers}: give a number from 1 to 1,024.")
     if scheduler is None:
-        from tfadvisor.cluster.local import LocalProcesses  # noqa: PLC0415
+        from tfadvisor.cluster.local import LocalProcesses
 
         yield LocalProcesses(workers or os.cpu_count() or 1)
         return
-    from tfadvisor.cluster.dask import dask_cluster  # noqa: PLC0415
+    from tfadvisor.cluster.dask import dask_cluster
 
     with dask_cluster(scheduler) as engine:
         yield engine
@@ -181,7 +181,7 @@ def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
 @contextmanager
 def hosts_read_by(workers: int | None, scheduler: str | None, options: Options) -> Iterator[Options]:
     """The options with who reads a run's hosts. Raises as engine_of."""
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
     with engine_of(workers, scheduler) as engine:
         if scheduler is not None:
@@ -216,7 +216,7 @@ def reading(
     parameters = parameter_count(params) if params is not None else None
     bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
     changes = tuple(map(limit_change, limits or ()))
-    from tfadvisor.analysis import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
 
     return Options(
         run=run,
@@ -238,7 +238,7 @@ def _limits_of_project(config: Path | None) -> tuple[LimitChange, ...]:
     folders = (here, *here.parents)
     if config is None and not any((one / name).is_file() for one in folders for name in _CONFIGURATIONS):
         return ()
-    from tfadvisor.gate.config.limits import limits_of_project  # noqa: PLC0415
+    from tfadvisor.gate.config.limits import limits_of_project
 
     return limits_of_project(config)
 
@@ -248,7 +248,7 @@ def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run N
 
     another: how to choose another, for the note.
     """
-    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+    from tfadvisor.xplane.runs import choose_run
 
     chosen, number = choose_run(paths, options.run, options.host)
     if number > 1 and options.run is None:

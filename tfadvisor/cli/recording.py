@@ -43,8 +43,8 @@ Details = Annotated[
 
 def check_rules(options: Options) -> None:
     """Before anything is started. Raises UsageError for rules and limits that are not there."""
-    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, which rules are checked against)
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+    import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
+    from tfadvisor.engine.loading.catalogue import load_catalogue
 
     load_catalogue(options.rules, options.disabled, options.limits)
 
@@ -53,7 +53,7 @@ def keep_and_write(
     recorded: Recorded, out: Path, form: Form, output: Path | None, options: Options, *, details: bool
 ) -> Kept:
     """Keeps the traces in the logdir and writes the report. Raises UsageError for a place that takes none."""
-    from tfadvisor.record.keep import keep  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.record.keep import keep  # imports NumPy, which no --help needs
 
     try:
         kept = keep(recorded, out, datetime.now())
@@ -71,9 +71,9 @@ def _subject(kept: Kept, options: Options, form: Form) -> object:
     """What the form is written from."""
     if not form.drawn:
         return kept.report
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
-    from tfadvisor.analysis import draw_run  # noqa: PLC0415
-    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+    from tfadvisor.analysis import draw_run
+    from tfadvisor.xplane.runs import choose_run
 
     return [replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)]

@@ -72,6 +72,6 @@ def _text(raw: _Quiet, before: TextIO | None, errors: str = "strict") -> TextIO:
 
 def _wait_until_writable(number: int) -> None:
     """For a pipe that another process made non-blocking."""
-    import select  # noqa: PLC0415
+    import select
 
     select.select([], [number], [])

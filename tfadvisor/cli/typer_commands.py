@@ -119,8 +119,8 @@ def _print_examples(examples: str | None, formatter: Any) -> None:
     if formatter.getvalue():  # rich is switched off
         formatter.write(f"\n{examples}\n")
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.text import Text
 
     text = Text(examples)
     text.highlight_regex(r"(?m)^\w[^:\n]*:", "bold")

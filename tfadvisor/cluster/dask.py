@@ -40,7 +40,7 @@ class _Bundle(msgspec.Struct, frozen=True):
 def dask_cluster(address: str) -> Iterator[DaskCluster]:
     """A cluster's workers, all with this tfadvisor. Raises ClusterError, UsageError without Dask or for another version."""
     try:
-        from distributed import Client  # noqa: PLC0415  (0.5 s, and an extra)
+        from distributed import Client  # 0.5 s, and an extra
     except ImportError as error:
         raise UsageError(
             f"--scheduler needs Dask, which cannot be loaded ({error}): pip install 'tfadvisor[cluster]'"
@@ -69,7 +69,7 @@ class DaskCluster:
 
     def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
         """As Engine. Of a bundle whose workers were killed, each task is tried by itself."""
-        from distributed import as_completed  # noqa: PLC0415
+        from distributed import as_completed
 
         workers = max(len(self._client.nthreads()), 1)
         bundles = _bundles(len(tasks), workers)
@@ -99,7 +99,7 @@ class DaskCluster:
         """(answers, whether the workers were killed that tried it); (None, False) where the answers were lost with the worker
         that had them. Raises what the work raised, ClusterError where the scheduler is gone.
         """
-        from distributed.scheduler import KilledWorker  # noqa: PLC0415
+        from distributed.scheduler import KilledWorker
 
         if future.status == "finished":
             with suppress(Exception):

@@ -28,7 +28,7 @@ def fitted(text: str, framework: str | None, version: str | None) -> Fitted:
     library = _LIBRARIES.get(framework or "")
     if library is None or _FLAG.search(text) is None or "LIBTPU_INIT_ARGS" in text:
         return Fitted(text, "", "")
-    from tfadvisor.flags.catalogue import accepts  # noqa: PLC0415  (reads the recording, which few reports need)
+    from tfadvisor.flags.catalogue import accepts  # reads the recording, which few reports need
 
     refused: list[str] = []
     notes: list[str] = []

@@ -67,7 +67,7 @@ class GpuWatch:
 
     def _look(self) -> None:
         try:
-            import pynvml  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415  (few have it)
+            import pynvml  # type: ignore[import-not-found, unused-ignore]  # few have it
 
             pynvml.nvmlInit()
         except Exception:

@@ -133,9 +133,9 @@ def hits_of(codemod: str, text: str, place: Place) -> tuple[Hit, ...]:
     often that the programs after each change together are too long to make.
     """
     hits = load(codemod)
-    from libcst import ParserSyntaxError  # noqa: PLC0415  (an extra, asked for by `load`)
+    from libcst import ParserSyntaxError  # an extra, asked for by `load`
 
-    from tfadvisor.repair.reading.program import TooManyChanges, program_of  # noqa: PLC0415
+    from tfadvisor.repair.reading.program import TooManyChanges, program_of
 
     try:
         found = hits(program_of(text), place)

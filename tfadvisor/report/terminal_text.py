@@ -142,10 +142,10 @@ class TextPage:
 
 
 def _coloured(lines: Sequence[Sequence[tuple[str, str]]]) -> str:
-    import io  # noqa: PLC0415
+    import io
 
-    from rich.console import Console  # noqa: PLC0415  (40 ms, which a pipe or a file need not wait for)
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console  # 40 ms, which a pipe or a file need not wait for
+    from rich.text import Text
 
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, color_system="standard", no_color=False, legacy_windows=False)

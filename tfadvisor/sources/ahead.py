@@ -18,7 +18,7 @@ def fetched_ahead(files: Sequence[Path]) -> Iterator[Path]:
     if len(remote) < 2 or not _keeps_copies():
         yield from files
         return
-    from concurrent.futures import Future, ThreadPoolExecutor  # noqa: PLC0415
+    from concurrent.futures import Future, ThreadPoolExecutor
 
     with ThreadPoolExecutor(_AT_ONCE, "tfadvisor-fetch") as pool:
         waiting: deque[Future[None]] = deque(pool.submit(_fetch, file) for file in remote[:_AT_ONCE])
@@ -39,6 +39,6 @@ def _fetch(file: RemotePath) -> None:
 
 
 def _keeps_copies() -> bool:
-    from tfadvisor.sources.copies import keeps_copies  # noqa: PLC0415
+    from tfadvisor.sources.copies import keeps_copies
 
     return keeps_copies()

@@ -128,7 +128,7 @@ class RemotePath(PosixPath):
 
     def open_copy(self) -> io.BufferedReader:
         """The whole object as a file of this machine, fetched unless it is there already. Raises as entry."""
-        from tfadvisor.sources.copies import open_copy  # noqa: PLC0415  (no listing needs it)
+        from tfadvisor.sources.copies import open_copy  # no listing needs it
 
         return open_copy(self)
 
@@ -174,7 +174,7 @@ class RemotePath(PosixPath):
 
     def open(self, mode: str = "r", *_: Any, **settings: Any) -> IO[Any]:  # type: ignore[override]
         """A copy of the object, to be read. Raises as entry, and for any other mode."""
-        import io  # noqa: PLC0415
+        import io
 
         if set(mode) - set("rbt"):
             self._refuse()

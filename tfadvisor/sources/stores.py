@@ -80,8 +80,8 @@ def driver(address: str) -> tuple[AbstractFileSystem, str]:
     """The driver for an address, and what the object is called there. Raises UsageError, naming what to install."""
     scheme = address.partition("://")[0]
     try:
-        import fsspec  # noqa: PLC0415  (20 ms, and an extra)
-        from fsspec.core import url_to_fs  # noqa: PLC0415
+        import fsspec  # 20 ms, and an extra
+        from fsspec.core import url_to_fs
     except ImportError as error:
         raise UsageError(
             f"{scheme}:// needs fsspec, which cannot be loaded ({error}): pip install 'tfadvisor[remote]'"
@@ -156,7 +156,7 @@ def _options(scheme: str, configured: Mapping[str, Any]) -> dict[str, Any]:
     """For the driver: a web server that falls silent is given up. The user's own configuration stands."""
     if scheme not in WEB or "client_kwargs" in configured.get(scheme, {}):
         return {}
-    import aiohttp  # noqa: PLC0415
+    import aiohttp
 
     return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE_S)}}
 
@@ -182,7 +182,7 @@ def _seconds(time: object) -> float:
             time = datetime.fromisoformat(time.replace("Z", "+00:00"))
         except ValueError:
             try:
-                from email.utils import parsedate_to_datetime  # noqa: PLC0415  (12 ms, and few stores tell a time so)
+                from email.utils import parsedate_to_datetime  # 12 ms, and few stores tell a time so
 
                 time = parsedate_to_datetime(str(time))
             except ValueError:

@@ -171,7 +171,7 @@ def open_cache(roots: Sequence[Path]) -> Cache:
 
 
 def _temporary() -> Cache:
-    import atexit  # noqa: PLC0415
+    import atexit
 
     folder = Path(tempfile.mkdtemp(prefix="tfadvisor-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

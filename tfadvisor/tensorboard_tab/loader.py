@@ -14,7 +14,7 @@ class AdvisorLoader(base_plugin.TBLoader):  # type: ignore[misc]
     def load(self, context: Any) -> Any:
         """The plugin; None when something that it needs cannot be imported."""
         try:
-            from tfadvisor.tensorboard_tab.plugin import AdvisorPlugin  # noqa: PLC0415  (its failure is caught here)
+            from tfadvisor.tensorboard_tab.plugin import AdvisorPlugin  # its failure is caught here
 
             return AdvisorPlugin(context)
         except Exception as error:

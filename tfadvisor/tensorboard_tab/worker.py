@@ -106,7 +106,7 @@ def _summary(report: Report) -> dict[str, Any]:
 
 def _draw(task: dict[str, Any]) -> None:
     """One step of one host, with every thread."""
-    from tfadvisor.assembly.page_drawn import drawn_step  # noqa: PLC0415
+    from tfadvisor.assembly.page_drawn import drawn_step
 
     for file in sorted(places_of(task["files"]), key=lambda one: host_of(one) != task["host"]):
         trace = decode_file(file, SELECTION, None)
@@ -120,8 +120,8 @@ def _draw(task: dict[str, Any]) -> None:
 
 
 def _compare(task: dict[str, Any]) -> None:
-    from tfadvisor.comparing import compare  # noqa: PLC0415
-    from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
+    from tfadvisor.comparing import compare
+    from tfadvisor.comparison.outputs.page_data import on_page
 
     base, new = (Path(path) for path in task["snapshots"])
     if not (base.exists() and new.exists()):
@@ -133,7 +133,7 @@ def _compare(task: dict[str, Any]) -> None:
 def _limit_memory(most: int) -> None:
     """Of this process and of each that reads a host for it; where the system knows no such limit, none."""
     try:
-        import resource  # noqa: PLC0415
+        import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     except (ImportError, ValueError, OSError):

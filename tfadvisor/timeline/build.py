@@ -277,8 +277,8 @@ def _drawn(
     placed: _Placed, attributed: _Attributed, drawing: Drawing
 ) -> tuple[tuple[StepPicture, ...], tuple[MemoryCurve, ...]]:
     """What a page draws of the steps and of the devices' memory."""
-    from tfadvisor.timeline.picture.memory_curve import memory_curves  # noqa: PLC0415  (only a page draws)
-    from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415
+    from tfadvisor.timeline.picture.memory_curve import memory_curves  # only a page draws
+    from tfadvisor.timeline.picture.step_picture import step_pictures
 
     threads, steps = placed.threads, attributed.steps
     pictures = step_pictures(threads, placed.pipeline, attributed.active, attributed.classes, steps, drawing)

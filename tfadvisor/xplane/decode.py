@@ -20,7 +20,7 @@ def decode_file(path: Path, selection: Selection, progress: Progress | None = No
     if compiled is not None:
         host = compiled.decode(source, selection, progress)
     else:
-        from tfadvisor.xplane import twin  # noqa: PLC0415  (imports protobuf)
+        from tfadvisor.xplane import twin  # imports protobuf
 
         host = twin.decode(source, selection)
     if not host.planes:

@@ -131,7 +131,7 @@ def _size(file: Path) -> int:
 
 def _digest(file: Path) -> bytes | None:
     """Of all bytes, so that each file is read once however many there are; None where decoding will say what is wrong."""
-    import hashlib  # noqa: PLC0415  (only several hosts need it)
+    import hashlib  # only several hosts need it
 
     hashed = hashlib.blake2b(digest_size=16)
     try:

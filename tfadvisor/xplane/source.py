@@ -223,8 +223,8 @@ def _zero_tag(file: io.BufferedReader, size: int) -> int | None:
 
 def _inflated(file: io.BufferedReader, place: str, packed: int) -> bytes:
     """The uncompressed bytes. A file that grows beyond any real trace's ratio is refused before it fills the memory."""
-    import gzip  # noqa: PLC0415  (only packed files need it)
-    import zlib  # noqa: PLC0415
+    import gzip  # only packed files need it
+    import zlib
 
     limit = max(_ALWAYS_ALLOWED, packed * _SUSPICIOUS_RATIO)
     pieces: list[bytes] = []

@@ -16,7 +16,7 @@ def text_of(data: bytes) -> str:
 
 def inflated_text(data: bytes) -> str:
     """A gzip-compressed string (`compressed_str_value`), cut where it is too long; empty when it is not gzip."""
-    import zlib  # noqa: PLC0415  (only recent traces hold such strings)
+    import zlib  # only recent traces hold such strings
 
     most = min(_LONGEST_INFLATED, _INFLATED_ALWAYS + _INFLATED_EACH * len(data))
     try:

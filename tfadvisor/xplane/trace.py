@@ -38,7 +38,7 @@ class Trace(msgspec.Struct, frozen=True):
         with. Raises UsageError where pandas cannot be loaded.
         """
         need_pandas()
-        import pandas as pd  # noqa: PLC0415
+        import pandas as pd
 
         return pd.concat([self._host_events(index, stats) for index in range(len(self.hosts))], ignore_index=True)
 
@@ -48,7 +48,7 @@ class Trace(msgspec.Struct, frozen=True):
         Raises UsageError where pandas cannot be loaded.
         """
         need_pandas()
-        import pandas as pd  # noqa: PLC0415
+        import pandas as pd
 
         frames = []
         for index, host in enumerate(self.hosts):
@@ -77,7 +77,7 @@ class Trace(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """For a notebook's cell: one row a plane that holds events."""
-        from tfadvisor.report.fragment import fragment, table, text  # noqa: PLC0415
+        from tfadvisor.report.fragment import fragment, table, text
 
         rows = [
             (host_of(file), plane.name, f"{int(events):,}")
@@ -89,7 +89,7 @@ class Trace(msgspec.Struct, frozen=True):
 
     def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
         need_pandas()
-        import pandas as pd  # noqa: PLC0415
+        import pandas as pd
 
         host = self.hosts[index]
         line = host.line_of_event()

@@ -130,8 +130,8 @@ def analyze(
 
 def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
     """The report, and what the form is written from."""
-    from tfadvisor.analysis import analyze_run, draw_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
+    from tfadvisor.analysis import analyze_run, draw_run  # imports NumPy, which no --help needs
+    from tfadvisor.cli.progress import reading_progress
 
     with reading_progress(run) as progress:
         if form.drawn:
@@ -145,8 +145,8 @@ def _with_tried(report: Report) -> Report:
     """With what the ledger of this folder says of the same program."""
     if not LEDGER.exists():
         return report
-    from tfadvisor.ledger.file import read  # noqa: PLC0415  (few have one)
-    from tfadvisor.ledger.tried import with_tried  # noqa: PLC0415
+    from tfadvisor.ledger.file import read  # few have one
+    from tfadvisor.ledger.tried import with_tried
 
     try:
         return with_tried(report, read(LEDGER).entries)

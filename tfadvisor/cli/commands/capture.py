@@ -79,9 +79,9 @@ def capture(
         preview=preview,
     )
     check_rules(options)
-    from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.record.service.capture import address_of, captured  # noqa: PLC0415
-    from tfadvisor.record.service.clients import client  # noqa: PLC0415
+    from tfadvisor.record.conduct import Wanted  # imports NumPy, which no --help needs
+    from tfadvisor.record.service.capture import address_of, captured
+    from tfadvisor.record.service.clients import client
 
     asked = list(dict.fromkeys(map(address_of, addresses)))
     with captured(asked, Wanted(None, steps), options, client(), note) as recorded:

@@ -119,8 +119,8 @@ def compare(
 
 
 def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -> None:
-    from tfadvisor.cli.gate_inputs import read_side  # noqa: PLC0415
-    from tfadvisor.comparing import compare as compare_runs  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import read_side
+    from tfadvisor.comparing import compare as compare_runs
 
     base, new = (read_side(path, options) for path, options in sides)
     write_form(form, compare_runs(base, new), output)
@@ -128,12 +128,12 @@ def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -
 
 def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
     """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
-    from tfadvisor.analysis import draw_run  # noqa: PLC0415
-    from tfadvisor.cli.gate_inputs import chosen_side  # noqa: PLC0415
-    from tfadvisor.cli.outputs import write_out, write_output  # noqa: PLC0415
-    from tfadvisor.comparing import compare as compare_runs  # noqa: PLC0415
-    from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
-    from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+    from tfadvisor.analysis import draw_run
+    from tfadvisor.cli.gate_inputs import chosen_side
+    from tfadvisor.cli.outputs import write_out, write_output
+    from tfadvisor.comparing import compare as compare_runs
+    from tfadvisor.comparison.outputs.page_data import on_page
+    from tfadvisor.report.outputs.html import as_html
 
     for path, _ in reversed(sides):
         if path.suffix == ".json" and path.is_file():

@@ -164,7 +164,7 @@ def _to_pgle(
     jaxlib: str | None,
     by_program: bool,
 ) -> int:
-    from tfadvisor.cli.pgle import write_pgle  # noqa: PLC0415
+    from tfadvisor.cli.pgle import write_pgle
 
     target = output or _new_name(chosen_run(paths[:1], options), "pgle")
     check_outside(target, paths, "--output")
@@ -177,11 +177,11 @@ def _to_pgle(
 
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.export.hosts import export_run  # noqa: PLC0415
-    from tfadvisor.export.perfetto.place import export_file  # noqa: PLC0415
-    from tfadvisor.export.perfetto.write import PerfettoSink  # noqa: PLC0415
-    from tfadvisor.timeline.build import SELECTION  # noqa: PLC0415
+    from tfadvisor.cli.progress import reading_progress
+    from tfadvisor.export.hosts import export_run
+    from tfadvisor.export.perfetto.place import export_file
+    from tfadvisor.export.perfetto.write import PerfettoSink
+    from tfadvisor.timeline.build import SELECTION
 
     if output.is_dir():
         raise UsageError(f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}")
@@ -191,15 +191,15 @@ def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
 
 def _to_parquet(run: Run, options: Options, output: Path) -> Report:
     try:
-        from tfadvisor.export.parquet.write import ParquetSink  # noqa: PLC0415
+        from tfadvisor.export.parquet.write import ParquetSink
     except ImportError as error:
         raise UsageError(
             f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
         ) from error
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.export.hosts import export_run  # noqa: PLC0415
-    from tfadvisor.export.perfetto.place import export_folder  # noqa: PLC0415
-    from tfadvisor.xplane.columns import Selection  # noqa: PLC0415
+    from tfadvisor.cli.progress import reading_progress
+    from tfadvisor.export.hosts import export_run
+    from tfadvisor.export.perfetto.place import export_folder
+    from tfadvisor.xplane.columns import Selection
 
     with export_folder(output) as folder, reading_progress(run) as progress:
         sink = ParquetSink(folder)

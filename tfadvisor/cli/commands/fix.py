@@ -123,7 +123,7 @@ def fix(
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")
-    from tfadvisor.repair.sources import read_sources  # noqa: PLC0415  (--help needs none of these)
+    from tfadvisor.repair.sources import read_sources  # --help needs none of these
 
     chosen_place = _place(at)
     sources = read_sources(source)
@@ -143,7 +143,7 @@ def fix(
 
 
 def _place(at: str | None) -> At | None:
-    from tfadvisor.repair.choosing import At  # noqa: PLC0415
+    from tfadvisor.repair.choosing import At
 
     if at is None:
         return None
@@ -154,9 +154,9 @@ def _place(at: str | None) -> At | None:
 
 
 def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue]:
-    from tfadvisor.analysis import analyze_run  # noqa: PLC0415
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+    from tfadvisor.analysis import analyze_run
+    from tfadvisor.cli.progress import reading_progress
+    from tfadvisor.engine.loading.catalogue import load_catalogue
 
     chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
@@ -164,8 +164,8 @@ def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue
 
 
 def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Sequence[str], at: At | None) -> Plan:
-    from tfadvisor.repair.diff import differ_below  # noqa: PLC0415
-    from tfadvisor.repair.plan import make_plan  # noqa: PLC0415
+    from tfadvisor.repair.diff import differ_below
+    from tfadvisor.repair.plan import make_plan
 
     known = {rule.id: rule.codemods for rule in catalogue.rules}
     for name in wanted:
@@ -178,7 +178,7 @@ def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Seq
 
 
 def _write(plan: Plan, sources: Sources) -> None:
-    from tfadvisor.repair.applying import check_clean, write  # noqa: PLC0415
+    from tfadvisor.repair.applying import check_clean, write
 
     if plan.texts:
         check_clean(sources, tuple(plan.texts))
@@ -204,9 +204,9 @@ def _print_launch_lines(plan: Plan) -> None:
 
 
 def _print_json(report: Report, plan: Plan) -> None:
-    import json  # noqa: PLC0415
+    import json
 
-    from tfadvisor.repair.filling import with_patches  # noqa: PLC0415
+    from tfadvisor.repair.filling import with_patches
 
     sys.stdout.write(json.dumps(with_patches(report, plan).to_dict(), indent=2) + "\n")
 

@@ -85,13 +85,13 @@ def check_flags(
     themselves, version by version. An error is what ends the process or is not read; a warning costs speed or does something
     else than it looks; a note is worth knowing.
     """
-    from tfadvisor.flags.as_text import as_data, lines  # noqa: PLC0415  (other commands need none of it)
-    from tfadvisor.flags.check import check  # noqa: PLC0415
+    from tfadvisor.flags.as_text import as_data, lines  # other commands need none of it
+    from tfadvisor.flags.check import check
 
     _check_versions(jaxlib, tensorflow)
     checked = check(_text(flags), jaxlib, tensorflow)
     if format == "json":
-        import json  # noqa: PLC0415
+        import json
 
         write_out(json.dumps(as_data(checked), indent=2) + "\n", json=True)
     else:
@@ -100,7 +100,7 @@ def check_flags(
 
 
 def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
-    from tfadvisor.flags.versions import order  # noqa: PLC0415
+    from tfadvisor.flags.versions import order
 
     if jaxlib is not None and tensorflow is not None:
         raise UsageError("--jaxlib and --tensorflow exclude each other: give one of them.")
@@ -111,7 +111,7 @@ def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
 
 def _text(given: str) -> str:
     """The argument, or standard input; no more of that than a variable can hold."""
-    from tfadvisor.flags.settings import LONGEST  # noqa: PLC0415
+    from tfadvisor.flags.settings import LONGEST
 
     return sys.stdin.read(LONGEST + 1) if given == "-" else given
 

@@ -122,10 +122,10 @@ def table(
     Runs that the table holds already are read again only when their files, tfadvisor or the rules have changed. A run that
     cannot be read is a row with its error.
     """
-    from tfadvisor.fleet.build import bring_up_to_date  # noqa: PLC0415  (--help needs none of these)
-    from tfadvisor.fleet.find import Labels, find_tasks  # noqa: PLC0415
-    from tfadvisor.fleet.table import arrow  # noqa: PLC0415
-    from tfadvisor.fleet.work import HowToRead  # noqa: PLC0415
+    from tfadvisor.fleet.build import bring_up_to_date  # --help needs none of these
+    from tfadvisor.fleet.find import Labels, find_tasks
+    from tfadvisor.fleet.table import arrow
+    from tfadvisor.fleet.work import HowToRead
 
     arrow()
     found = places(sources)
@@ -145,8 +145,8 @@ def report(table: TableRead, format: Format = None, output: Output = None) -> in
 
     A run stands for its devices over the hours that a column `hours` of the table says, else over one hour.
     """
-    from tfadvisor.fleet.report.costs import summed  # noqa: PLC0415
-    from tfadvisor.fleet.table import read_table  # noqa: PLC0415
+    from tfadvisor.fleet.report.costs import summed
+    from tfadvisor.fleet.table import read_table
 
     form = form_of(FLEET_FORMS, format, output)
     check_page_has_a_file(form, output, "fleet")
@@ -159,8 +159,8 @@ def report(table: TableRead, format: Format = None, output: Output = None) -> in
 
 def _known(output: Path) -> tuple[Row, ...]:
     """The rows that are there. Raises UsageError where something else is called so."""
-    from tfadvisor.errors import TraceError  # noqa: PLC0415
-    from tfadvisor.fleet.table import read_table  # noqa: PLC0415
+    from tfadvisor.errors import TraceError
+    from tfadvisor.fleet.table import read_table
 
     if not output.exists():
         return ()
@@ -173,13 +173,13 @@ def _known(output: Path) -> tuple[Row, ...]:
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal; nothing elsewhere."""
-    import sys  # noqa: PLC0415
+    import sys
 
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -164,9 +164,9 @@ def gate(
     Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.gating.against import asked_for  # noqa: PLC0415
-    from tfadvisor.gate.config.read import read  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.gating.against import asked_for
+    from tfadvisor.gate.config.read import read
 
     written = read(gate_inputs.config_file(config), gate_inputs.known_names(rules or ()), preset)
     if check_config:
@@ -214,7 +214,7 @@ def _gated(asked: Asked) -> int:
     verdict, candidates, store = _judged(asked)
     verdict = _placed(verdict, asked)
     if asked.pages is not None:
-        from tfadvisor.cli.gating.pages import drawing_of, write_pages  # noqa: PLC0415
+        from tfadvisor.cli.gating.pages import drawing_of, write_pages
 
         write_pages(asked.pages, verdict, [drawing_of(asked.paths, asked.options)])
     _write(verdict, asked)
@@ -225,9 +225,9 @@ def _gated(asked: Asked) -> int:
 
 def _gated_against(asked: Asked, turns: Turns) -> int:
     """Compares a commit with what is checked out, recorded in turns."""
-    from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of  # noqa: PLC0415
-    from tfadvisor.cli.gating.against import judged_in_turns  # noqa: PLC0415
-    from tfadvisor.cli.gating.pages import write_pages  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of
+    from tfadvisor.cli.gating.against import judged_in_turns
+    from tfadvisor.cli.gating.pages import write_pages
 
     model = asked.model or asked.written.layer.model
     labels = labels_of(asked.labels, asked.written.layer.labels)
@@ -246,21 +246,21 @@ def _gated_against(asked: Asked, turns: Turns) -> int:
 
 def _placed(verdict: GateResult, asked: Asked) -> GateResult:
     """With files that are there, and where the pages will be."""
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
-    from tfadvisor.cli.gating.pages import link_of  # noqa: PLC0415
-    from tfadvisor.gate.outputs.places import with_places  # noqa: PLC0415
+    from tfadvisor.cli.gating.pages import link_of
+    from tfadvisor.gate.outputs.places import with_places
 
     return replace(with_places(verdict, Path.cwd()), link=link_of(asked.pages, os.environ))
 
 
 def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     """The verdict, the snapshots that it is about, and the store that it used."""
-    from datetime import datetime, timezone  # noqa: PLC0415
+    from datetime import datetime, timezone
 
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.baseline.comparable_runs import choose  # noqa: PLC0415
-    from tfadvisor.gate.judging.judge import judge  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.gate.baseline.comparable_runs import choose
+    from tfadvisor.gate.judging.judge import judge
 
     written, model = asked.written, asked.model or asked.written.layer.model
     reports = [gate_inputs.report_of(asked.paths, asked.options)]
@@ -291,9 +291,9 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
 
 
 def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tell: str | None) -> Judging:
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
-    from tfadvisor.gate.config.resolved import Identity, resolve  # noqa: PLC0415
+    from tfadvisor.gate.config.resolved import Identity, resolve
 
     devices = tuple(f"{device.kind} {device.model}".strip() for device in report.run.devices)
     config = resolve(written, Identity(candidate.key.model, report.run.name, report.run.hosts, devices))
@@ -318,8 +318,8 @@ def _write(verdict: GateResult, asked: Asked) -> None:
 
 def _tell_github(verdict: GateResult) -> None:
     """Annotations on stderr, which the runner reads too, so that standard output stays what was asked for."""
-    from tfadvisor.gate.outputs.github import workflow_commands  # noqa: PLC0415
-    from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
+    from tfadvisor.gate.outputs.github import workflow_commands
+    from tfadvisor.gate.outputs.markdown import as_markdown
 
     if os.environ.get("GITHUB_ACTIONS") == "true":
         sys.stdout.flush()
@@ -333,9 +333,9 @@ def _tell_github(verdict: GateResult) -> None:
 
 
 def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, asked: Asked) -> None:
-    from tfadvisor.cli.gate_inputs import keep_of  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import add, leave_pending  # noqa: PLC0415
-    from tfadvisor.gate.judging.result import Outcome  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import keep_of
+    from tfadvisor.gate.baseline.store import add, leave_pending
+    from tfadvisor.gate.judging.result import Outcome
 
     passed = verdict.outcome not in (Outcome.FAIL, Outcome.BROKEN)
     if asked.add and passed:

@@ -35,9 +35,9 @@ def ledger(ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"), format: Format 
 
     Each line of the ledger is a change that was tried: ids, versions and numbers, no paths and no code.
     """
-    from tfadvisor.ledger.file import read  # noqa: PLC0415  (--help needs none of these)
-    from tfadvisor.ledger.promises import accounts_of  # noqa: PLC0415
-    from tfadvisor.ledger.text import as_text  # noqa: PLC0415
+    from tfadvisor.ledger.file import read  # --help needs none of these
+    from tfadvisor.ledger.promises import accounts_of
+    from tfadvisor.ledger.text import as_text
 
     found = read(ledger)
     if not found.entries and not found.unread:

@@ -90,7 +90,7 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
 @app.command("docs", cls=Command, short_help="a page per rule")
 def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) -> int:
     """Writes one Markdown page per rule, with its cases, and an index of them."""
-    from tfadvisor.engine.checking.rule_page import index_page, whole_page  # noqa: PLC0415  (only this command writes pages)
+    from tfadvisor.engine.checking.rule_page import index_page, whole_page  # only this command writes pages
 
     catalogue = _catalogue(rules)
     pages = {f"{rule.id}.md": whole_page(rule) for rule in catalogue.rules}
@@ -108,8 +108,8 @@ def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) ->
 @app.command("check", cls=Command, short_help="lint a folder and run its cases")
 def check_rules(folder: CheckedFolder) -> int:
     """Lint every rule of a folder and run its cases."""
-    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, which rules are checked against)
-    from tfadvisor.engine.checking.cases import check_folder  # noqa: PLC0415  (reads YAML, which listing rules does not need)
+    import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
+    from tfadvisor.engine.checking.cases import check_folder  # reads YAML, which listing rules does not need
 
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder.")
@@ -125,8 +125,8 @@ def check_rules(folder: CheckedFolder) -> int:
 
 def _limit_lines(rule: Rule) -> list[str]:
     """The rule's numbers: name, default, unit, meaning; how to change them."""
-    from tfadvisor.engine.loading.limits import limits_of  # noqa: PLC0415
-    from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
+    from tfadvisor.engine.loading.limits import limits_of
+    from tfadvisor.metrics.registry import registered_metrics
 
     limits = limits_of(rule)
     if not limits:
@@ -140,8 +140,8 @@ def _limit_lines(rule: Rule) -> list[str]:
 
 
 def _catalogue(folders: Sequence[Path] | None) -> Catalogue:
-    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, so that rules can be checked)
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+    import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be checked)
+    from tfadvisor.engine.loading.catalogue import load_catalogue
 
     return load_catalogue(folders or (), preview=True)
 

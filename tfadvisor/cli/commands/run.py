@@ -99,8 +99,8 @@ def run(
         preview=preview,
     )
     check_rules(options)
-    from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.record.run_program import recorded_program  # noqa: PLC0415
+    from tfadvisor.record.conduct import Wanted  # imports NumPy, which no --help needs
+    from tfadvisor.record.run_program import recorded_program
 
     with recorded_program(command, Wanted(after_seconds, steps), options) as (program, recorded):
         kept = keep_and_write(recorded, out, form, output, options, details=details)

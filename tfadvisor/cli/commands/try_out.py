@@ -127,8 +127,8 @@ def try_out(
     seconds = seconds_of(budget)
     if not (patch or env or from_ or passes):
         raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
-    from tfadvisor.trial.asked_for import asked_for  # noqa: PLC0415  (--help needs none of these)
-    from tfadvisor.trial.running.one_run import Asked, Interrupted  # noqa: PLC0415
+    from tfadvisor.trial.asked_for import asked_for  # --help needs none of these
+    from tfadvisor.trial.running.one_run import Asked, Interrupted
 
     wanted = asked_for(command, patch or [], env or [], from_, source, rules or [])
     asked = Asked()
@@ -155,7 +155,7 @@ def seconds_of(text: str) -> float:
 def _tried(
     wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: Asked, tell: Tell
 ) -> TrialResult:
-    from tfadvisor.trial.conduct import Wanted, try_out  # noqa: PLC0415
+    from tfadvisor.trial.conduct import Wanted, try_out
 
     candidates = wanted.candidates
     if not candidates and not passes:
@@ -167,7 +167,7 @@ def _tried(
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
     if passes:
-        from tfadvisor.trial.candidates.passes import pass_candidates  # noqa: PLC0415
+        from tfadvisor.trial.candidates.passes import pass_candidates
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
     return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
@@ -187,8 +187,8 @@ def _told() -> Iterator[Tell]:
     if not sys.stderr.isatty():
         yield _say_nothing
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.markup import escape  # noqa: PLC0415
+    from rich.console import Console
+    from rich.markup import escape
 
     with Console(stderr=True).status("") as status:
 
@@ -199,7 +199,7 @@ def _told() -> Iterator[Tell]:
 
 
 def _write(result: TrialResult, form: str, output: Path | None) -> None:
-    from tfadvisor.trial.outputs.text import as_json, as_text  # noqa: PLC0415
+    from tfadvisor.trial.outputs.text import as_json, as_text
 
     if output is not None:
         write_output(output, as_json(result) if form == "json" else as_text(result), "--output")
@@ -211,8 +211,8 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
 
 
 def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
-    from tfadvisor.ledger.file import append  # noqa: PLC0415
-    from tfadvisor.trial.ledger_entries import entries_of  # noqa: PLC0415
+    from tfadvisor.ledger.file import append
+    from tfadvisor.trial.ledger_entries import entries_of
 
     entries = entries_of(result, wanted.sketch)
     if not entries:

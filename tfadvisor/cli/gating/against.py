@@ -79,8 +79,8 @@ def judged_in_turns(
     config_for: Callable[[Report], Config],
 ) -> Iterator[Judged]:
     """Raises UsageError and TraceError, after the last lines of a program that failed."""
-    from tfadvisor.against.gate_against import Against, judged_against  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.against.recording import Unrecorded  # noqa: PLC0415
+    from tfadvisor.against.gate_against import Against, judged_against  # imports NumPy, which no --help needs
+    from tfadvisor.against.recording import Unrecorded
 
     asked = Against(Path.cwd(), turns.ref, turns.command, turns.links, turns.seconds, options, model, labels)
     try:

@@ -32,16 +32,16 @@ def link_of(pages: Path | None, environment: Mapping[str, str]) -> str:
 
 def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData]:
     """What draws the run that was judged."""
-    from tfadvisor.analysis import draw_run  # noqa: PLC0415
-    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+    from tfadvisor.analysis import draw_run
+    from tfadvisor.xplane.runs import choose_run
 
     return lambda: draw_run(choose_run(paths, options.run, options.host)[0], options)
 
 
 def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], PageData]]) -> None:
     """draw: the judged run, then, where its trace is there, the base. Raises UsageError."""
-    from tfadvisor.gate.outputs.html import as_html as verdict_page  # noqa: PLC0415
-    from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+    from tfadvisor.gate.outputs.html import as_html as verdict_page
+    from tfadvisor.report.outputs.html import as_html
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,9 +57,9 @@ def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], P
 
 
 def _side_by_side(drawn: Sequence[PageData]) -> str:
-    from tfadvisor.comparing import compare  # noqa: PLC0415
-    from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
-    from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+    from tfadvisor.comparing import compare
+    from tfadvisor.comparison.outputs.page_data import on_page
+    from tfadvisor.report.outputs.html import as_html
 
     reports = [page.report for page in drawn]
     comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]

@@ -62,7 +62,7 @@ def index_page(rules: Sequence[Rule]) -> str:
 
 def cases_of(rule: Rule) -> list[Case]:
     """The cases beside a rule's file; none where they were not installed. Raises RuleError when they are wrong."""
-    from tfadvisor.engine.checking.cases import load_cases  # noqa: PLC0415  (reads YAML)
+    from tfadvisor.engine.checking.cases import load_cases  # reads YAML
 
     file = Path(rule.file)
     if not file.is_absolute() and file.parts[0] == "rules" and not file.exists():

@@ -117,7 +117,7 @@ def built_in_rules() -> list[Rule]:
 
 def rules_folder() -> Path:
     """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     try:
         return Path(import_module(_PACKAGE).__path__[0])

@@ -43,7 +43,7 @@ def package_named(name: str, places: Sequence[str] | None = None) -> RulePackage
 
 def folder_of(package: RulePackage) -> Path:
     """Where its rules are. Raises RuleError when the package is not there or is a single file."""
-    from importlib.util import find_spec  # noqa: PLC0415  (only where there is a package)
+    from importlib.util import find_spec  # only where there is a package
 
     try:
         spec = find_spec(package.module)
@@ -56,7 +56,7 @@ def folder_of(package: RulePackage) -> Path:
 
 def import_metrics(package: RulePackage) -> None:
     """Imports the modules that register its metrics. Raises RuleError when one fails, whatever it raises."""
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     for module in package.metrics:
         try:

@@ -44,7 +44,7 @@ def load(text: str, file: str, *, ours: bool = False) -> Marked:
     Aliases are refused since a few of them can stand for gigabytes, deep nesting since it exhausts the stack. ours: the file
     is a part of this package, so that nobody needs to look for such things first.
     """
-    import yaml  # noqa: PLC0415  (installed packages carry their rules compiled; only other people's are YAML at run time)
+    import yaml  # installed packages carry their rules compiled; only other people's are YAML at run time
 
     if len(text) > _LARGEST:
         raise RuleError(file, 1, "", "is larger than 1 MiB; a rule file is a few kilobytes")
@@ -67,14 +67,14 @@ def load(text: str, file: str, *, ours: bool = False) -> Marked:
 
 def _safe_loader() -> Any:
     """The safe loader, the one in C where PyYAML was built with it."""
-    import yaml  # noqa: PLC0415
+    import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _refuse_what_no_rule_needs(text: str, file: str) -> None:
     """Walks the events without building anything."""
-    import yaml  # noqa: PLC0415
+    import yaml
 
     depth = 0
     for event in yaml.parse(text, Loader=_safe_loader()):
@@ -90,7 +90,7 @@ def _refuse_what_no_rule_needs(text: str, file: str) -> None:
 
 
 def _build(node: Any, path: str, marked: Marked, loader: Any) -> Any:
-    import yaml  # noqa: PLC0415
+    import yaml
 
     marked.lines[path] = node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):

@@ -117,7 +117,7 @@ class Modules:
 
 
 def _module(data: bytes, program_id: int, place: str) -> Module:
-    from tfadvisor.hlo.format.module import Module  # noqa: PLC0415  (most small traces hold none)
+    from tfadvisor.hlo.format.module import Module  # most small traces hold none
 
     return Module(data, place, program_id)
 

@@ -232,7 +232,7 @@ class Instruction:
 
     def config(self) -> Mapping[str, Any]:
         """The backend's note read as JSON; empty when it is none."""
-        import json  # noqa: PLC0415  (only these questions need it)
+        import json  # only these questions need it
 
         try:
             found = json.loads(self.backend_config)

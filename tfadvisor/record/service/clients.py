@@ -42,7 +42,7 @@ def file_name(address: str) -> str:
 
 def by_grpc(addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
     """All at once. The trace comes with the answer, or lies where an old server on this file system has written it."""
-    import grpc  # noqa: PLC0415
+    import grpc
 
     unlimited = [("grpc.max_receive_message_length", -1)]
     channels = {address: grpc.insecure_channel(address, options=unlimited) for address in addresses}
@@ -88,7 +88,7 @@ def _stored(address: str, message: bytes, folder: Path, session: str) -> dict[st
 
 def by_xprof(addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
     """As xprof's capture button."""
-    from xprof.convert import _pywrap_profiler_plugin as plugin  # noqa: PLC0415
+    from xprof.convert import _pywrap_profiler_plugin as plugin
 
     options = {"host_tracer_level": 2, "device_tracer_level": 1, "python_tracer_level": int(python_tracer)}
     return _through_a_logdir(
@@ -100,7 +100,7 @@ def by_xprof(addresses: Sequence[str], folder: Path, seconds: float, python_trac
 
 def by_tensorflow(addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
     """As tf.profiler.experimental.client."""
-    from tensorflow.python.profiler import profiler_client, profiler_v2  # noqa: PLC0415
+    from tensorflow.python.profiler import profiler_client, profiler_v2
 
     options = profiler_v2.ProfilerOptions(2, int(python_tracer), 1)
     where = ",".join(f"grpc://{address}" for address in addresses)

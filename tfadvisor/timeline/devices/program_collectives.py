@@ -16,7 +16,7 @@ def collectives_by_name(programs: Modules, module: str) -> Mapping[str, Collecti
     """Of all programs of one name; empty where the trace does not hold their HLO, or holds it damaged."""
     if not programs.keys:
         return {}
-    from tfadvisor.hlo.questions.collectives import collectives  # noqa: PLC0415  (only with HLO in the trace)
+    from tfadvisor.hlo.questions.collectives import collectives  # only with HLO in the trace
 
     try:
         return {one.name: one for program in programs.named(module) for one in collectives(program)}

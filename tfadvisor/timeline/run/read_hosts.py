@@ -56,13 +56,13 @@ def run_hosts(
     elif watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
-        from tfadvisor.timeline.run.parallel import in_parallel  # noqa: PLC0415  (only many hosts need processes)
+        from tfadvisor.timeline.run.parallel import in_parallel  # only many hosts need processes
 
         yield from in_parallel(files, working, lambda file: (file, steps, drawing), progress, skip)
 
 
 def _drawing(hosts: int) -> Drawing:
-    from tfadvisor.timeline.picture.drawing import Drawing  # noqa: PLC0415  (only a page draws steps)
+    from tfadvisor.timeline.picture.drawing import Drawing  # only a page draws steps
 
     return Drawing(min(max(_PICTURED_EVENTS // hosts, 500), 4_000), _OTHER_EVENTS // hosts)
 

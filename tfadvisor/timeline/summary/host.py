@@ -100,7 +100,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
 def _excerpts(devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
-    from tfadvisor.timeline.summary.program_excerpts import program_excerpts  # noqa: PLC0415  (only a page shows them)
+    from tfadvisor.timeline.summary.program_excerpts import program_excerpts  # only a page shows them
 
     return program_excerpts(program.hot_ops, devices[program.device].ops, host.programs)
 
@@ -122,7 +122,7 @@ def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSum
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
     if host.programs.keys and (one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)):
-        from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (small traces need none)
+        from tfadvisor.timeline.summary.program_patterns import program_patterns  # small traces need none
 
         patterns = program_patterns(one.ops, host.programs)
     return ProgramSummary(index, hot_ops(one.ops, host.programs), patterns)

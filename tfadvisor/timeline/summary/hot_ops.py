@@ -92,7 +92,7 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
         program = program_of_row(table, row, programs)
         if program is None:
             return nothing
-        from tfadvisor.timeline.ops_of_program import OpsOfProgram  # noqa: PLC0415  (only with HLO in the trace)
+        from tfadvisor.timeline.ops_of_program import OpsOfProgram  # only with HLO in the trace
 
         name, known = OpsOfProgram.of(program).find(op or kernel)
     except TraceError:
@@ -144,7 +144,7 @@ def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[in
         program = _hottest(table, rows, programs)
         if program is None:
             return None, "the trace carries no HLO of the step's program"
-        from tfadvisor.hlo.questions.parameters import parameter_summary  # noqa: PLC0415  (only with HLO in the trace)
+        from tfadvisor.hlo.questions.parameters import parameter_summary  # only with HLO in the trace
 
         found = parameter_summary(program)
     except TraceError as error:

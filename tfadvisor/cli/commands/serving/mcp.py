@@ -42,11 +42,11 @@ def mcp(root: Root = Path()) -> int:
     Tools: list_runs, analyze, explain_rule, fix, compare, check_flags. None of them writes or runs anything,
     and paths that lead out of the folder, by links too, are refused.
     """
-    from tfadvisor.agents.root import root_of  # noqa: PLC0415  (--help needs none of these)
+    from tfadvisor.agents.root import root_of  # --help needs none of these
 
     folder = root_of(root)
     try:
-        from tfadvisor.agents.server import serve  # noqa: PLC0415
+        from tfadvisor.agents.server import serve
     except ImportError as error:
         raise UsageError(
             f"`tfadvisor mcp` needs the MCP SDK, which cannot be loaded ({error}): pip install 'tfadvisor[mcp]'"
