@@ -26,10 +26,9 @@ from threading import Thread
 
 from build_hosts import build
 
-from tfadvisor.cluster.dask import dask_cluster
-from tfadvisor.cluster.local import LocalProcesses
-from tfadvisor.timeline.run.engine import Engine
-from tfadvisor.timeline.run.host_task import by_engine
+from tfadvisor.fleet.engines.dask import dask_cluster
+from tfadvisor.fleet.engines.local import LocalProcesses
+from tfadvisor.timeline.run.one_host import Engine, by_engine
 
 BIN = Path(sys.executable).parent
 COMPILING = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}

@@ -27,13 +27,12 @@ import yaml
 from folding import folded
 from msgspec.structs import replace
 
+from tfadvisor.act.repair.plan import Patched, make_plan, unified
+from tfadvisor.advice.codemods import LAUNCH_LINE
+from tfadvisor.advice.loading.catalogue import built_in_rules
+from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.analysis import analyze
-from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.engine.loading.rule import Rule
 from tfadvisor.errors import AdvisorError
-from tfadvisor.repair.diff import unified
-from tfadvisor.repair.plan import Patched, make_plan
-from tfadvisor.report.codemods import LAUNCH_LINE
 from tfadvisor.report.model import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 

@@ -24,10 +24,10 @@ from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.kernels import Precision, kernel_kind
+from tfadvisor.trace import messages
+from tfadvisor.trace.decode import decode_file
 from tfadvisor.units import Unit, in_words, percent
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.decode import decode_file
 
 PS_PER_US = 1_000_000
 NOTHING = "–"

@@ -1,4 +1,4 @@
-"""Writes tfadvisor/flags/recorded.json: which flags each jaxlib and TensorFlow accepts, as they say themselves.
+"""Writes tfadvisor/advice/flags/recorded.json: which flags each jaxlib and TensorFlow accepts, as they say themselves.
 
     python benchmarks/record_flags.py                        every jaxlib of the index from 0.4.30 on
     python benchmarks/record_flags.py --tensorflow PYTHON…   and the TensorFlow that each of these interpreters has

@@ -25,13 +25,12 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from tfadvisor.trial.candidates.candidate import Candidate
-from tfadvisor.trial.deciding.rounds import BASE, STAGES, Rounds, Standing
-from tfadvisor.trial.result import BETTER
-from tfadvisor.trial.running.one_run import Asked
-from tfadvisor.trial.running.program import Program
-from tfadvisor.trial.running.settling_in import settle_in
-from tfadvisor.trial.running.steps import choose_loop, plan_steps
+from tfadvisor.act.trial.candidates import Candidate
+from tfadvisor.act.trial.deciding import BASE, STAGES, Rounds, Standing
+from tfadvisor.act.trial.one_run import Asked
+from tfadvisor.act.trial.program import Program, settle_in
+from tfadvisor.act.trial.result import BETTER
+from tfadvisor.act.trial.steps import choose_loop, plan_steps
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "diagnosis"))

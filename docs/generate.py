@@ -21,13 +21,13 @@ from page_types import page_colours, page_types, page_words
 from report_fields import fields_page
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
+from tfadvisor.advice.flags.advice import Variable, advice, variables
+from tfadvisor.advice.flags.recorded import recording
+from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.cli.main import app
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.export.parquet.tables import SCHEMA_VERSION, TABLES
-from tfadvisor.flags.advice import Variable, advice, variables
-from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
-from tfadvisor.xplane import columns
+from tfadvisor.serve.export.parquet import SCHEMA_VERSION, TABLES
+from tfadvisor.trace import columns
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "reference"

@@ -11,9 +11,8 @@ from enum import Enum
 
 import msgspec
 
-from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Finding, Fix, Op, Report, StepsInfo
-from tfadvisor.report.page.encode import FORMAT
-from tfadvisor.report.page.model import (
+from tfadvisor.report.forms.encode import FORMAT
+from tfadvisor.report.forms.page_data import (
     CallRow,
     CollectiveRow,
     Column,
@@ -23,6 +22,7 @@ from tfadvisor.report.page.model import (
     PartRow,
     StepColumns,
 )
+from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Finding, Fix, Op, Report, StepsInfo
 from tfadvisor.report.wording import PlanLine
 from tfadvisor.units import Unit, in_words
 from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass

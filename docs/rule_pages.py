@@ -6,9 +6,9 @@ They are made when the site is built (docs/site_pages.py) and not kept in git. `
 from __future__ import annotations
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.engine.checking.coverage import Covered, covered
-from tfadvisor.engine.checking.rule_page import whole_page
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.advice.checking.cases import Covered, covered
+from tfadvisor.advice.checking.rule_page import whole_page
+from tfadvisor.advice.loading.catalogue import load_catalogue
 
 
 def rule_pages() -> dict[str, str]:

@@ -10,9 +10,9 @@ from zipfile import ZipFile
 import pytest
 
 WHOLE = (
-    "tfadvisor/xplane/_wire.cpython-312-x86_64-linux-gnu.so",
+    "tfadvisor/trace/_wire.cpython-312-x86_64-linux-gnu.so",
     "tfadvisor/timeline/_sweeps.cpython-312-x86_64-linux-gnu.so",
-    "tfadvisor/report/page/page.html",
+    "tfadvisor/report/forms/page.html",
     "tfadvisor/rules/catalogue.py",
     "tfadvisor/py.typed",
 )
@@ -48,7 +48,7 @@ def test_a_wheel_for_every_platform_is_refused(main: Callable[[list[str]], int],
 
 
 def test_a_windows_wheel_passes(main: Callable[[list[str]], int], tmp_path: Path) -> None:
-    compiled = ("tfadvisor/xplane/_wire.cp312-win_amd64.pyd", "tfadvisor/timeline/_sweeps.cp312-win_amd64.pyd")
+    compiled = ("tfadvisor/trace/_wire.cp312-win_amd64.pyd", "tfadvisor/timeline/_sweeps.cp312-win_amd64.pyd")
     names = (*compiled, *WHOLE[2:])
 
     assert main([wheel(tmp_path, *names, tag="cp312-cp312-win_amd64")]) == 0

@@ -14,12 +14,11 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
-from tfadvisor.comparison.compare_sides import compare_sides
-from tfadvisor.comparison.outputs.markdown import as_markdown
-from tfadvisor.comparison.outputs.text import as_text
+from tfadvisor.comparison.baseline.snapshot_json import as_text as snapshot_text
+from tfadvisor.comparison.forms import as_markdown, as_text
+from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare
-from tfadvisor.gate.baseline.snapshot_json import as_text as snapshot_text
-from tfadvisor.report.outputs.json_text import as_json
+from tfadvisor.report.forms.html import as_json
 
 ALL = sorted(path.name for path in FIXTURES.iterdir() if list(path.glob("*.xplane.pb.gz")))
 REFERENCE = "jax-healthy"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tfadvisor.act.repair.applying import check_clean
+from tfadvisor.act.repair.sources import Sources, read_sources
+from tfadvisor.comparison.baseline.snapshot import commit_and_branch
 from tfadvisor.errors import UsageError
-from tfadvisor.gate.baseline.origin import commit_and_branch
 from tfadvisor.git import GitRefused, git
-from tfadvisor.repair.applying import check_clean
-from tfadvisor.repair.sources import Sources, read_sources
 
 PROGRAM = "import jax\nx = 1\n"
 

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from support.places import FIXTURES, RULES
 
-from tfadvisor.xplane.messages import XSpace
+from tfadvisor.trace.messages import XSpace
 
 RECORDER = FIXTURES / "record_jax_gpu.py"
 SCENARIOS = sorted(program.parent for program in (FIXTURES / "gpu").glob("*/program.py"))

@@ -14,10 +14,9 @@ import pytest
 from support.places import ROOT, RULES
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.compiled_rules import compile_rules, read_compiled
+from tfadvisor.advice.loading.catalogue import compile_rules, load_catalogue, read_compiled
+from tfadvisor.trace.decode import is_compiled
 from tfadvisor.version import VERSION
-from tfadvisor.xplane.decode import is_compiled
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def wheel(tmp_path_factory) -> list[str]:
 
 
 def test_the_wheel_holds_the_compiled_decoder(wheel: list[str]) -> None:
-    assert any(re.fullmatch(r"tfadvisor/xplane/_wire\..*\.so", name) for name in wheel)
+    assert any(re.fullmatch(r"tfadvisor/trace/_wire\..*\.so", name) for name in wheel)
     assert any(re.fullmatch(r"tfadvisor/timeline/_sweeps\..*\.so", name) for name in wheel)
 
 
@@ -102,10 +101,10 @@ def test_a_checkout_works_before_it_is_installed(tmp_path: Path) -> None:
 def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
     """As where no compiler was at hand: slower, and the same report."""
     code = (
-        "import sys; sys.modules['tfadvisor.xplane._wire'] = sys.modules['tfadvisor.timeline._sweeps'] = None; "
+        "import sys; sys.modules['tfadvisor.trace._wire'] = sys.modules['tfadvisor.timeline._sweeps'] = None; "
         "import tfadvisor; "
         f"report = tfadvisor.analyze({str(ROOT / 'fixtures' / 'jax-logging')!r}); "
-        "from tfadvisor.xplane.decode import is_compiled; print(is_compiled(), report.verdict.bottleneck)"
+        "from tfadvisor.trace.decode import is_compiled; print(is_compiled(), report.verdict.bottleneck)"
     )
 
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import pytest
 from support.places import FIXTURES
 
 import tfadvisor
-from tfadvisor.xplane.messages import XSpace
+from tfadvisor.trace.messages import XSpace
 
 RUNS = ("jax-4dev-imbalance", "jax-logging", "tf-eager", "tf-generator", "tf-heavy-map", "tf-python-map")
 HOUR_NS = 3_600_000_000_000

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from support.places import ROOT
 
-from tfadvisor.engine.savings.calibration import calibration
-from tfadvisor.engine.savings.parts import PARTS
-from tfadvisor.engine.savings.promises import Claim
+from tfadvisor.advice.savings import PARTS, Claim, calibration
 
 BENCHMARK = ROOT / "benchmarks" / "savings"
 

@@ -13,7 +13,7 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.report.outputs.json_text import as_json
+from tfadvisor.report.forms.html import as_json
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"

@@ -11,9 +11,9 @@ import tfadvisor
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
+from tfadvisor.trace import messages
+from tfadvisor.trace.decode import decode_file
 from tfadvisor.vocabulary import DeviceKind, Severity
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.decode import decode_file
 
 pytestmark = needs_shared_traces
 

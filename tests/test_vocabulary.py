@@ -7,7 +7,7 @@ import re
 import pytest
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import registered_metrics
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import CATEGORIES, FRAMEWORKS, TIME_CLASSES, VERDICTS, Severity, TimeClass

@@ -11,25 +11,25 @@ TYPE_CHECKING = False  # as `typing` has it, which takes 5 ms in which no signal
 if TYPE_CHECKING:
     from typing import Any
 
+    from tfadvisor.act.record.block import profile
     from tfadvisor.analysis import analyze
     from tfadvisor.comparing import compare
     from tfadvisor.comparison.result import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
-    from tfadvisor.record.block import profile
     from tfadvisor.report.model import Report
+    from tfadvisor.trace.trace import Trace
+    from tfadvisor.trace.trace import open_trace as open
     from tfadvisor.version import VERSION as __version__  # noqa: N811
-    from tfadvisor.xplane.trace import Trace
-    from tfadvisor.xplane.trace import open_trace as open
 
 _HOME = {
     "__version__": ("tfadvisor.version", "VERSION"),
     "analyze": ("tfadvisor.analysis", "analyze"),
     "compare": ("tfadvisor.comparing", "compare"),
     "Comparison": ("tfadvisor.comparison.result", "Comparison"),
-    "open": ("tfadvisor.xplane.trace", "open_trace"),
-    "Trace": ("tfadvisor.xplane.trace", "Trace"),
-    "profile": ("tfadvisor.record.block", "profile"),
-    "load_ipython_extension": ("tfadvisor.record.magic", "load_ipython_extension"),
+    "open": ("tfadvisor.trace.trace", "open_trace"),
+    "Trace": ("tfadvisor.trace.trace", "Trace"),
+    "profile": ("tfadvisor.act.record.block", "profile"),
+    "load_ipython_extension": ("tfadvisor.act.record.block", "load_ipython_extension"),
     "Report": ("tfadvisor.report.model", "Report"),
     "AdvisorError": ("tfadvisor.errors", "AdvisorError"),
     "TraceError": ("tfadvisor.errors", "TraceError"),

@@ -12,29 +12,26 @@ import msgspec
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.assembly.report import assemble
-from tfadvisor.assembly.second_window import SecondWindow, joined, second_window, unread_note
-from tfadvisor.engine.judging.judge_rules import run_rules
-from tfadvisor.engine.loading.catalogue import Catalogue, load_catalogue
-from tfadvisor.engine.savings.calibration import calibration
-from tfadvisor.engine.savings.foresee import foresee
+from tfadvisor.advice.judging.judge_rules import run_rules
+from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.advice.loading.limits import LimitChange, changes_of
+from tfadvisor.advice.savings import calibration, foresee
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
-from tfadvisor.limit_change import LimitChange, changes_of
-from tfadvisor.machine.file import read_counters
 from tfadvisor.metrics.registry import Settings, measure
+from tfadvisor.report.assembly.report import assemble
+from tfadvisor.report.assembly.second_window import SecondWindow, joined, second_window, unread_note
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.run.engine import Engine
-from tfadvisor.timeline.run.one_host import Progress, Watch
+from tfadvisor.timeline.run.one_host import Engine, Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
-from tfadvisor.xplane.in_memory import Held, Readable, held, run_in
-from tfadvisor.xplane.runs import Run, host_of, without_duplicates
+from tfadvisor.trace.counters import read_counters
+from tfadvisor.trace.runs import Held, Readable, Run, held, host_of, run_in, without_duplicates
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tfadvisor.report.page.model import PageData
+    from tfadvisor.report.forms.page_data import PageData
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -111,26 +108,26 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
-        from tfadvisor.report.outputs.html import as_html
+        from tfadvisor.report.forms.html import as_html
 
         replace_file(Path(path), as_html([self.page()]))
 
     def show(self, height: int = 800) -> None:
         """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
-        from tfadvisor.report.outputs.html import as_html
-        from tfadvisor.report.showing import show_page
+        from tfadvisor.html_fragments import show_page
+        from tfadvisor.report.forms.html import as_html
 
         show_page(as_html([self.page()]), height)
 
     def __repr__(self) -> str:
         """One line: the run, its verdict, its steps."""
-        from tfadvisor.report.outputs.notebook import as_line
+        from tfadvisor.report.forms.notebook import as_line
 
         return as_line(self)
 
     def _repr_html_(self) -> str:
         """For a notebook's cell."""
-        from tfadvisor.report.outputs.notebook import as_fragment
+        from tfadvisor.report.forms.notebook import as_fragment
 
         return as_fragment(self)
 
@@ -142,7 +139,7 @@ def analyze_run(run: Run, options: Options, progress: Progress | None = None) ->
 
 def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
     """The report with what its page draws beyond it: ops, collectives, devices, two steps. Raises as analyze_run."""
-    from tfadvisor.assembly.page import gather_page  # only a page needs it
+    from tfadvisor.report.assembly.page import gather_page  # only a page needs it
 
     return gather_page(*conclude(run, options, progress, detail=True))
 

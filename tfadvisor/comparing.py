@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from tfadvisor.analysis import analyze
-from tfadvisor.comparison.compare_sides import compare_sides
-from tfadvisor.comparison.outputs.notebook import ShownComparison, shown
+from tfadvisor.comparison.baseline.comparable import may_differ, must_be_alike
+from tfadvisor.comparison.baseline.snapshot import Snapshot, snapshot_of
+from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, from_text
+from tfadvisor.comparison.forms import ShownComparison, shown
+from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
-from tfadvisor.gate.baseline.checked_json import SnapshotError
-from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike
-from tfadvisor.gate.baseline.snapshot import Snapshot, snapshot_of
-from tfadvisor.gate.baseline.snapshot_json import LARGEST, from_text
 from tfadvisor.report.model import Report
-from tfadvisor.sources.remote_path import place_of
-from tfadvisor.xplane.in_memory import Readable
+from tfadvisor.trace.remote_path import place_of
+from tfadvisor.trace.runs import Readable
 
 
 def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapshot) -> ShownComparison:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tfadvisor.errors import UsageError
-from tfadvisor.sources.remote_path import RemotePath
+from tfadvisor.trace.remote_path import RemotePath
 
 if TYPE_CHECKING:
     import io

@@ -34,10 +34,10 @@ from pairs import (
 )
 from picture import curves
 
-from tfadvisor.comparison.compare_sides import compare_sides
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.result import Cause
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.judging.result import Check, Outcome
+from tfadvisor.comparison.split import compare_sides
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -10,7 +10,7 @@ from fit import told
 from msgspec.structs import replace
 from pairs import Pair
 
-from tfadvisor.engine.savings.calibration import Calibration
+from tfadvisor.advice.savings import Calibration
 
 NOTE = "<!-- written by benchmarks/savings/run.py; run it again instead of editing -->\n\n"
 _HEAD = "| | programs | inside | below | above | width | bias | median error | 90% of errors | order |"

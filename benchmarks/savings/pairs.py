@@ -24,13 +24,16 @@ KEPT = HERE / "pairs.json"
 sys.path.insert(0, str(DIAGNOSIS))
 
 import tfadvisor.metrics  # noqa: F401, E402
-from tfadvisor.engine.judging.judge_rules import fired_rules  # noqa: E402
-from tfadvisor.engine.judging.judged import finding_of, in_order  # noqa: E402
-from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: E402
-from tfadvisor.engine.loading.rule import Rule  # noqa: E402
-from tfadvisor.engine.savings.foresee import claim_of  # noqa: E402
-from tfadvisor.engine.savings.parts import TRACER, parts_of  # noqa: E402
-from tfadvisor.engine.savings.promises import Claim  # noqa: E402
+from tfadvisor.advice.judging.judge_rules import fired_rules  # noqa: E402
+from tfadvisor.advice.judging.judged import finding_of, in_order  # noqa: E402
+from tfadvisor.advice.loading.catalogue import load_catalogue  # noqa: E402
+from tfadvisor.advice.loading.rule import Rule  # noqa: E402
+from tfadvisor.advice.savings import (  # noqa: E402
+    TRACER,
+    Claim,
+    claim_of,
+    parts_of,
+)
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
 from tfadvisor.report.model import Finding  # noqa: E402
 from tfadvisor.timeline.run.read_hosts import run_hosts  # noqa: E402

@@ -16,11 +16,10 @@ import pytest
 from support.places import ROOT
 from support.repositories import COMMAND, Repository
 
+from tfadvisor.act.record.conduct import Wanted, recorded_program
+from tfadvisor.act.record.program import Place
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
-from tfadvisor.record.conduct import Wanted
-from tfadvisor.record.program import Place
-from tfadvisor.record.run_program import recorded_program
 
 
 @pytest.fixture

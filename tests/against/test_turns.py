@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, snapshot
 from support.trace_builder import trace
 
-from tfadvisor.against.turns import LOOKS, Turn, decided, in_turns
+from tfadvisor.act.against.gate_against import LOOKS, Turn, decided, in_turns
+from tfadvisor.comparison.baseline.comparable import Baseline
+from tfadvisor.comparison.gate.config import Relative
+from tfadvisor.comparison.gate.judge import judge
+from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.errors import TraceError
-from tfadvisor.gate.baseline.comparable_runs import Baseline
-from tfadvisor.gate.config.resolved import Relative
-from tfadvisor.gate.judging.judge import judge
-from tfadvisor.gate.judging.result import Check, GateResult, Outcome
 
 REPORT = trace().step(0, 100).report()
 

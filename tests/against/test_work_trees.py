@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from support.repositories import Repository
 
-from tfadvisor.against.commits import commits_of
-from tfadvisor.against.work_trees import environment_of, work_trees
+from tfadvisor.act.against.git import commits_of, environment_of, work_trees
 from tfadvisor.errors import UsageError
 
 

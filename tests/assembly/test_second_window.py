@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from support.places import FIXTURES
 
 import tfadvisor
-from tfadvisor.assembly.second_window import joined
+from tfadvisor.report.assembly.second_window import joined
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import advice
 

@@ -480,7 +480,7 @@ def test_starting_analyze_loads_none_of_it(tmp_path: Path) -> None:
     code = (
         "import sys; from tfadvisor.cli.main import guarded_main; "
         f"guarded_main(['analyze', {str(LOADER)!r}, '--format', 'json']); "
-        "print([name for name in sys.modules if name.startswith(('tfadvisor.gate', 'tfadvisor.comparison'))], file=sys.stderr)"
+        "print([name for name in sys.modules if name.startswith(('tfadvisor.comparison.gate', 'tfadvisor.comparison'))], file=sys.stderr)"
     )
 
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)

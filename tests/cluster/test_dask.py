@@ -15,16 +15,16 @@ from support.places import FIXTURES
 
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.cluster.engine import ClusterError
 from tfadvisor.errors import UsageError
-from tfadvisor.report.outputs.json_text import as_json
-from tfadvisor.xplane.runs import choose_run
+from tfadvisor.fleet.engines.engine import ClusterError
+from tfadvisor.report.forms.html import as_json
+from tfadvisor.trace.runs import choose_run
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
 from dask import config as dask_config  # noqa: E402
 
-from tfadvisor.cluster import dask  # noqa: E402
+from tfadvisor.fleet.engines import dask  # noqa: E402
 
 _CLUSTER = """
 import sys

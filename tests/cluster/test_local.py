@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tfadvisor.cluster.local import LocalProcesses
-from tfadvisor.timeline.run.engine import Engine
+from tfadvisor.fleet.engines.local import LocalProcesses
+from tfadvisor.timeline.run.one_host import Engine
 
 WORK = """
 import os, signal

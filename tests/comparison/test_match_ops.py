@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.made_runs import op
 
-from tfadvisor.comparison.match_ops import Pair, match_ops, same_work
-from tfadvisor.comparison.op_names import numbers, stem, without_program_number
+from tfadvisor.comparison.ops import Pair, match_ops, same_work
+from tfadvisor.comparison.side import numbers, stem, without_program_number
 
 
 def pairs(base: list, new: list) -> set[tuple[str | None, str | None]]:

@@ -7,9 +7,9 @@ import random
 import pytest
 from support.made_runs import op, side
 
-from tfadvisor.comparison.compare_sides import compare_sides
-from tfadvisor.comparison.op_speed import op_speed, weighted_median
+from tfadvisor.comparison.ops import op_speed, weighted_median
 from tfadvisor.comparison.side import Found, Side, error_of_median, hottest
+from tfadvisor.comparison.split import compare_sides
 
 OPS = [op(f"dot.{number}", 10.0, opcode="dot", flops=100 + number) for number in range(8)]
 

@@ -22,9 +22,9 @@ import tfadvisor
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.trace import messages
+from tfadvisor.trace.decode import decode_file
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.decode import decode_file
 
 pytestmark = needs_xprof
 

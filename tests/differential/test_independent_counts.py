@@ -18,9 +18,9 @@ from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.trace import messages
+from tfadvisor.trace.decode import decode_file
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.decode import decode_file
 
 COPY_STARTS = ("memcpy", "memset", "__amd_rocclr_copybuffer", "__amd_rocclr_fillbuffer")
 PS_PER_US = 1_000_000

@@ -11,7 +11,7 @@ from support.gpu_step import gpu_steps
 from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.report.model import Finding
 from tfadvisor.vocabulary import Severity
 

@@ -11,8 +11,8 @@ from support.trace_builder import trace
 import tfadvisor
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import TraceError
+from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.model import Report
-from tfadvisor.report.outputs.json_text import as_json
 
 HOSTS = ("alpha", "beta", "gamma")
 

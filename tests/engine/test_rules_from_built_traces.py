@@ -10,9 +10,9 @@ from support.counters import grew, measured
 from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.engine.judging.judge_rules import run_rules
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.machine.file import Gpu, HostCounters
+from tfadvisor.advice.judging.judge_rules import run_rules
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.trace.counters import Gpu, HostCounters
 
 SQUARE = "f32[64,64]"
 PIPELINE = "Iterator::Root::Prefetch"

@@ -6,8 +6,8 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tfadvisor.flags.advice import advice, variables
-from tfadvisor.flags.recorded import is_newer, recording
+from tfadvisor.advice.flags.advice import advice, variables
+from tfadvisor.advice.flags.recorded import is_newer, recording
 
 JAXLIB = recording().table("XLA_FLAGS", "jaxlib")
 NEWEST = JAXLIB.versions[-1]
@@ -32,7 +32,7 @@ def test_the_newer_name_comes_when_the_older_goes(rename) -> None:
 
 @pytest.mark.parametrize("rename", [one for one in advice().renames if one.values], ids=lambda rename: rename.old)
 def test_values_of_renamed_flags_are_accepted_by_the_newer_one(rename) -> None:
-    from tfadvisor.flags.values import fault_of_flag
+    from tfadvisor.advice.flags.catalogue import fault_of_flag
 
     flag = JAXLIB.flag(rename.new, NEWEST)
 
@@ -51,7 +51,7 @@ def test_dangerous_flags_exist(name: str) -> None:
 
 
 def test_every_variable_has_a_page_and_values_that_it_takes() -> None:
-    from tfadvisor.flags.values import fault_of_variable
+    from tfadvisor.advice.flags.catalogue import fault_of_variable
 
     assert list(variables()) == sorted(variables())
     for one in variables().values():

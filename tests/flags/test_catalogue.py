@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.flags.catalogue import accepts
-from tfadvisor.flags.versions import choose, order
+from tfadvisor.advice.flags.catalogue import accepts
+from tfadvisor.advice.flags.recorded import choose, order
 
 
 def test_a_flag_that_the_version_has() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.flags.check import check
-from tfadvisor.flags.suggest import edits
+from tfadvisor.advice.flags.check import check
+from tfadvisor.advice.flags.settings import edits
 
 SCHEDULER = "--xla_gpu_enable_latency_hiding_scheduler=true"
 

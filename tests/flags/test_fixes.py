@@ -10,10 +10,10 @@ from support.places import FIXTURES
 
 import tfadvisor
 import tfadvisor.metrics  # registers every metric
-from tfadvisor.engine.judging.fit_flags import fit_flags
-from tfadvisor.engine.loading.catalogue import built_in_rules, checked
-from tfadvisor.engine.loading.yaml_marks import load
-from tfadvisor.flags.prescribe import fitted
+from tfadvisor.advice.flags.prescribe import fitted
+from tfadvisor.advice.judging.fit_flags import fit_flags
+from tfadvisor.advice.loading.catalogue import built_in_rules, checked
+from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding, Fix
 
@@ -27,7 +27,7 @@ def fix(snippet: str, env: dict[str, str] | None = None) -> Fix:
 
 
 def test_a_text_without_flags_stays_and_reads_nothing() -> None:
-    from tfadvisor.flags.recorded import recording
+    from tfadvisor.advice.flags.recorded import recording
 
     recording.cache_clear()
 
@@ -115,8 +115,8 @@ def test_reports_without_flags_do_not_read_the_recording() -> None:
     import subprocess
 
     code = (
-        "import tfadvisor.engine.judging.judge_rules, sys; "
-        "sys.exit(any(one in sys.modules for one in ('tfadvisor.flags.recorded', 'tfadvisor.flags.catalogue')))"
+        "import tfadvisor.advice.judging.judge_rules, sys; "
+        "sys.exit(any(one in sys.modules for one in ('tfadvisor.advice.flags.recorded', 'tfadvisor.advice.flags.catalogue')))"
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,11 +12,10 @@ import sys
 import pytest
 
 import tfadvisor.metrics  # noqa: F401  (rules name metrics)
-from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.flags.prescribe import fitted
-from tfadvisor.flags.recorded import recording
-from tfadvisor.flags.values import fault_of_flag
-from tfadvisor.flags.versions import choose
+from tfadvisor.advice.flags.catalogue import fault_of_flag
+from tfadvisor.advice.flags.prescribe import fitted
+from tfadvisor.advice.flags.recorded import choose, recording
+from tfadvisor.advice.loading.catalogue import built_in_rules
 
 needs_jaxlib = pytest.mark.skipif(
     importlib.util.find_spec("jaxlib") is None,

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import tfadvisor.flags
-from tfadvisor.flags.recorded import recording
-from tfadvisor.flags.versions import order
+import tfadvisor.advice.flags
+from tfadvisor.advice.flags.recorded import order, recording
 
 JAXLIB = recording().table("XLA_FLAGS", "jaxlib")
-FILE = Path(tfadvisor.flags.__file__).with_name("recorded.json")
+FILE = Path(tfadvisor.advice.flags.__file__).with_name("recorded.json")
 REFUSED_BY_0_10_2 = (
     "xla_gpu_enable_pipelined_collectives",
     "xla_gpu_lhs_enable_gpu_async_tracker",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tfadvisor.advice.flags.settings import LONGEST, take_apart
 from tfadvisor.errors import UsageError
-from tfadvisor.flags.settings import LONGEST, take_apart
 
 
 def parts(text: str) -> list[tuple[str, str, str | None]]:

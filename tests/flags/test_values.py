@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.flags.advice import variables
-from tfadvisor.flags.recorded import recording
-from tfadvisor.flags.values import fault_of_flag, fault_of_variable, is_default
+from tfadvisor.advice.flags.advice import variables
+from tfadvisor.advice.flags.catalogue import fault_of_flag, fault_of_variable, is_default
+from tfadvisor.advice.flags.recorded import recording
 
 JAXLIB = recording().table("XLA_FLAGS", "jaxlib")
 TAKEN = [

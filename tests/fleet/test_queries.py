@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.places import ROOT
 
-from tfadvisor.fleet.row import Row
+from tfadvisor.fleet.work import Row
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 PAGE = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tfadvisor.fleet.report.costs import Fleet, summed
-from tfadvisor.fleet.report.page import as_page
-from tfadvisor.fleet.report.text import as_text
-from tfadvisor.fleet.row import Row
+from tfadvisor.fleet.costs import Fleet, summed
+from tfadvisor.fleet.forms import as_page, as_text
 from tfadvisor.fleet.table import Table, read_table, write_table
+from tfadvisor.fleet.work import Row
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=timezone.utc)
 

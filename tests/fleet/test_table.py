@@ -12,11 +12,9 @@ from support.engines import Here
 from support.fleet_runs import add
 
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.build import Outcome, bring_up_to_date
-from tfadvisor.fleet.find import Labels, find_tasks
-from tfadvisor.fleet.row import Row
+from tfadvisor.fleet.build import Labels, Outcome, bring_up_to_date, find_tasks
 from tfadvisor.fleet.table import read_table
-from tfadvisor.fleet.work import FORMAT, HowToRead, WrongVersion, row_bytes
+from tfadvisor.fleet.work import FORMAT, HowToRead, Row, WrongVersion, row_bytes
 
 
 def made(logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None) -> Outcome:

@@ -13,18 +13,14 @@ import xmlschema
 from msgspec.structs import replace
 from support.made_runs import op, side
 
-from tfadvisor.comparison.compare_sides import compare_sides
-from tfadvisor.gate.judging.result import Check, Gated, GateResult, Outcome
-from tfadvisor.gate.outputs.codequality import as_codequality
-from tfadvisor.gate.outputs.github import workflow_commands
-from tfadvisor.gate.outputs.html import as_html
-from tfadvisor.gate.outputs.junit import as_junit
-from tfadvisor.gate.outputs.markdown import LARGEST, as_comment, as_markdown
-from tfadvisor.gate.outputs.sarif import as_sarif
-from tfadvisor.gate.outputs.text import as_text, print_verdict
-from tfadvisor.gate.outputs.wording import headline
+from tfadvisor.comparison.gate.forms.ci import as_codequality, as_junit, workflow_commands
+from tfadvisor.comparison.gate.forms.pages import LARGEST, as_comment, as_html, as_markdown
+from tfadvisor.comparison.gate.forms.sarif import as_sarif
+from tfadvisor.comparison.gate.forms.text import as_text, headline, print_verdict
+from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
+from tfadvisor.comparison.split import compare_sides
+from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.model import Fix
-from tfadvisor.report.outputs.json_text import as_json
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd " + "é" * 20

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, snapshot
 from support.trace_builder import trace
 
-from tfadvisor.gate.baseline.comparable_runs import NOTHING
-from tfadvisor.gate.judging.judge import judge
-from tfadvisor.gate.judging.result import Check, GateResult, Outcome
-from tfadvisor.gate.outputs.github import workflow_commands
-from tfadvisor.gate.outputs.places import with_places
+from tfadvisor.comparison.baseline.comparable import NOTHING
+from tfadvisor.comparison.gate.forms.ci import workflow_commands
+from tfadvisor.comparison.gate.forms.sarif import with_places
+from tfadvisor.comparison.gate.judge import judge
+from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 
 
 def verdict(file: str, line: int = 0) -> GateResult:

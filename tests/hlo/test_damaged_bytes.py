@@ -11,26 +11,21 @@ from hypothesis import strategies as st
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.module import Instruction, Module
-from tfadvisor.hlo.format.replica_groups import replica_groups
-from tfadvisor.hlo.format.window import window_of
-from tfadvisor.hlo.questions.argument_copies import copied_argument
-from tfadvisor.hlo.questions.around_collectives import (
+from tfadvisor.program.attributes import replica_groups, window_of
+from tfadvisor.program.collectives import (
+    collectives,
     collectives_between_products,
     copies_of_gathered,
     equal_state_exchanged,
 )
-from tfadvisor.hlo.questions.attention import unfused_attention
-from tfadvisor.hlo.questions.collectives import collectives
-from tfadvisor.hlo.questions.convolutions import convolution_size, filter_length
-from tfadvisor.hlo.questions.cost import Costs
-from tfadvisor.hlo.questions.dots import dot_size
-from tfadvisor.hlo.questions.executions import executions
-from tfadvisor.hlo.questions.flow import effect, inside
-from tfadvisor.hlo.questions.parameters import parameter_summary
-from tfadvisor.hlo.questions.products import multiplies_one_hot, products, products_of_one_operand
-from tfadvisor.hlo.questions.source_location import location_of
-from tfadvisor.hlo.questions.unrolled import unrolled
+from tfadvisor.program.convolutions import convolution_size, filter_length
+from tfadvisor.program.cost import Costs
+from tfadvisor.program.flow import effect, executions, inside
+from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.operations import location_of
+from tfadvisor.program.parameters import copied_argument, parameter_summary
+from tfadvisor.program.patterns import unfused_attention, unrolled
+from tfadvisor.program.products import dot_size, multiplies_one_hot, products, products_of_one_operand
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: (module.name, module.program_id, repr(module)),

@@ -8,15 +8,15 @@ from support.places import FIXTURES
 from support.shared_traces import FOLDER, needs_shared_traces
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.find_modules import Modules, find_modules
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.collectives import collectives
-from tfadvisor.hlo.questions.cost import Costs
-from tfadvisor.hlo.questions.parameters import Size, arguments, parameter_summary
-from tfadvisor.hlo.questions.source_location import location_of
-from tfadvisor.timeline.ops_of_program import find_instruction
-from tfadvisor.xplane.columns import HostTrace, Selection
-from tfadvisor.xplane.decode import decode_file
+from tfadvisor.program.collectives import collectives
+from tfadvisor.program.cost import Costs
+from tfadvisor.program.find_modules import Modules, find_modules
+from tfadvisor.program.module import Module
+from tfadvisor.program.operations import location_of
+from tfadvisor.program.parameters import Size, arguments, parameter_summary
+from tfadvisor.timeline.program_ops import find_instruction
+from tfadvisor.trace.columns import HostTrace, Selection
+from tfadvisor.trace.decode import decode_file
 
 OPS = Selection({"hlo_op": None, "hlo_module": None, "program_id": None})
 JAX = sorted(path.parent.name for path in FIXTURES.glob("jax-*/trace.xplane.pb.gz"))

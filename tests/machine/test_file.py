@@ -10,7 +10,7 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.analysis import analyze
-from tfadvisor.machine.file import LARGEST, Counted, read_counters
+from tfadvisor.trace.counters import LARGEST, Counted, read_counters
 
 GOOD: dict[str, Any] = {
     "version": 1,

@@ -6,8 +6,8 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.metrics import registry
-from tfadvisor.metrics.needs import a_gpu, known_steps
 from tfadvisor.metrics.registry import fact, metric, registered_metrics
+from tfadvisor.metrics.steady import a_gpu, known_steps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 

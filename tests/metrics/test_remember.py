@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, Settings
-from tfadvisor.metrics.remember import once
+from tfadvisor.metrics.registry import MetricAbsent, Question, Settings, once
 
 
 def question() -> Question:

@@ -12,8 +12,8 @@ import pytest
 from support.places import FIXTURES
 
 import tfadvisor
+from tfadvisor.act.record.block import load_ipython_extension
 from tfadvisor.errors import UsageError
-from tfadvisor.record.magic import load_ipython_extension
 
 FAKES = Path(__file__).parent / "fake_frameworks"
 
@@ -65,8 +65,8 @@ def a_block_of_two_windows(folder: Path) -> tfadvisor.Report:
 def test_a_longer_block_goes_on_with_calls_that_cost_little(
     jax, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tfadvisor.record.block_windows.FIRST_SECONDS", 0.1)
-    monkeypatch.setattr("tfadvisor.record.block_windows.cost_of", lambda *_: 0.03)
+    monkeypatch.setattr("tfadvisor.act.record.block_windows.FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("tfadvisor.act.record.block_windows.cost_of", lambda *_: 0.03)
 
     report = a_block_of_two_windows(tmp_path)
 
@@ -78,8 +78,8 @@ def test_a_longer_block_goes_on_with_calls_that_cost_little(
 def test_where_they_cost_more_the_first_second_has_the_lines(
     jax, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tfadvisor.record.block_windows.FIRST_SECONDS", 0.1)
-    monkeypatch.setattr("tfadvisor.record.block_windows.cost_of", lambda *_: 0.12)
+    monkeypatch.setattr("tfadvisor.act.record.block_windows.FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("tfadvisor.act.record.block_windows.cost_of", lambda *_: 0.12)
 
     report = a_block_of_two_windows(tmp_path)
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.record.injected.tfadvisor_hook import compiling
-from tfadvisor.record.injected.tfadvisor_hook.compiling import Compilations
+from tfadvisor.act.record.injected.tfadvisor_hook import compiling
+from tfadvisor.act.record.injected.tfadvisor_hook.compiling import Compilations
 
 FUNC_GRAPH = "tensorflow.python.framework.func_graph"
 

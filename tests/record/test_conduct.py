@@ -8,11 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from tfadvisor.act.record.conduct import Recorded, Wanted, conduct, record_fully, record_plainly, window_seconds
+from tfadvisor.act.record.window import Pace, Ready, Refused, Window
 from tfadvisor.analysis import Options
-from tfadvisor.record.conduct import Recorded, Wanted, conduct, record_fully, record_plainly, window_seconds
-from tfadvisor.record.pace import Pace
-from tfadvisor.record.settling import Ready
-from tfadvisor.record.window import Refused, Window
 
 
 def window(
@@ -45,8 +43,8 @@ class Windows:
 def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How many calls a window of a second holds, which take 0.35 µs each, and how many other events, 0.45 µs each."""
     found = {"number": 100_000, "events": 0}
-    monkeypatch.setattr("tfadvisor.record.cost._traces", lambda folder: [folder])
-    monkeypatch.setattr("tfadvisor.record.cost._host_events", lambda _file: (found["number"], found["events"]))
+    monkeypatch.setattr("tfadvisor.act.record.conduct._traces", lambda folder: [folder])
+    monkeypatch.setattr("tfadvisor.act.record.conduct._host_events", lambda _file: (found["number"], found["events"]))
     return found
 
 
@@ -170,8 +168,8 @@ def looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., list
             asked.append(seconds)
             return window(lengths[len(asked) % len(lengths)], count=5, compiles=True, folder=tmp_path)
 
-        monkeypatch.setattr("tfadvisor.record.conduct._recorder", lambda *_: record)
-        monkeypatch.setattr("tfadvisor.record.conduct._wait_until_ready", lambda *_: Ready((), ready_seconds))
+        monkeypatch.setattr("tfadvisor.act.record.conduct._recorder", lambda *_: record)
+        monkeypatch.setattr("tfadvisor.act.record.conduct._wait_until_ready", lambda *_: Ready((), ready_seconds))
         board = SimpleNamespace(processes=list)
         found = conduct(board, None, Wanted(None, steps, python_tracer=False), Options())  # type: ignore[arg-type]
         assert isinstance(found, Recorded)

@@ -10,7 +10,7 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
-from tfadvisor.record.cost import calls_traced, cost_without_calls
+from tfadvisor.act.record.conduct import calls_traced, cost_without_calls
 
 
 def test_calls_of_python_are_events_that_begin_with_a_dollar(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tfadvisor.machine.file import Gpu
-from tfadvisor.record.gpus import GpuWatch, asked_once, together
+from tfadvisor.act.record.gpus import GpuWatch, asked_once, together
+from tfadvisor.trace.counters import Gpu
 
 EVER = (0.0, float("inf"))
 SMI = "NVIDIA H100 80GB HBM3, 550.54.15, Enabled, 97, 1755, 1980, 650.00, 700.00, 0x0000000000000048"
@@ -109,7 +109,7 @@ def test_nvidia_smi_that_fails_or_hangs_is_given_up(
     no_nvml: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
     smi(tmp_path, monkeypatch, script)
-    monkeypatch.setattr("tfadvisor.record.gpus._PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr("tfadvisor.act.record.gpus._PATIENCE_SECONDS", 0.5)
 
     assert asked_once() == []
 

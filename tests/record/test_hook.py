@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from support.places import ROOT
 
-from tfadvisor.record.environment import HOOK, with_hook
-from tfadvisor.record.injected.tfadvisor_hook import recorder
-from tfadvisor.record.injected.tfadvisor_hook.letters import read_letter, write_letter
-from tfadvisor.record.injected.tfadvisor_hook.watch import ForFrameworks
+from tfadvisor.act.record.injected.tfadvisor_hook import recorder
+from tfadvisor.act.record.injected.tfadvisor_hook.letters import read_letter, write_letter
+from tfadvisor.act.record.injected.tfadvisor_hook.watch import ForFrameworks
+from tfadvisor.act.record.program import HOOK, with_hook
 
 FILES = sorted((ROOT / "tfadvisor" / "record" / "injected").rglob("*.py"))
 

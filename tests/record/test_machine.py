@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tfadvisor.machine.file import VERSION, Reading, Settings
-from tfadvisor.record.injected.tfadvisor_hook import machine
+from tfadvisor.act.record.injected.tfadvisor_hook import machine
+from tfadvisor.trace.counters import VERSION, Reading, Settings
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux tells these things in /proc")
 STAT = "cpu  100 20 30 400 50 6 4 90 0 0\ncpu0 50 10 15 200 25 3 2 45 0 0\n"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.record.pace import Compiling, Pace, pace_of
+from tfadvisor.act.record.window import Compiling, Pace, pace_of
 
 
 def report(*compile_shares: float, source: str = "marker") -> SimpleNamespace:

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from tfadvisor.record.injected.tfadvisor_hook.python_calls import PythonCalls
+from tfadvisor.act.record.injected.tfadvisor_hook.python_calls import PythonCalls
 
 HERE = Path(__file__).name
 EVENTS: list[str] = []

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from support.places import FIXTURES
 
+from tfadvisor.act.record.conduct import Wanted
+from tfadvisor.act.record.service import address_of, captured
+from tfadvisor.act.record.service_messages import ProfileRequest, decoded
 from tfadvisor.analysis import Options
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.record.conduct import Wanted
-from tfadvisor.record.service.capture import address_of, captured
-from tfadvisor.record.service.messages import ProfileRequest, decoded
 
 
 def test_a_request_is_what_protobuf_would_write() -> None:

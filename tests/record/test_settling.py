@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from support.told_processes import process
 
-from tfadvisor.record.settling import Patience, settled
-from tfadvisor.record.window import names_of
+from tfadvisor.act.record.window import Patience, names_of, settled
 
 
 def names(found: list[object]) -> list[str]:

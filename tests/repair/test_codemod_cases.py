@@ -9,10 +9,10 @@ import pytest
 import yaml
 from support.places import ROOT
 
-from tfadvisor.repair.hits import Hit, Place
-from tfadvisor.repair.registry import CODEMODS, load
-from tfadvisor.report import codemods
-from tfadvisor.report.codemods import LAUNCH_LINE, NEVER_MECHANICAL
+from tfadvisor.act.repair.hits import Hit, Place
+from tfadvisor.act.repair.registry import CODEMODS, load
+from tfadvisor.advice import codemods
+from tfadvisor.advice.codemods import LAUNCH_LINE, NEVER_MECHANICAL
 
 FOLDER = ROOT / "tfadvisor" / "repair" / "codemods"
 NAMES = sorted(name for name in CODEMODS if name != LAUNCH_LINE)
@@ -26,7 +26,7 @@ def cases_of(name: str) -> list[dict[str, Any]]:
 
 def hits_in(name: str, text: str, case: dict[str, Any]) -> list[Hit]:
     """snippets of the case: what the finding prescribes."""
-    from tfadvisor.repair.reading.program import Program  # needs the extra, as the codemods
+    from tfadvisor.act.repair.reading.program import Program  # needs the extra, as the codemods
 
     place = Place(snippets=case.get("snippets", ""))
     return [one for one in load(name)(Program(text), place) if one.source != text]
@@ -82,7 +82,7 @@ def test_every_codemod_has_a_module_and_cases_and_every_module_a_name() -> None:
 
 
 def test_every_codemod_is_named_by_a_rule() -> None:
-    from tfadvisor.engine.loading.catalogue import built_in_rules
+    from tfadvisor.advice.loading.catalogue import built_in_rules
 
     named = {name for rule in built_in_rules() for one in rule.codemods for name in (one.name, *one.then)}
 
@@ -101,7 +101,7 @@ def test_rules_may_name_every_codemod_and_no_other() -> None:
 
 
 def test_what_a_compiler_makes_of_a_step_is_never_mechanical() -> None:
-    from tfadvisor.engine.loading.catalogue import built_in_rules
+    from tfadvisor.advice.loading.catalogue import built_in_rules
 
     refs = [one for rule in built_in_rules() for one in rule.codemods]
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfadvisor.repair.choosing import At
-from tfadvisor.repair.diff import unified
-from tfadvisor.repair.hits import Place
-from tfadvisor.repair.plan import Plan, hits_of, make_plan
-from tfadvisor.repair.reading import program
-from tfadvisor.repair.reading.program import program_of
-from tfadvisor.report.codemods import CodemodRef
+from tfadvisor.act.repair.hits import Place
+from tfadvisor.act.repair.plan import At, Plan, hits_of, make_plan, unified
+from tfadvisor.act.repair.reading import program
+from tfadvisor.act.repair.reading.program import program_of
+from tfadvisor.advice.codemods import CodemodRef
 from tfadvisor.report.model import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 

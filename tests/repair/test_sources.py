@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tfadvisor.act.repair.plan import unified
+from tfadvisor.act.repair.sources import read_sources
 from tfadvisor.errors import UsageError
-from tfadvisor.repair.diff import unified
-from tfadvisor.repair.sources import read_sources
 
 PROGRAM = "import jax\nx = 1\n"
 

@@ -6,12 +6,12 @@ import msgspec
 from support.counters import grew
 from support.trace_builder import trace
 
+from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.analysis import Options
-from tfadvisor.assembly.machines import machine_infos
-from tfadvisor.limit_change import LimitChange
-from tfadvisor.machine.file import Gpu, HostCounters
-from tfadvisor.report.about import about_lines
+from tfadvisor.report.assembly.parts import machine_infos
 from tfadvisor.report.model import MetricValue, Report
+from tfadvisor.report.tables import about_lines
+from tfadvisor.trace.counters import Gpu, HostCounters
 
 
 def report(*hosts: HostCounters, limits: tuple[LimitChange, ...] = (), **values: float) -> Report:

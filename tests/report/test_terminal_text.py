@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from support.trace_builder import trace
 
-from tfadvisor.report.outputs.terminal import as_text
-from tfadvisor.report.terminal_text import Screen, TextPage
+from tfadvisor.report.forms.terminal import Screen, TextPage, as_text
 
 
 def flowed(width: int, *parts: str) -> list[str]:

@@ -11,8 +11,8 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.errors import TraceError
-from tfadvisor.xplane import source
-from tfadvisor.xplane.source import open_source
+from tfadvisor.trace import source
+from tfadvisor.trace.source import open_source
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from support.trace_builder import trace
 from support.wire import number, sized
 
-from tfadvisor.report.printable import one_line
-from tfadvisor.xplane.texts import text_of
+from tfadvisor.printable import one_line
+from tfadvisor.trace.columns import text_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures as Linux does")
 

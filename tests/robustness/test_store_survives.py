@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support.disk_faults import built, failed_calls
 
+from tfadvisor.comparison.baseline.store import read_store
 from tfadvisor.files import replace_file
-from tfadvisor.gate.baseline.store import read_store
 
 pytestmark = [
     pytest.mark.nightly,
@@ -85,7 +85,7 @@ def test_a_report_that_does_not_fit_leaves_the_one_before(tiny_disk: Path) -> No
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from support.made_runs import snapshot; "
-        "from tfadvisor.gate.baseline.store import add\n"
+        "from tfadvisor.comparison.baseline.store import add\n"
         "for n in range(10): add(Path(sys.argv[2]), [snapshot(fingerprint=f'{sys.argv[3]}{n}' * 16)], keep=100)"
     )
     tests = str(Path(__file__).parents[1])

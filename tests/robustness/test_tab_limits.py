@@ -16,19 +16,19 @@ from support.logdirs import add_run
 from support.processes import marked
 from support.wire import number, sized
 
-from tfadvisor.tensorboard_tab import analyses as module
-from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis, Limits, limits_of
-from tfadvisor.tensorboard_tab.cache import Cache, open_cache
-from tfadvisor.tensorboard_tab.listing import ListedRun, Listing
+from tfadvisor.serve.tensorboard import analyses as module
+from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis, Limits, limits_of
+from tfadvisor.serve.tensorboard.cache import Cache, open_cache
+from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 ASKS = """
 import sys
 from pathlib import Path
-from tfadvisor.tensorboard_tab.analyses import Analyses
-from tfadvisor.tensorboard_tab.cache import Cache
-from tfadvisor.tensorboard_tab.listing import Listing
+from tfadvisor.serve.tensorboard.analyses import Analyses
+from tfadvisor.serve.tensorboard.cache import Cache
+from tfadvisor.serve.tensorboard.listing import Listing
 analyses = Analyses(Cache(Path(sys.argv[2])))
 for listed in Listing([("", Path(sys.argv[1]))]).current().values():
     asked = analyses.page(listed)

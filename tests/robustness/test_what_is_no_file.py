@@ -12,7 +12,7 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.xplane.runs import find_runs
+from tfadvisor.trace.runs import find_runs
 
 
 @pytest.fixture(autouse=True)

@@ -12,12 +12,12 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.errors import TraceError
-from tfadvisor.fleet.find import Labels, find_tasks
+from tfadvisor.fleet.build import Labels, find_tasks
 from tfadvisor.fleet.work import HowToRead, row_of
-from tfadvisor.machine.file import read_counters
-from tfadvisor.sources import remote_path, stores
-from tfadvisor.sources.faults import Refused
-from tfadvisor.sources.remote_path import RemotePath, place_of, places_of
+from tfadvisor.trace import remote_path, stores
+from tfadvisor.trace.counters import read_counters
+from tfadvisor.trace.remote_path import RemotePath, place_of, places_of
+from tfadvisor.trace.stores import Refused
 
 fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
 RUN = "memory://beside/log/plugins/profile/r"

@@ -12,8 +12,8 @@ from support.places import FIXTURES
 
 import tfadvisor
 from tfadvisor.errors import UsageError
-from tfadvisor.sources.faults import CutOff, NotThere, Refused, translated
-from tfadvisor.sources.remote_path import RemotePath, place_of
+from tfadvisor.trace.remote_path import RemotePath, place_of
+from tfadvisor.trace.stores import CutOff, NotThere, Refused, translated
 
 
 def test_without_fsspec_the_extra_is_named(say, monkeypatch: pytest.MonkeyPatch) -> None:

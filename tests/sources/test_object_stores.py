@@ -192,9 +192,9 @@ def test_a_bucket_that_is_not_there(s3: str, say) -> None:
 
 def test_the_tab_analyses_what_lies_there(s3: str, tmp_path: Path) -> None:
     """In a process of its own, with the driver's environment."""
-    from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis
-    from tfadvisor.tensorboard_tab.cache import Cache
-    from tfadvisor.tensorboard_tab.listing import Listing, roots_of
+    from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+    from tfadvisor.serve.tensorboard.cache import Cache
+    from tfadvisor.serve.tensorboard.listing import Listing, roots_of
 
     (listed,) = Listing(roots_of(f"{s3}/log", None)).current().values()
     analyses = Analyses(Cache(tmp_path / "tab"))

@@ -8,8 +8,10 @@ import pytest
 from support.web_server import Objects
 
 import tfadvisor
-from tfadvisor.sources import stores, top_level, transfer
-from tfadvisor.sources.remote_path import place_of
+from tfadvisor.trace import copies as transfer
+from tfadvisor.trace import remote_path as top_level
+from tfadvisor.trace import stores
+from tfadvisor.trace.remote_path import place_of
 
 pytest.importorskip("aiohttp", reason="https:// needs aiohttp")
 TRACE = "/log/plugins/profile/2026_01_02_03_04_05/host.xplane.pb"

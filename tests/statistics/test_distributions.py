@@ -6,7 +6,13 @@ from math import inf
 
 import pytest
 
-from tfadvisor.statistics.distributions import incomplete_beta, normal_quantile, normal_tail, t_quantile, t_tail
+from tfadvisor.comparison.statistics.distributions import (
+    incomplete_beta,
+    normal_quantile,
+    normal_tail,
+    t_quantile,
+    t_tail,
+)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.statistics.holm import first_level, levels
+from tfadvisor.comparison.statistics.ranks import first_level, levels
 
 EQUAL = dict.fromkeys("abcd", 1.0)
 

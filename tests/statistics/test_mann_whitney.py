@@ -7,7 +7,7 @@ from math import comb
 
 import pytest
 
-from tfadvisor.statistics.mann_whitney import p_above, runs_needed, shift, smallest_p, surely_above, ways
+from tfadvisor.comparison.statistics.ranks import p_above, runs_needed, shift, smallest_p, surely_above, ways
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_half_a_win_is_rounded_towards_no_difference() -> None:
 
 @pytest.mark.parametrize(("n", "m", "exact"), [(50, 40, True), (50, 41, False), (41, 50, False)])
 def test_up_to_2000_pairs_orders_are_counted(n: int, m: int, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tfadvisor.statistics.mann_whitney.normal_tail", lambda _: -1.0)
+    monkeypatch.setattr("tfadvisor.comparison.statistics.ranks.normal_tail", lambda _: -1.0)
 
     assert (p_above(range(n), range(m)) > 0) is exact
 

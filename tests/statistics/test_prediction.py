@@ -8,10 +8,9 @@ import pytest
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.comparison.side import Traits
+from tfadvisor.comparison.statistics.metric_traits import Nature, nature_of
+from tfadvisor.comparison.statistics.spread import Estimate, Prediction, predict
 from tfadvisor.metrics.registry import registered_metrics
-from tfadvisor.statistics.metric_traits import Nature, nature_of
-from tfadvisor.statistics.prediction import Prediction, predict
-from tfadvisor.statistics.spread import Estimate
 from tfadvisor.vocabulary import Better, Scatter
 
 TIME = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))

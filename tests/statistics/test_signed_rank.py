@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tfadvisor.statistics.signed_rank import p_above, shift, smallest_p, surely_above, ways
+from tfadvisor.comparison.statistics.signed_rank import p_above, shift, smallest_p, surely_above, ways
 
 
 @pytest.mark.parametrize(("n", "critical"), [(5, 0), (6, 2), (8, 5), (10, 10), (12, 17), (20, 60)])

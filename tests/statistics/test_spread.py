@@ -9,9 +9,9 @@ from statistics import NormalDist
 import pytest
 
 from tfadvisor.comparison.side import Traits
-from tfadvisor.statistics import prediction
-from tfadvisor.statistics.metric_traits import nature_of
-from tfadvisor.statistics.spread import Prior, blended, counted, with_more
+from tfadvisor.comparison.statistics import spread as prediction
+from tfadvisor.comparison.statistics.metric_traits import nature_of
+from tfadvisor.comparison.statistics.spread import Prior, blended, counted, with_more
 from tfadvisor.vocabulary import Better, Scatter
 
 TIME = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfadvisor.engine.judging.judge_rules import judge
-from tfadvisor.engine.judging.judged import Judged, finding_of
-from tfadvisor.engine.loading.rule import Rule
+from tfadvisor.advice.judging.judge_rules import judge
+from tfadvisor.advice.judging.judged import Judged, finding_of
+from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.report.model import Finding, NotApplicable
 

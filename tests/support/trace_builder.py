@@ -19,10 +19,10 @@ from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.run.run_summary import RunSummary, merge
 from tfadvisor.timeline.summary.host import summarize
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.columns import HostTrace
-from tfadvisor.xplane.decode import decode_file
-from tfadvisor.xplane.runs import Run
+from tfadvisor.trace import messages
+from tfadvisor.trace.columns import HostTrace
+from tfadvisor.trace.decode import decode_file
+from tfadvisor.trace.runs import Run
 
 PS_PER_US = 1_000_000
 Span = tuple[float, float]

@@ -17,11 +17,11 @@ from support.web_server import web_server
 
 import tfadvisor
 from tfadvisor import processes
-from tfadvisor.sources.remote_path import place_of, places_of
-from tfadvisor.tensorboard_tab.analyses import Analyses, Analysis
-from tfadvisor.tensorboard_tab.cache import Cache
-from tfadvisor.tensorboard_tab.listing import ListedRun, Listing
-from tfadvisor.xplane.runs import Run
+from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+from tfadvisor.serve.tensorboard.cache import Cache
+from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
+from tfadvisor.trace.remote_path import place_of, places_of
+from tfadvisor.trace.runs import Run
 
 
 def listed(logdir: Path) -> ListedRun:
@@ -102,7 +102,7 @@ def test_a_step_of_a_run_on_a_server_is_drawn_from_the_file_of_its_host(analyses
 
 def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:
     """Whatever ended TensorBoard, its standard input is closed."""
-    worker = "from tfadvisor.tensorboard_tab.worker import main; main()"
+    worker = "from tfadvisor.serve.tensorboard.worker import main; main()"
     never_written = tmp_path / "host.xplane.pb"
     os.mkfifo(never_written)
     task = {"kind": "analyse", "name": "x", "path": "x", "files": [str(never_written)], "folder": "x", "processes": 1}
@@ -144,7 +144,7 @@ def test_a_process_that_died_before_it_got_its_task_is_told(
 
     add_run(tmp_path / "logdir", "run")
     monkeypatch.setattr(processes, "_START", "paths = {paths!r}; raise ValueError('of some kind')")
-    monkeypatch.setattr("tfadvisor.tensorboard_tab.analyses.start", started)
+    monkeypatch.setattr("tfadvisor.serve.tensorboard.analyses.start", started)
 
     failed = ended(analyses.page(listed(tmp_path / "logdir")))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from support.logdirs import add_run
 
-from tfadvisor.tensorboard_tab.cache import PAGE, Cache, key_of, open_cache
-from tfadvisor.tensorboard_tab.listing import Listing
+from tfadvisor.serve.tensorboard.cache import PAGE, Cache, key_of, open_cache
+from tfadvisor.serve.tensorboard.listing import Listing
 
 
 def put(cache: Cache, key: str, content: bytes = b"x") -> None:

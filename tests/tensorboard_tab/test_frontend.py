@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from tfadvisor.tensorboard_tab.frontend import files
+from tfadvisor.serve.tensorboard.plugin import files
 
 
 def test_the_document_holds_no_script_and_no_style() -> None:
@@ -34,7 +34,7 @@ def test_addresses_are_relative_and_change_with_the_content() -> None:
 
 def test_neither_the_package_nor_its_command_imports_tensorboard() -> None:
     code = (
-        "import sys, tfadvisor, tfadvisor.analysis, tfadvisor.cli.main, tfadvisor.tensorboard_tab.worker;"
+        "import sys, tfadvisor, tfadvisor.analysis, tfadvisor.cli.main, tfadvisor.serve.tensorboard.worker;"
         "print([name for name in sys.modules if name.split('.')[0] in ('tensorboard', 'werkzeug')])"
     )
 

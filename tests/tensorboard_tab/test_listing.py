@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from support.logdirs import add_run
 
-from tfadvisor.sources.remote_path import place_of
-from tfadvisor.tensorboard_tab.listing import Listing, roots_of
-from tfadvisor.xplane.runs import Run, find_runs
+from tfadvisor.serve.tensorboard.listing import Listing, roots_of
+from tfadvisor.trace.remote_path import place_of
+from tfadvisor.trace.runs import Run, find_runs
 
 
 def names(*roots: tuple[str, Path]) -> list[str]:
@@ -67,7 +67,7 @@ def test_what_is_known_comes_at_once_and_catches_up(tmp_path: Path, monkeypatch:
         may_answer.wait(60)
         return find_runs(root)
 
-    monkeypatch.setattr("tfadvisor.tensorboard_tab.listing.find_runs", slow_disk)
+    monkeypatch.setattr("tfadvisor.serve.tensorboard.listing.find_runs", slow_disk)
     listing._looked_at = float("-inf")
 
     assert listing.known() == {}

@@ -24,9 +24,9 @@ with warnings.catch_warnings():
     from tensorboard.plugins import base_plugin
     from werkzeug.test import Client
 
-    from tfadvisor.tensorboard_tab.loader import AdvisorLoader
+    from tfadvisor.serve.tensorboard.loader import AdvisorLoader
 
-from tfadvisor.report.page.encode import FORMAT
+from tfadvisor.report.forms.encode import FORMAT
 
 ROUTES = "/some/where/data/plugin/tfadvisor"
 
@@ -233,7 +233,7 @@ def test_tensorboard_finds_no_fault_with_any_answer(logdir: Path, caplog: pytest
 def test_what_cannot_be_imported_leaves_tensorboard_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "tfadvisor.tensorboard_tab.plugin", None)
+    monkeypatch.setitem(sys.modules, "tfadvisor.serve.tensorboard.plugin", None)
 
     assert AdvisorLoader().load(context(tmp_path)) is None
 
@@ -243,7 +243,7 @@ def test_what_cannot_be_imported_leaves_tensorboard_as_it_is(
 def test_what_tensorboard_imports_when_it_starts_is_light() -> None:
     code = (
         "import warnings; warnings.simplefilter('ignore'); import sys; import tensorboard.plugins.base_plugin;"
-        "before = set(sys.modules); import tfadvisor.tensorboard_tab.loader;"
+        "before = set(sys.modules); import tfadvisor.serve.tensorboard.loader;"
         "new = {name.split('.')[0] for name in set(sys.modules) - before};"
         "print(sorted(new - set(sys.stdlib_module_names)))"
     )

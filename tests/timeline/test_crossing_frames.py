@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.timeline.crossing_frames import without_crossings
-from tfadvisor.timeline.host.threads import host_threads
+from tfadvisor.timeline.host.threads import host_threads, without_crossings
 
 MS = 1_000_000_000
 

@@ -6,8 +6,8 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.names.classes import lost_events
 from tfadvisor.timeline.names.drivers import blocks_on_memory
-from tfadvisor.timeline.names.frameworks import lost_events
 
 PS = 1_000_000
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfadvisor.timeline.nesting import innermost, parents
+from tfadvisor.timeline.intervals import innermost, parents
 
 
 @st.composite

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.timeline.ops_of_program import find_instruction
+from tfadvisor.program.module import Module
+from tfadvisor.timeline.program_ops import find_instruction
 
 ADD = hlo.computation(
     1,

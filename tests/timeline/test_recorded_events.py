@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.recorded_events import RecordedEvents
+from tfadvisor.timeline.host_timeline import RecordedEvents
 
 
 def two_steps() -> TraceBuilder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.trial.deciding.alike import compare_values
+from tfadvisor.act.trial.deciding import compare_values
 
 
 def word(base: list[dict[str, float]], new: dict[str, float], check: str = "values") -> str:

@@ -18,12 +18,8 @@ from support.places import FIXTURES, ROOT
 from support.tried_programs import Place
 
 import tfadvisor
-from tfadvisor.ledger.entries import Entry
-from tfadvisor.ledger.file import append, read
-from tfadvisor.ledger.promises import accounts_of
-from tfadvisor.ledger.sketch import sketch_of
-from tfadvisor.ledger.tried import with_tried
-from tfadvisor.report.outputs.terminal import as_text
+from tfadvisor.comparison.ledger import Entry, accounts_of, append, read, sketch_of, with_tried
+from tfadvisor.report.forms.terminal import as_text
 
 
 def entry(**more: Any) -> Entry:

@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
+from tfadvisor.act.repair.plan import unified
+from tfadvisor.act.trial.candidates import loop_after, merged
+from tfadvisor.act.trial.patches import patched, read_diff
 from tfadvisor.errors import UsageError
-from tfadvisor.repair.diff import unified
-from tfadvisor.trial.candidates.merging import loop_after, merged
-from tfadvisor.trial.candidates.unified import patched, read_diff
 
 OLD = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from tfadvisor.trial.deciding.rounds import BASE, Enough, Rounds
-from tfadvisor.trial.result import BETTER, BROKEN, NOT_BETTER, OPEN
+from tfadvisor.act.trial.deciding import BASE, Enough, Rounds
+from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, OPEN
 
 
 class Machine:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfadvisor.trial.running.messages import Loop, SeenLoop
-from tfadvisor.trial.running.steps import StepPlan, choose_loop, plan_steps, refined
+from tfadvisor.act.trial.steps import Loop, SeenLoop, StepPlan, choose_loop, plan_steps, refined
 
 
 def loop(line: int, done: int, seconds: float, **more: Any) -> SeenLoop:

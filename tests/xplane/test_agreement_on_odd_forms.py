@@ -10,9 +10,9 @@ from google.protobuf.internal import api_implementation
 from support.wire import groups, overlong, sized
 
 from tfadvisor.errors import TraceError
-from tfadvisor.xplane import compiled, twin
-from tfadvisor.xplane.columns import Selection
-from tfadvisor.xplane.source import Source
+from tfadvisor.trace import compiled, twin
+from tfadvisor.trace.columns import Selection
+from tfadvisor.trace.source import Source
 
 UPB = (
     tuple(int(part) for part in google.protobuf.__version__.split(".")[:2])

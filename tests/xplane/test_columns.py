@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.xplane import compiled, messages, twin
-from tfadvisor.xplane.columns import Kind, NameFilter, Selection, origin_of
-from tfadvisor.xplane.source import Source
+from tfadvisor.trace import compiled, messages, twin
+from tfadvisor.trace.columns import Kind, NameFilter, Selection, origin_of
+from tfadvisor.trace.source import Source
 
 
 @pytest.fixture(params=[compiled, twin], ids=["compiled", "twin"])

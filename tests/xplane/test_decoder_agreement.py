@@ -15,9 +15,9 @@ from support.trace_builder import trace
 
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.build import SELECTION
-from tfadvisor.xplane import compiled, messages, twin
-from tfadvisor.xplane.columns import HostTrace, NameFilter, Selection
-from tfadvisor.xplane.source import Source, open_source
+from tfadvisor.trace import compiled, messages, twin
+from tfadvisor.trace.columns import HostTrace, NameFilter, Selection
+from tfadvisor.trace.source import Source, open_source
 
 TRACES = sorted(FIXTURES.glob("*/*.xplane.pb.gz"))
 EVERYTHING = Selection(None)

@@ -12,9 +12,9 @@ from support.same_trace import assert_same
 from support.trace_builder import trace
 
 from tfadvisor.timeline.build import SELECTION
-from tfadvisor.xplane import compiled, source
-from tfadvisor.xplane.columns import Selection
-from tfadvisor.xplane.source import Source, open_source
+from tfadvisor.trace import compiled, source
+from tfadvisor.trace.columns import Selection
+from tfadvisor.trace.source import Source, open_source
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for the zeros that Linux leaves")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from google.protobuf import descriptor_pb2
 from grpc_tools import protoc
 
-from tfadvisor.xplane import messages
+from tfadvisor.trace import messages
 
 
 def test_the_table_is_the_proto_file(tmp_path: Path) -> None:
-    proto = resources.files("tfadvisor.xplane") / "xplane.proto"
+    proto = resources.files("tfadvisor.trace") / "xplane.proto"
     out = tmp_path / "set.pb"
     with resources.as_file(proto) as path:
         assert protoc.main(["protoc", f"-I{path.parent}", f"--descriptor_set_out={out}", path.name]) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.xplane.runs import choose_run, find_runs, host_of, without_duplicates
+from tfadvisor.trace.runs import choose_run, find_runs, host_of, without_duplicates
 
 
 def put(folder: Path, *hosts: str) -> Path:

@@ -6,8 +6,8 @@ import re
 
 from support.places import ROOT
 
-from tfadvisor import protobuf
-from tfadvisor.xplane.columns import Kind
+from tfadvisor.trace import messages as protobuf
+from tfadvisor.trace.columns import Kind
 
 PARTS = ROOT / "tfadvisor" / "xplane" / "wire"
 
@@ -34,6 +34,6 @@ def test_kinds_of_stats_are_those_of_the_columns() -> None:
 
 def test_the_extension_is_made_anew_when_any_part_changes() -> None:
     included = re.findall(r'^include "(wire/\w+\.pxi)"$', (PARTS.parent / "_wire.pyx").read_text(), re.MULTILINE)
-    watched = re.findall(r'"tfadvisor/xplane/(wire/\w+\.pxi)"', (ROOT / "pyproject.toml").read_text())
+    watched = re.findall(r'"tfadvisor/trace/(wire/\w+\.pxi)"', (ROOT / "pyproject.toml").read_text())
 
     assert sorted(included) == sorted(watched) == sorted(f"wire/{path.name}" for path in PARTS.iterdir())

@@ -11,10 +11,9 @@ import typer.main
 
 from tfadvisor.cli.ending import EXIT_INTERRUPTED, asked_to_end
 from tfadvisor.cli.streams import unwritten
-from tfadvisor.cli.typer_commands import LazyCommands
-from tfadvisor.cli.wrong_use import WrongUse, words_of
+from tfadvisor.cli.typer_commands import LazyCommands, WrongUse, words_of
 from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError, fault_of_environment
-from tfadvisor.report.printable import in_one_message
+from tfadvisor.printable import in_one_message
 from tfadvisor.version import VERSION
 
 EXIT_INTERNAL = 5

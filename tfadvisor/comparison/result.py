@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.report.plain import plain
+from tfadvisor.printable import plain
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import new_file, open_regular
-from tfadvisor.fleet.row import SCHEMA_VERSION, Row
+from tfadvisor.fleet.work import SCHEMA_VERSION, Row
 
 _KEY = b"tfadvisor_fleet_schema"
 

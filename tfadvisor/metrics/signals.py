@@ -8,39 +8,48 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tfadvisor.metrics.compute.class_softmax import class_softmaxes
-from tfadvisor.metrics.compute.dense_gradients import dense_table_ops
-from tfadvisor.metrics.compute.parts import Part, compute_fraction_of
-from tfadvisor.metrics.kernels.algorithms import decompositions, hottest_of_known_types, sorts
-from tfadvisor.metrics.kernels.arguments import copies_of_arguments
-from tfadvisor.metrics.kernels.first_device import known_ops, known_where
-from tfadvisor.metrics.kernels.kinds import (
+from tfadvisor.metrics.kinds import (
     OpKind,
+    decompositions,
     elementwise,
+    gathered_copies,
     generic_products,
+    hottest_of_known_types,
     hottest_ops,
+    known_ops,
+    known_where,
     of_kind,
     of_step_time,
+    products_of_one_operand,
+    sorts,
+    unfused_attention,
     untuned_convolutions,
 )
-from tfadvisor.metrics.kernels.loops import looped_scatters, looped_slice_copies, scatter_loop_share, unrolled_ops
-from tfadvisor.metrics.kernels.patterns import gathered_copies, products_of_one_operand, unfused_attention
-from tfadvisor.metrics.kernels.product_sides import misaligned_products
-from tfadvisor.metrics.kernels.products_with_zeros import one_hot_products
-from tfadvisor.metrics.needless.branches_and_loops import having, loops_over_rows
-from tfadvisor.metrics.needless.costly_ops import costly_ops
-from tfadvisor.metrics.needless.derivatives import (
+from tfadvisor.metrics.layers import Part, class_softmaxes, compute_fraction_of, dense_table_ops
+from tfadvisor.metrics.needless import (
+    costly_ops,
+    differences_in_hlo,
+    differences_in_tape,
+    forward_only_ops,
     jacobians,
     per_example_gradients,
+    random_draws,
     recomputed_gradients,
     second_derivatives,
 )
-from tfadvisor.metrics.needless.forward_only import forward_only_ops
-from tfadvisor.metrics.needless.pair_differences import differences_in_hlo, differences_in_tape
-from tfadvisor.metrics.needless.random_numbers import random_draws
+from tfadvisor.metrics.products import misaligned_products, one_hot_products
+from tfadvisor.metrics.programs import (
+    copies_of_arguments,
+    having,
+    looped_scatters,
+    looped_slice_copies,
+    loops_over_rows,
+    scatter_loop_share,
+    unrolled_ops,
+)
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.names.kernels import short_name
-from tfadvisor.timeline.op_in_program import OpTrait
+from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tfadvisor.metrics.registry import MetricAbsent, Question
-from tfadvisor.metrics.remember import once
+from tfadvisor.metrics.registry import MetricAbsent, Question, once
 from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.run_summary import RunSummary
@@ -162,3 +161,31 @@ def covered_per_step(run: RunSummary, devices: list[tuple[HostSummary, DeviceSum
     """Time in which events of a class run, per counted step and device, ps."""
     total = sum(int(device.covered_ps[host.steps.steady(), kind].sum()) for host, device in devices)
     return total / max(device_steps(run), 1)
+
+
+# What metrics need of a run: named requirements that `@metric` and `@fact` list and the registry checks first.
+
+
+def known_steps(question: Question) -> None:
+    """Distinct steps."""
+    needs_steps(question.run)
+
+
+def a_device(question: Question) -> None:
+    """A device that works, of a host whose steps are known."""
+    needs_device(question.run)
+
+
+def an_accelerator(question: Question) -> None:
+    """A GPU or TPU that works."""
+    accelerators(question.run)
+
+
+def a_gpu(question: Question) -> None:
+    """A GPU that works."""
+    gpus(question.run)
+
+
+def several_hosts(question: Question) -> None:
+    """Several hosts whose devices work."""
+    hosts_with_work(question.run)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.report.plain import plain
+from tfadvisor.printable import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
 SCHEMA_VERSION = "1"

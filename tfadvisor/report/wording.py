@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from tfadvisor.printable import one_line
 from tfadvisor.report.model import (
     ActivityTime,
     Evidence,
@@ -15,7 +16,6 @@ from tfadvisor.report.model import (
     Report,
     Saving,
 )
-from tfadvisor.report.printable import one_line
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 

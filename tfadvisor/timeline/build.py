@@ -10,50 +10,40 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.hlo.format.find_modules import Modules, find_modules
 from tfadvisor.memory import give_back
+from tfadvisor.program.find_modules import Modules, find_modules
 from tfadvisor.timeline.attribution.step_time import step_time
-from tfadvisor.timeline.capture import Capture, capture_of, window_of
 from tfadvisor.timeline.devices.protocol import Recorded
-from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
-from tfadvisor.timeline.devices.unrecorded import Unrecorded, unrecorded_work
-from tfadvisor.timeline.host.calls_that_cost import host_calls
-from tfadvisor.timeline.host.compiles import compiled_in_steps
-from tfadvisor.timeline.host.costs import HostCost, host_costs
-from tfadvisor.timeline.host.dispatches import without_evaluations
-from tfadvisor.timeline.host.host_ops import host_ops, pipeline_ops
-from tfadvisor.timeline.host.input_pipeline import input_pipeline
-from tfadvisor.timeline.host.libraries import libraries
-from tfadvisor.timeline.host.loop_frames import loop_frames
+from tfadvisor.timeline.devices.registry import Unrecorded, find_devices, on_own_clocks, unrecorded_work
+from tfadvisor.timeline.host.compiles import compiled_in_steps, libraries
+from tfadvisor.timeline.host.costs import HostCost, host_calls, host_costs
+from tfadvisor.timeline.host.dispatches import host_ops, pipeline_ops, without_evaluations
+from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
+from tfadvisor.timeline.host.frames import loop_frames
+from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.memory import device_memory
-from tfadvisor.timeline.host.pipeline_work import pipeline_work
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
-from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
-from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
+from tfadvisor.timeline.host_timeline import Capture, HostEvidence, HostTimeline, capture_of, recorded_events, window_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals
-from tfadvisor.timeline.losses.activities import names_of
-from tfadvisor.timeline.losses.batch_makers import batch_makers
+from tfadvisor.timeline.losses.activities import batch_makers, names_of
 from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
+from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
-from tfadvisor.timeline.recorded_events import recorded_events
-from tfadvisor.timeline.steps.breakdown import StepTime, break_down, taking_part, unknown_time
-from tfadvisor.timeline.steps.capture_work import capture_work_ps
+from tfadvisor.timeline.steps.breakdown import StepTime, break_down, capture_work_ps, taking_part, unknown_time
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
+from tfadvisor.trace.columns import NO_EVENTS, HostTrace, NameFilter, Selection, StatColumn
+from tfadvisor.trace.runs import host_of
 from tfadvisor.vocabulary import DeviceKind, TimeClass
-from tfadvisor.xplane.columns import NO_EVENTS, HostTrace, NameFilter, Selection, StatColumn
-from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tfadvisor.timeline.picture.drawing import Drawing
-    from tfadvisor.timeline.picture.memory_curve import MemoryCurve
-    from tfadvisor.timeline.picture.step_picture import StepPicture
+    from tfadvisor.timeline.picture.events import MemoryCurve
+    from tfadvisor.timeline.picture.step_picture import Drawing, StepPicture
 
 _NOT_SCHEDULING = NameFilter(SCHEDULING, invert=True)
 _EXECUTOR = NameFilter(RUNS_OF_FUNCTIONS)
@@ -277,7 +267,7 @@ def _drawn(
     placed: _Placed, attributed: _Attributed, drawing: Drawing
 ) -> tuple[tuple[StepPicture, ...], tuple[MemoryCurve, ...]]:
     """What a page draws of the steps and of the devices' memory."""
-    from tfadvisor.timeline.picture.memory_curve import memory_curves  # only a page draws
+    from tfadvisor.timeline.picture.events import memory_curves  # only a page draws
     from tfadvisor.timeline.picture.step_picture import step_pictures
 
     threads, steps = placed.threads, attributed.steps

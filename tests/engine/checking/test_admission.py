@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from support.places import RULES as FOLDER
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.checking import cases
-from tfadvisor.engine.checking.admission import bounds_of, lacks
-from tfadvisor.engine.checking.cases import check_folder
-from tfadvisor.engine.judging.conditions import Compare, Joined
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import Cap
+from tfadvisor.advice.checking import cases
+from tfadvisor.advice.checking.cases import bounds_of, check_folder, lacks
+from tfadvisor.advice.judging.conditions import Compare, Joined
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.rule import Cap
 from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import Severity
 

@@ -9,8 +9,8 @@ import pytest
 from support.places import ROOT
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.checking.coverage import covered
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.advice.checking.cases import covered
+from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.errors import RuleError
 
 TIPS = ROOT.parent / "shared" / "knowledge.md"

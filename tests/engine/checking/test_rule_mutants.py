@@ -11,7 +11,7 @@ import pytest
 from support.places import ROOT, RULES
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.conditions import Compare, FactIs, Joined, Known
+from tfadvisor.advice.judging.conditions import Compare, FactIs, Joined, Known
 
 
 @pytest.fixture(scope="module")

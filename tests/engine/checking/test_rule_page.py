@@ -7,11 +7,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.checking.cases import Case
+from tfadvisor.advice.checking.rule_page import case_table, cases_of, index_page, rule_page, whole_page
+from tfadvisor.advice.judging.conditions import Compare
+from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.engine.checking.cases import Case
-from tfadvisor.engine.checking.rule_page import case_table, cases_of, index_page, rule_page, whole_page
-from tfadvisor.engine.judging.conditions import Compare
-from tfadvisor.engine.loading.catalogue import load_catalogue
 
 RULES = {rule.id: rule for rule in load_catalogue(preview=True).rules}
 
@@ -21,8 +21,7 @@ def test_the_page_says_why_when_and_what() -> None:
 
     assert page.startswith("### uneven-devices\n\n**The devices of a host do not share the work evenly.**")
     assert (
-        "- any of\n  - all of\n    - `late_device_fraction` is known\n    - `late_device_fraction` at least 0.1"
-        in page
+        "- any of\n  - all of\n    - `late_device_fraction` is known\n    - `late_device_fraction` at least 0.1" in page
     )
     assert "```python\nsharding = jax.sharding" in page
     assert "Source: [TFG-2.5](https://" in page

@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.claims import LESS_IS_LEFT, classes_of
-from tfadvisor.engine.judging.judge_rules import Outcomes, run_rules
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import SavingRule
+from tfadvisor.advice.judging.claims import LESS_IS_LEFT, classes_of
+from tfadvisor.advice.judging.judge_rules import Outcomes, run_rules
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.rule import SavingRule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.vocabulary import TIME_CLASSES, Severity
 

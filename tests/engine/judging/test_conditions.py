@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.conditions import Compare, evaluate, parse_condition
-from tfadvisor.engine.loading.yaml_marks import load
+from tfadvisor.advice.judging.conditions import Compare, evaluate, parse_condition
+from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics
 from tfadvisor.units import Unit

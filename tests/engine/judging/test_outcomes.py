@@ -8,11 +8,11 @@ from support.outcome import outcome_of
 from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.judge_rules import _caveat, _severity, run_rules
-from tfadvisor.engine.judging.verdict import give_verdict
-from tfadvisor.engine.judging.wording import fill
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import Rule
+from tfadvisor.advice.judging.conditions import fill
+from tfadvisor.advice.judging.judge_rules import _caveat, _severity, run_rules
+from tfadvisor.advice.judging.verdict import give_verdict
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding, NotApplicable, Saving
 from tfadvisor.vocabulary import Severity

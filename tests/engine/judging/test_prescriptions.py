@@ -12,11 +12,10 @@ from support.places import FIXTURES, ROOT
 
 import tfadvisor
 import tfadvisor.metrics
-from tfadvisor.engine.checking.cases import Case, load_cases, metrics_of
-from tfadvisor.engine.judging.conditions import names_in
-from tfadvisor.engine.judging.wording import is_known, placeholders
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import Rule
+from tfadvisor.advice.checking.cases import Case, load_cases, metrics_of
+from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding
 
@@ -112,7 +111,7 @@ def test_findings_on_recorded_traces_prescribe_edits_and_none_saves_anothers_tim
 
 def test_everything_at_once_saves_no_more_than_the_step() -> None:
     """All rules on metrics that make most of them fire."""
-    from tfadvisor.engine.judging.judge_rules import run_rules
+    from tfadvisor.advice.judging.judge_rules import run_rules
 
     shares = {
         "compute_fraction": 0.4,

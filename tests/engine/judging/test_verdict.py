@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.verdict import give_verdict
-from tfadvisor.engine.loading.catalogue import load_catalogue
+from tfadvisor.advice.judging.verdict import give_verdict
+from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.report.model import Finding, Verdict
 from tfadvisor.vocabulary import Severity

@@ -6,13 +6,12 @@ import pytest
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.conditions import Compare, Joined
-from tfadvisor.engine.loading.catalogue import checked, load_catalogue
-from tfadvisor.engine.loading.limits import limits_of, with_limits
-from tfadvisor.engine.loading.rule import Rule
-from tfadvisor.engine.loading.yaml_marks import load
+from tfadvisor.advice.judging.conditions import Compare, Joined
+from tfadvisor.advice.loading.catalogue import checked, load_catalogue
+from tfadvisor.advice.loading.limits import LimitChange, changes_of, limits_of, with_limits
+from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.errors import SeveralMistakes, UsageError
-from tfadvisor.limit_change import LimitChange, changes_of
 from tfadvisor.metrics.registry import Measured, Metrics
 from tfadvisor.report.model import ChangedLimit, Finding
 from tfadvisor.units import Unit

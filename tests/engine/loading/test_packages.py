@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.places import FIXTURES, RULES
 
-from tfadvisor.engine.loading.packages import (
+from tfadvisor.advice.loading.packages import (
     RulePackage,
     _groups,
     folder_of,

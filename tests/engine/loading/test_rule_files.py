@@ -9,9 +9,9 @@ import pytest
 from support.places import RULES
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.checking.cases import check_folder
-from tfadvisor.engine.loading.catalogue import checked, load_catalogue
-from tfadvisor.engine.loading.yaml_marks import load
+from tfadvisor.advice.checking.cases import check_folder
+from tfadvisor.advice.loading.catalogue import checked, load_catalogue
+from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.errors import RuleError, UsageError
 
 GOOD = (RULES / "input" / "input-not-prefetched.yaml").read_text()

@@ -9,13 +9,20 @@ import pytest
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.judging.judge_rules import Outcomes, run_rules
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import Rule, SavingRule
-from tfadvisor.engine.savings.calibration import Calibration, around, calibration, moved
-from tfadvisor.engine.savings.foresee import MEASURED, NOT_MEASURED, foresee
-from tfadvisor.engine.savings.parts import PARTS
-from tfadvisor.engine.savings.replay import FaultTime
+from tfadvisor.advice.judging.judge_rules import Outcomes, run_rules
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.rule import Rule, SavingRule
+from tfadvisor.advice.savings import (
+    MEASURED,
+    NOT_MEASURED,
+    PARTS,
+    Calibration,
+    FaultTime,
+    around,
+    calibration,
+    foresee,
+    moved,
+)
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.engine.savings.parts import PARTS, parts_of, taken, unrecorded
+from tfadvisor.advice.savings import PARTS, parts_of, taken, unrecorded
 from tfadvisor.metrics.registry import Measured, Metrics, registered_metrics
 
 

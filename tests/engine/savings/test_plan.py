@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.engine.savings.plan import plan_of
+from tfadvisor.advice.savings import plan_of
 from tfadvisor.report.model import Finding, Saving
 from tfadvisor.vocabulary import Severity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.engine.savings.replay import LARGE, FaultTime, that_could_go, weight, without
+from tfadvisor.advice.savings import LARGE, FaultTime, that_could_go, weight, without
 
 HALF_OF_LAUNCH = FaultTime(left=0.1, keeps={"launch": 0.5}, spread=0.0, pairs=0)
 

@@ -15,10 +15,10 @@ from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 import tfadvisor
-from tfadvisor.export.parquet.tables import TABLES
-from tfadvisor.export.parquet.write import schema_of
-from tfadvisor.xplane.columns import Kind, Selection
-from tfadvisor.xplane.decode import decode_file
+from tfadvisor.serve.export.parquet import TABLES
+from tfadvisor.serve.export.parquet_write import schema_of
+from tfadvisor.trace.columns import Kind, Selection
+from tfadvisor.trace.decode import decode_file
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 

@@ -10,11 +10,11 @@ from support.perfetto_reader import read
 from support.trace_builder import trace
 
 import tfadvisor
+from tfadvisor.advice.judging.claims import classes_of
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.engine.judging.claims import classes_of
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.rule import Rule
-from tfadvisor.export.perfetto.finding_time import claimed
+from tfadvisor.serve.export.perfetto_conclusions import claimed
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.vocabulary import TimeClass
 

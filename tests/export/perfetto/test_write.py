@@ -12,8 +12,8 @@ from support.perfetto_reader import Read, read
 from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.xplane.columns import Selection
-from tfadvisor.xplane.decode import decode_file
+from tfadvisor.trace.columns import Selection
+from tfadvisor.trace.decode import decode_file
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 

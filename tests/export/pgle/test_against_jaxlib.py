@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from support.shared_traces import FOLDER, needs_shared_traces, shared_trace_files
 from support.trace_builder import trace
 
-from tfadvisor.export.pgle.aggregate import aggregate
-from tfadvisor.export.pgle.costs import Cost, Costs, Counting
-from tfadvisor.export.pgle.message import as_binary
-from tfadvisor.export.pgle.profile import counting_of, profile
-from tfadvisor.hlo.format.wire import Proto, entries, messages_of, span_of, text_of
+from tfadvisor.program.wire import Proto, entries, messages_of, span_of, text_of
+from tfadvisor.serve.export.pgle import Cost, Costs, Counting, aggregate, as_binary, counting_of, profile
 
 jaxlib = pytest.importorskip("jaxlib.version")
 VERSION: str = jaxlib.__version__

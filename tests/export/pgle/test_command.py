@@ -10,7 +10,7 @@ import pytest
 from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.flags.check import check
+from tfadvisor.advice.flags.check import check
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 

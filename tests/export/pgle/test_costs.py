@@ -8,14 +8,11 @@ import pytest
 from support import hlo_builder as hlo
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.export.pgle.aggregate import aggregate
-from tfadvisor.export.pgle.costs import Cost, Costs, Counting, costs
-from tfadvisor.export.pgle.events import SELECTION, named_events
-from tfadvisor.export.pgle.fingerprints import fingerprints
-from tfadvisor.export.pgle.profile import counting_of
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.columns import HostTrace
-from tfadvisor.xplane.decode import decode_file
+from tfadvisor.serve.export.pgle import Cost, Costs, Counting, aggregate, costs, counting_of, fingerprints
+from tfadvisor.serve.export.pgle_events import SELECTION, named_events
+from tfadvisor.trace import messages
+from tfadvisor.trace.columns import HostTrace
+from tfadvisor.trace.decode import decode_file
 
 GPU = "/device:GPU:0"
 STREAM = "Stream #1(Compute)"

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.export.pgle.events import SELECTION, named_events
-from tfadvisor.export.pgle.fitness import facts, remarks
-from tfadvisor.xplane.decode import decode_file
+from tfadvisor.serve.export.pgle_events import SELECTION, facts, named_events, remarks
+from tfadvisor.trace.decode import decode_file
 
 GPU = "/device:GPU:0"
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
-from tfadvisor.export.pgle.costs import Cost
-from tfadvisor.export.pgle.message import as_binary, as_text
+from tfadvisor.serve.export.pgle import Cost, as_binary, as_text
 
 COSTS = {"abc::loop_add_fusion.1": Cost(1.5, 3), 'a"b\\c\nd': Cost(0.1, 1), "Größe": Cost(1e-06, 1)}
 

@@ -13,13 +13,11 @@ from msgspec.structs import replace
 from support.made_runs import side, snapshot
 from support.places import ROOT
 
+from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot
+from tfadvisor.comparison.baseline.snapshot_json import as_text, from_text
+from tfadvisor.comparison.baseline.store import add, before, named, prune, read_store, remove
 from tfadvisor.comparison.side import Found, Traits
 from tfadvisor.errors import UsageError
-from tfadvisor.gate.baseline.care import before, named, prune, remove
-from tfadvisor.gate.baseline.origin import Origin
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.baseline.snapshot_json import as_text, from_text
-from tfadvisor.gate.baseline.store import add, read_store
 from tfadvisor.vocabulary import Better, Scatter
 
 STORED = Path(__file__).parent / "stored"
@@ -93,7 +91,7 @@ sys.path.insert(0, sys.argv[3])
 from pathlib import Path
 from support.made_runs import snapshot
 import tfadvisor.files
-from tfadvisor.gate.baseline.store import add
+from tfadvisor.comparison.baseline.store import add
 
 who = int(sys.argv[2])
 run = snapshot(float(who + 1), fingerprint=f"{who:032x}", recorded_at=f"2026-01-01T00:00:{who:02d}")

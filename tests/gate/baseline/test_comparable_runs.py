@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from support.made_runs import snapshot
 
-from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike
-from tfadvisor.gate.baseline.comparable_runs import choose
+from tfadvisor.comparison.baseline.comparable import choose, may_differ, must_be_alike
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ import pytest
 from msgspec.structs import replace
 from support.made_runs import snapshot
 
-from tfadvisor.gate.baseline.comparable_runs import choose
-from tfadvisor.gate.baseline.origin import Origin, branches_to_ask, commit_and_branch
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.baseline.store import accept, add, read_store
+from tfadvisor.comparison.baseline.comparable import choose
+from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot, branches_to_ask, commit_and_branch
+from tfadvisor.comparison.baseline.store import accept, add, read_store
 
 HASH = "0123456789abcdef0123456789abcdef01234567"
 

@@ -14,10 +14,9 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
-from tfadvisor.gate.baseline import snapshot as snapshot_file
-from tfadvisor.gate.baseline.checked_json import SnapshotError
-from tfadvisor.gate.baseline.snapshot import snapshot_of
-from tfadvisor.gate.baseline.snapshot_json import as_text, from_text
+from tfadvisor.comparison.baseline import snapshot as snapshot_file
+from tfadvisor.comparison.baseline.snapshot import snapshot_of
+from tfadvisor.comparison.baseline.snapshot_json import SnapshotError, as_text, from_text
 from tfadvisor.vocabulary import TIME_CLASSES
 
 OF_JAX_HEALTHY = "8d3ef0ec5a978388789a9e859c1109a6"

@@ -10,10 +10,10 @@ import pytest
 from support.made_runs import snapshot
 from support.places import ROOT
 
+from tfadvisor.comparison.baseline.snapshot_json import as_text
+from tfadvisor.comparison.baseline.store import accept, add, leave_pending, pending, read_store
 from tfadvisor.errors import UsageError
 from tfadvisor.files import only_writer, replace_file
-from tfadvisor.gate.baseline.snapshot_json import as_text
-from tfadvisor.gate.baseline.store import accept, add, leave_pending, pending, read_store
 
 
 def recorded(day: int) -> str:
@@ -149,7 +149,7 @@ import sys
 sys.path.insert(0, sys.argv[3])
 from pathlib import Path
 from support.made_runs import snapshot
-from tfadvisor.gate.baseline.store import add
+from tfadvisor.comparison.baseline.store import add
 
 who = int(sys.argv[2])
 for number in range(25):

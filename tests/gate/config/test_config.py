@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tfadvisor.comparison.gate.config import Config, Identity, resolve
+from tfadvisor.comparison.gate.config_file import ConfigError, find_config, read_config
+from tfadvisor.comparison.gate.read_config import Known, read
 from tfadvisor.errors import SeveralMistakes, UsageError
-from tfadvisor.gate.config.file import ConfigError, find_config, read_config
-from tfadvisor.gate.config.read import Known, read
-from tfadvisor.gate.config.resolved import Config, Identity, resolve
 
 KNOWN = Known(
     metrics={

@@ -11,9 +11,9 @@ import pytest
 from support.places import ROOT
 
 from tfadvisor.cli.gate_inputs import known_names
+from tfadvisor.comparison.gate.config_file import ConfigFile, read_config, tomllib
+from tfadvisor.comparison.gate.read_config import _OF_FILE, _OF_OVERRIDE, _ON_CANNOT_TELL, read
 from tfadvisor.errors import UsageError
-from tfadvisor.gate.config.file import ConfigFile, read_config, tomllib
-from tfadvisor.gate.config.read import _OF_FILE, _OF_OVERRIDE, _ON_CANNOT_TELL, read
 
 EXAMPLE = ROOT / "docs" / "tfadvisor.toml"
 PAGE = (ROOT / "docs" / "gate-config.md").read_text(encoding="utf-8")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.gate.config.toml_lines import Path, line_of
+from tfadvisor.comparison.gate.config_file import KeyPath as Path
+from tfadvisor.comparison.gate.config_file import line_of
 
 TEXT = '''\
 # a comment = 1

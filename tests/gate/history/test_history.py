@@ -12,10 +12,8 @@ from msgspec.structs import replace
 from support.made_runs import side, snapshot
 from support.places import FIXTURES
 
-from tfadvisor.gate.baseline.origin import Origin
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.history.chart import chart
-from tfadvisor.gate.history.page import as_html, baselines, in_short
+from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot
+from tfadvisor.comparison.gate.history import as_html, baselines, chart, in_short
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m\u202e"

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from support.made_runs import QUIET
 from support.trace_builder import trace
 
-from tfadvisor.gate.baseline.comparable_runs import NOTHING, Baseline, choose
-from tfadvisor.gate.baseline.snapshot import snapshot_of
-from tfadvisor.gate.config.resolved import Budget, Config, Ignore, Relative, RuleLevel
-from tfadvisor.gate.judging.judge import judge
-from tfadvisor.gate.judging.result import GateResult, Outcome
+from tfadvisor.comparison.baseline.comparable import NOTHING, Baseline, choose
+from tfadvisor.comparison.baseline.snapshot import snapshot_of
+from tfadvisor.comparison.gate.config import Budget, Config, Ignore, Relative, RuleLevel
+from tfadvisor.comparison.gate.judge import judge
+from tfadvisor.comparison.gate.result import GateResult, Outcome
 from tfadvisor.report.model import Broken, Evidence, Finding, Fix, Location, Report, Saving
 from tfadvisor.vocabulary import Severity
 

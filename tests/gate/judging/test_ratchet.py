@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 from support.made_runs import QUIET, side, snapshot
 
+from tfadvisor.comparison.baseline.comparable import NOTHING, Baseline, choose
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate.config import Config, RuleLevel
+from tfadvisor.comparison.gate.judge import check_rules
+from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.side import Found
-from tfadvisor.gate.baseline.comparable_runs import NOTHING, Baseline, choose
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.config.resolved import Config, RuleLevel
-from tfadvisor.gate.judging.finding_limits import check_rules
-from tfadvisor.gate.judging.result import Check, Outcome
 from tfadvisor.report.model import Evidence, Finding, Saving
 from tfadvisor.vocabulary import Severity
 

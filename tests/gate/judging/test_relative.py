@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 from support.made_runs import QUIET, UNITS, op, side, snapshot
 
-from tfadvisor.gate.baseline.comparable_runs import choose
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.config.resolved import Config, Relative
-from tfadvisor.gate.judging.relative import _weights, check_relative
-from tfadvisor.gate.judging.result import Check, Outcome
+from tfadvisor.comparison.baseline.comparable import choose
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate.config import Config, Relative
+from tfadvisor.comparison.gate.relative import _weights, check_relative
+from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.report.model import MetricValue
 
 NOISE = (0.0, 1.0, -1.0, 0.5, -0.5, 0.8, -0.8, 0.3, -0.3, 0.0)

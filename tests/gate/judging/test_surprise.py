@@ -7,9 +7,9 @@ from math import inf, log
 import pytest
 from msgspec.structs import replace
 
-from tfadvisor.gate.judging.surprise import Sample, Surprise, limit_on_scale, on_scale, turned
-from tfadvisor.statistics.metric_traits import Nature
-from tfadvisor.statistics.prediction import predict
+from tfadvisor.comparison.gate.gated_metric import Sample, Surprise, limit_on_scale, on_scale, turned
+from tfadvisor.comparison.statistics.metric_traits import Nature
+from tfadvisor.comparison.statistics.spread import predict
 
 PLAIN = Nature(worse="up", exact=False, by_factor=False, floor=0.0, absolute_floor=0.1, assumed=10.0)
 FACTOR = replace(PLAIN, by_factor=True)

@@ -6,10 +6,10 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.find_modules import Modules, find_modules
-from tfadvisor.xplane import compiled, messages, twin
-from tfadvisor.xplane.columns import Selection
-from tfadvisor.xplane.source import Source
+from tfadvisor.program.find_modules import Modules, find_modules
+from tfadvisor.trace import compiled, messages, twin
+from tfadvisor.trace.columns import Selection
+from tfadvisor.trace.source import Source
 
 BODY = hlo.computation(1, hlo.op(1, "constant", "s32[]"))
 LARGE = 12190760917235803885  # a TPU's fingerprint, above 2**63

@@ -6,7 +6,7 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.module import Module
+from tfadvisor.program.module import Module
 
 ADD = hlo.computation(
     1,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.needless.branches import both_branches
+from tfadvisor.program.module import Module
+from tfadvisor.program.needless import both_branches
 
 BATCHED = "jit(step)/while/body/vmap()/select_n"
 WHERE = "jit(step)/while/body/vmap(jit(_where))/select_n"

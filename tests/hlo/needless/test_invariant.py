@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.needless.invariant import invariant_work
+from tfadvisor.program.module import Module
+from tfadvisor.program.needless import invariant_work
 
 CARRY = "(f32[8], f32[8])"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.needless.masked_loops import masked_loops
+from tfadvisor.program.module import Module
+from tfadvisor.program.needless import masked_loops
 
 CARRY = "(s32[], f32[8], s32[])"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.needless.row_loops import loops_over_rows
+from tfadvisor.program.module import Module
+from tfadvisor.program.needless import loops_over_rows
 
 DOT = hlo.dot_numbers([1], [0])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.around_collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.program.collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.program.module import Module
 
 FOUR = hlo.replica_groups([0, 1, 2, 3])
 DOT = hlo.dot_numbers([1], [0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.attention import unfused_attention
+from tfadvisor.program.module import Module
+from tfadvisor.program.patterns import unfused_attention
 
 SCORES, CONTEXT = "f32[8,128,128]", "f32[8,128,64]"
 BATCHED = hlo.dot_numbers([2], [2], [0], [0])

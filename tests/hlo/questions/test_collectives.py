@@ -6,9 +6,9 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.format.replica_groups import replica_groups
-from tfadvisor.hlo.questions.collectives import CollectiveOp, collectives
+from tfadvisor.program.attributes import replica_groups
+from tfadvisor.program.collectives import CollectiveOp, collectives
+from tfadvisor.program.module import Module
 
 X = hlo.op(1, "parameter", "f32[32,16]")
 FOUR = hlo.replica_groups([0, 1, 2, 3], [4, 5, 6, 7])

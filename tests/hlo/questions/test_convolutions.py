@@ -9,8 +9,8 @@ from support import hlo_builder as hlo
 from support.hlo_builder import Window
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.module import Instruction, Module
-from tfadvisor.hlo.questions.convolutions import convolution_size
+from tfadvisor.program.convolutions import convolution_size
+from tfadvisor.program.module import Instruction, Module
 
 LABELS = "b01f_01io->b01f"
 SAME = (3, 1, 1, 1, 1, 1)

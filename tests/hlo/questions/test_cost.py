@@ -6,8 +6,8 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.cost import Cost, Costs, total
+from tfadvisor.program.cost import Cost, Costs, total
+from tfadvisor.program.module import Module
 
 SUM = hlo.computation(
     9, hlo.op(91, "parameter", "f32[]"), hlo.op(92, "parameter", "f32[]", number=1), hlo.op(93, "add", "f32[]", 91, 92)

@@ -6,8 +6,8 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.module import Instruction, Module
-from tfadvisor.hlo.questions.dots import DotSize, dot_size
+from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.products import DotSize, dot_size
 
 
 def product(left: str, right: str, opcode: str = "dot", result: str = "f32[]", **more: object) -> Instruction:

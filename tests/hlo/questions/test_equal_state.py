@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.around_collectives import equal_state_exchanged
+from tfadvisor.program.collectives import equal_state_exchanged
+from tfadvisor.program.module import Module
 
 FOUR = hlo.replica_groups([0, 1, 2, 3])
 SQUARE, GATHERED, ONE = "f32[64,64]", "f32[4,64,64]", "f32[]"

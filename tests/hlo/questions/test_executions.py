@@ -6,8 +6,8 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.executions import Executions, executions, trip_count
+from tfadvisor.program.flow import Executions, executions, trip_count
+from tfadvisor.program.module import Module
 
 LEAF = hlo.computation(4, hlo.op(41, "constant", "s32[]"))
 

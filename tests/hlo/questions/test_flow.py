@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.flow import Users, effect, inside, kernel_computations, running_computations
+from tfadvisor.program.flow import Users, effect, inside, kernel_computations, running_computations
+from tfadvisor.program.module import Module
 
 X = hlo.op(1, "parameter", "f32[8]")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.parameters import Size, arguments, parameter_summary
+from tfadvisor.program.module import Module
+from tfadvisor.program.parameters import Size, arguments, parameter_summary
 
 
 def program(arguments: dict[str, str], results: str, *aliases: bytes) -> Module:

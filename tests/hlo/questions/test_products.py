@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.flow import Users
-from tfadvisor.hlo.questions.products import is_product, next_products, products, products_of_one_operand
+from tfadvisor.program.flow import Users
+from tfadvisor.program.module import Module
+from tfadvisor.program.products import is_product, next_products, products, products_of_one_operand
 
 ALONG_FEATURES = hlo.dot_numbers([1], [0])
 GEMM = {

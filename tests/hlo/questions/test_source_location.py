@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.format.stack_frames import Frame
-from tfadvisor.hlo.questions.flow import Users
-from tfadvisor.hlo.questions.source_location import location_beside, location_of
+from tfadvisor.program.flow import Users
+from tfadvisor.program.module import Frame, Module
+from tfadvisor.program.operations import location_beside, location_of
 
 FRAMES = hlo.stack_frames(
     ("env/site-packages/flax/linen.py", 90, "Dense.__call__", 2),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.shown.buffers import BufferKind, program_memory
+from tfadvisor.program.buffers import BufferKind, program_memory
+from tfadvisor.program.module import Module
 
 ALLOC, FREE = 0, 1
 

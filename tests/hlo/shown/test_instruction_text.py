@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from support import hlo_builder as hlo
 
-from tfadvisor.hlo.format.module import Module
-from tfadvisor.hlo.questions.flow import Users
-from tfadvisor.hlo.shown.instruction_text import instruction_text, shown
+from tfadvisor.program.flow import Users
+from tfadvisor.program.module import Module
+from tfadvisor.program.text import instruction_text, shown
 
 BODY = hlo.computation(
     1,

@@ -6,8 +6,7 @@ import pytest
 from support import hlo_builder as hlo
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.metrics.collectives.by_name import collectives_by_name
-from tfadvisor.metrics.time.by_device import devices_by_name
+from tfadvisor.report.assembly.rows import collectives_by_name, devices_by_name
 
 PROGRAM = hlo.module(
     hlo.computation(

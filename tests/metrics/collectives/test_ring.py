@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfadvisor.metrics.collectives.ring import ring_bytes
+from tfadvisor.metrics.collectives import ring_bytes
 from tfadvisor.timeline.names.collectives import CollectiveKind
 
 

@@ -7,7 +7,7 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.metrics.collectives.settings_to_try import _until_small
+from tfadvisor.metrics.collective_kinds import _until_small
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from support.trace_builder import TraceBuilder, trace
 
 import tfadvisor
 from tfadvisor.report.model import TimePart
-from tfadvisor.xplane import messages
+from tfadvisor.trace import messages
 
 approx = pytest.approx
 GPU, STREAM = "/device:GPU:0", "Stream #1(Compute)"

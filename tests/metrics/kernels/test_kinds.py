@@ -7,10 +7,10 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 from support.trace_builder import trace
 
-from tfadvisor.hlo.questions.cost import Cost
-from tfadvisor.hlo.questions.source_location import SourceLocation
-from tfadvisor.metrics.kernels.kinds import OpKind, kind_of
-from tfadvisor.timeline.op_in_program import InProgram
+from tfadvisor.metrics.kinds import OpKind, kind_of
+from tfadvisor.program.cost import Cost
+from tfadvisor.program.operations import SourceLocation
+from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp
 
 approx = pytest.approx

@@ -7,7 +7,7 @@ from support.shared_traces import FOLDER, needs_shared_traces
 from support.trace_builder import TraceBuilder, trace
 
 import tfadvisor
-from tfadvisor.metrics.kernels import precision
+from tfadvisor.metrics import precision
 from tfadvisor.timeline.names.kernels import kernel_kind
 
 approx = pytest.approx

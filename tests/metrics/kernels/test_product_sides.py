@@ -6,8 +6,8 @@ import pytest
 from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 
-from tfadvisor.hlo.questions.dots import DotSize
-from tfadvisor.metrics.kernels.product_sides import misaligned
+from tfadvisor.metrics.products import misaligned
+from tfadvisor.program.products import DotSize
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.counters import grew, measured
 
-from tfadvisor.machine.file import HostCounters
+from tfadvisor.trace.counters import HostCounters
 
 CORES = {"cores": 4, "allowed_cores": 4}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.counters import grew, measured
 
-from tfadvisor.machine.file import Gpu
+from tfadvisor.trace.counters import Gpu
 
 
 def test_utilization_is_a_mean_and_the_clock_that_of_the_slowest_that_worked() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.cpu_step import cpu_steps
 
-from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.metrics.needless.costly_ops import KINDS, costly_kind
+from tfadvisor.advice.loading.catalogue import built_in_rules
+from tfadvisor.metrics.needless import KINDS, costly_kind
 
 approx = pytest.approx
 

@@ -6,7 +6,7 @@ import pytest
 from support.places import FIXTURES
 
 import tfadvisor
-from tfadvisor.report.outputs.brief import LARGEST, as_brief
+from tfadvisor.report.forms.brief import LARGEST, as_brief
 
 RECORDED = sorted(path.parent for path in FIXTURES.glob("*/truth.yaml"))
 

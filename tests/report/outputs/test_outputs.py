@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 from support.trace_builder import trace
 
+from tfadvisor.printable import one_line, printable
+from tfadvisor.report.forms.html import as_json
+from tfadvisor.report.forms.markdown import as_markdown
+from tfadvisor.report.forms.terminal import _cells, as_text, print_report
 from tfadvisor.report.model import Report
-from tfadvisor.report.outputs.json_text import as_json
-from tfadvisor.report.outputs.markdown import as_markdown
-from tfadvisor.report.outputs.terminal import _cells, as_text, print_report
-from tfadvisor.report.printable import one_line, printable
 from tfadvisor.units import Unit, in_words
 
 HOSTILE = (

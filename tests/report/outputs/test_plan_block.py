@@ -6,9 +6,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from support.trace_builder import trace
 
+from tfadvisor.report.forms.markdown import as_markdown
+from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Plan, PlanStep, Report
-from tfadvisor.report.outputs.markdown import as_markdown
-from tfadvisor.report.outputs.terminal import as_text
 
 
 def report(*changes: PlanStep) -> Report:

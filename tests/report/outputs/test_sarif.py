@@ -9,7 +9,7 @@ import pytest
 from support.places import FIXTURES, ROOT
 
 import tfadvisor
-from tfadvisor.report.outputs.sarif import as_sarif
+from tfadvisor.report.forms.sarif import as_sarif
 
 SCHEMA = json.loads((ROOT / "tests" / "gate" / "schemas" / "sarif-2.1.0.json").read_text())
 

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 from support.trace_builder import trace
 
+from tfadvisor.report.forms.brief import LARGEST, as_brief
+from tfadvisor.report.forms.html import as_json
+from tfadvisor.report.forms.markdown import as_markdown
+from tfadvisor.report.forms.notebook import as_fragment
+from tfadvisor.report.forms.sarif import as_sarif
+from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Report
-from tfadvisor.report.outputs.brief import LARGEST, as_brief
-from tfadvisor.report.outputs.json_text import as_json
-from tfadvisor.report.outputs.markdown import as_markdown
-from tfadvisor.report.outputs.notebook import as_fragment
-from tfadvisor.report.outputs.sarif import as_sarif
-from tfadvisor.report.outputs.terminal import as_text
 from tfadvisor.report.wording import advice, questions
 from tfadvisor.vocabulary import Severity
 

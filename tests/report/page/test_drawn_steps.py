@@ -6,7 +6,7 @@ import pytest
 from support.pages import page_of
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.report.page.model import DrawnStep
+from tfadvisor.report.forms.page_data import DrawnStep
 from tfadvisor.vocabulary import TIME_CLASSES
 
 

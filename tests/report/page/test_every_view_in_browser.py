@@ -16,8 +16,8 @@ from support.opened_pages import Opened
 from support.pages import page_of_folder
 from support.places import FIXTURES, ROOT
 
-from tfadvisor.report.outputs.html import as_html
-from tfadvisor.report.page.model import PageData
+from tfadvisor.report.forms.html import as_html
+from tfadvisor.report.forms.page_data import PageData
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 

@@ -17,9 +17,9 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.comparison.wording import signed, verdict_words
+from tfadvisor.report.forms.html import as_html
+from tfadvisor.report.forms.page_data import PageData
 from tfadvisor.report.model import Plan, PlanStep
-from tfadvisor.report.outputs.html import as_html
-from tfadvisor.report.page.model import PageData
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 

@@ -9,8 +9,8 @@ from support.pages import page_of, page_of_folder
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-from tfadvisor.report.outputs.html import as_html
-from tfadvisor.report.page.encode import encode
+from tfadvisor.report.forms.encode import encode
+from tfadvisor.report.forms.html import as_html
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!--<script> & \u2028\u2029"
 

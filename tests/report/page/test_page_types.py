@@ -11,8 +11,8 @@ import pytest
 from support.pages import page_of, page_of_folder
 from support.trace_builder import trace
 
-from tfadvisor.report.page.encode import encode
-from tfadvisor.report.page.model import CauseRow, ComparedRuns
+from tfadvisor.report.forms.encode import encode
+from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns
 
 ROOT = Path(__file__).parents[3]
 GENERATED = ROOT / "web" / "src" / "data" / "generated.ts"

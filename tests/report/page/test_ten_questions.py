@@ -13,7 +13,7 @@ from support.opened_pages import Opened
 from support.pages import page_of_folder
 from support.places import FIXTURES
 
-from tfadvisor.report.outputs.html import as_html
+from tfadvisor.report.forms.html import as_html
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 

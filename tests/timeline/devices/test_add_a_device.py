@@ -13,20 +13,17 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.devices.copy_details import no_details
-from tfadvisor.timeline.devices.peaks import Peaks
+from tfadvisor.timeline.devices.event_stats import no_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
-from tfadvisor.timeline.devices.protocol import Copies, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import Copies, Peaks, Properties, Recorded
 from tfadvisor.timeline.devices.registry import peaks_of, registered
-from tfadvisor.timeline.devices.stats_of_events import numbers_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.classes import DeviceClass, device_number
 from tfadvisor.timeline.names.drivers import DriverCalls, with_driver
-from tfadvisor.timeline.names.planes import device_number
+from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
-from tfadvisor.xplane.columns import HostTrace
 
 PLANE = "/device:XPU:0"
 LEVEL_ZERO = DriverCalls(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.devices.peaks import Peaks
+from tfadvisor.timeline.devices.protocol import Peaks
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.vocabulary import DeviceKind
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.copies_and_memory import copy_bytes
-from tfadvisor.timeline.names.planes import is_derived
+from tfadvisor.timeline.names.classes import DeviceClass, is_derived
+from tfadvisor.timeline.names.devices import copy_bytes
 
 PS = 1_000_000
 
@@ -34,7 +33,7 @@ def test_colliding_correlation_ids_are_told_apart_by_device() -> None:
 
 @pytest.mark.parametrize("line", [-(1 << 63), -(1 << 31) - 1, -(1 << 31), (1 << 31) - 1, 1 << 31, (1 << 63) - 1])
 def test_a_line_may_have_any_id(line: int) -> None:
-    from tfadvisor.xplane import messages
+    from tfadvisor.trace import messages
 
     builder = trace().kernel("GPU:0", "k", 50, 60, launched=(10, 12))
     space = messages.XSpace.FromString(builder.bytes())
@@ -125,7 +124,7 @@ def test_a_tpu_loop_is_its_body() -> None:
 
 
 def test_planes_of_the_same_name_are_one_device() -> None:
-    from tfadvisor.xplane import messages
+    from tfadvisor.trace import messages
 
     builder = trace().busy("GPU:0", (0, 10)).busy("GPU:1", (20, 40))
     space = messages.XSpace.FromString(builder.bytes())

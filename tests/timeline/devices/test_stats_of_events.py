@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.timeline.devices.stats_of_events import value_at
+from tfadvisor.timeline.devices.event_stats import value_at
 
 
 def found(where: list[int], value: list[int], positions: list[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.host.loop_frames import FrameShare
+from tfadvisor.timeline.host.frames import FrameShare
 
 
 def loop(*calls: tuple[str, float, float], frame: str = "$train.py:3 main") -> FrameShare:

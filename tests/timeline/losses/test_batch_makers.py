@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.losses.batch_makers import BatchMakers
+from tfadvisor.timeline.losses.activities import BatchMakers
 
 
 def waiting(wait: float = 600) -> TraceBuilder:

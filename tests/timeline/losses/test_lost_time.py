@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.losses.model import LostTime
+from tfadvisor.timeline.losses.activities import LostTime
 from tfadvisor.vocabulary import TimeClass
 
 MS = 1_000_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.names.package_files import is_users_frame
+from tfadvisor.timeline.names.frames import is_users_frame
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import re
 import pytest
 from support.places import ROOT
 
-from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.timeline.names.classes import COPIES, DeviceClass, is_derived
 from tfadvisor.timeline.names.devices import device_class, is_whole_graph
 from tfadvisor.timeline.names.kernels import kernel_kind
-from tfadvisor.timeline.names.planes import is_derived
 
 NAMES = ROOT.parent / "shared" / "reference" / "kernel-names.tsv"
 MATRIX = ("matmul", "conv", "attention", "gemm part")

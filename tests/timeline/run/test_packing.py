@@ -9,10 +9,9 @@ from support.places import FIXTURES
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.metrics.registry import measure
-from tfadvisor.timeline.picture.drawing import Drawing
-from tfadvisor.timeline.run import packing
-from tfadvisor.timeline.run.one_host import read_host
-from tfadvisor.timeline.run.packing import WrongVersion, pack, unpack
+from tfadvisor.timeline.picture.step_picture import Drawing
+from tfadvisor.timeline.run import one_host as packing
+from tfadvisor.timeline.run.one_host import WrongVersion, pack, read_host, unpack
 from tfadvisor.timeline.run.run_summary import merge
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
@@ -91,7 +90,7 @@ def test_other_fields_of_a_record_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", [["os", "system"], ["tfadvisor.timeline.run.packing", "pack"], ["tfadvisor.report.model", "nothing"]]
+    "entry", [["os", "system"], ["tfadvisor.timeline.run.one_host", "pack"], ["tfadvisor.report.model", "nothing"]]
 )
 def test_nothing_but_records_of_ours_is_made(entry: list[str]) -> None:
     kind, version, _, _ = msgspec.msgpack.decode(pack(1))

@@ -15,11 +15,12 @@ from tfadvisor.analysis import Options, analyze, analyze_run
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.metrics.registry import measure
 from tfadvisor.processes import Worker
-from tfadvisor.report.outputs.json_text import as_json
-from tfadvisor.timeline.run import parallel, read_hosts
+from tfadvisor.report.forms.html import as_json
+from tfadvisor.timeline.run import read_hosts
+from tfadvisor.timeline.run import read_hosts as parallel
 from tfadvisor.timeline.run.one_host import read_host
 from tfadvisor.timeline.run.run_summary import merge
-from tfadvisor.xplane.runs import Run
+from tfadvisor.trace.runs import Run
 
 
 def run_of(hosts: int, late: int = -1, steps: int = 4) -> TraceBuilder:

@@ -6,7 +6,7 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host.threads import host_threads
 from tfadvisor.timeline.model import Steps
-from tfadvisor.timeline.steps.capture_work import capture_work_ps
+from tfadvisor.timeline.steps.breakdown import capture_work_ps
 
 WRITE = "EagerLocalExecute: WriteSummary"
 

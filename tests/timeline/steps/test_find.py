@@ -181,7 +181,7 @@ def test_a_range_outside_the_trace_is_a_usage_error() -> None:
 
 def test_lines_with_the_same_id_are_one_thread() -> None:
     """The profiler may cut a thread's events into several lines of one id; markers of both count."""
-    from tfadvisor.xplane import messages
+    from tfadvisor.trace import messages
 
     builder = trace().step(0, 100).thread("python again").step(100, 200).busy("GPU:0", (0, 200))
     space = messages.XSpace.FromString(builder.bytes())

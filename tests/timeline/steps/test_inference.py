@@ -12,8 +12,8 @@ from support.trace_builder import trace
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.model import Steps, StepSource
 from tfadvisor.timeline.steps.periodicity import find_period
-from tfadvisor.xplane import compiled, messages
-from tfadvisor.xplane.source import Source, open_source
+from tfadvisor.trace import compiled, messages
+from tfadvisor.trace.source import Source, open_source
 
 PS = 1_000_000
 

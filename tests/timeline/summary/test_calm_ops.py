@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.summary import calm_ops as calm_ops_module
-from tfadvisor.timeline.summary.calm_ops import CalmOps, _calm
+from tfadvisor.timeline.summary import hot_ops as calm_ops_module
+from tfadvisor.timeline.summary.hot_ops import CalmOps, _calm
 
 PS = 1_000_000
 
@@ -54,7 +54,7 @@ def test_an_accelerator_has_none() -> None:
 
 def test_of_far_too_many_ops_every_second_step_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four steps with two ops of 10, 20, 30 and 40 µs, of which four ops are enough: the first and the third step."""
-    monkeypatch.setattr(calm_ops_module, "_ENOUGH", 4)
+    monkeypatch.setattr(calm_ops_module, "_ENOUGH_CALM_OPS", 4)
     builder = trace().steps(4, period=100)
     for number, length in enumerate((10, 20, 30, 40)):
         builder.thread("tf_Compute/1").call("a:MatMul", number * 100 + 10, number * 100 + 10 + length)

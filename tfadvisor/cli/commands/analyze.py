@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -26,6 +25,7 @@ from tfadvisor.cli.reading_options import (
     SetLimits,
     Steps,
     Workers,
+    choice,
     chosen_run,
     hosts_read_by,
     places,
@@ -33,14 +33,14 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import TraceError
+from tfadvisor.report.forms.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.report.model import Report
-from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.report.outputs.forms import Form
-    from tfadvisor.xplane.runs import Run
+    from tfadvisor.report.forms.forms import Form
+    from tfadvisor.trace.runs import Run
 
 _EXAMPLES = """\
 Examples:
@@ -131,7 +131,7 @@ def analyze(
 def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
     """The report, and what the form is written from."""
     from tfadvisor.analysis import analyze_run, draw_run  # imports NumPy, which no --help needs
-    from tfadvisor.cli.progress import reading_progress
+    from tfadvisor.cli.recording import reading_progress
 
     with reading_progress(run) as progress:
         if form.drawn:
@@ -145,8 +145,10 @@ def _with_tried(report: Report) -> Report:
     """With what the ledger of this folder says of the same program."""
     if not LEDGER.exists():
         return report
-    from tfadvisor.ledger.file import read  # few have one
-    from tfadvisor.ledger.tried import with_tried
+    from tfadvisor.comparison.ledger import (
+        read,  # few have one
+        with_tried,
+    )
 
     try:
         return with_tried(report, read(LEDGER).entries)

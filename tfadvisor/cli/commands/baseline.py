@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note, write_out
 from tfadvisor.cli.reading_options import (
     BASELINE,
@@ -21,6 +20,7 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     RunName,
     Steps,
+    choice,
     places,
     reading,
 )
@@ -136,7 +136,7 @@ def add_runs(
     """Add a run's numbers to its baseline. The oldest beyond --keep are dropped."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.baseline_table import line
-    from tfadvisor.gate.baseline.store import add
+    from tfadvisor.comparison.baseline.store import add
 
     options = reading(
         run=run,
@@ -172,7 +172,7 @@ def list_runs(
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.baseline_table import entry, table
-    from tfadvisor.gate.baseline.store import read_store
+    from tfadvisor.comparison.baseline.store import read_store
 
     folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
     contents = read_store(folder)
@@ -217,7 +217,7 @@ def accept_run(
     """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.baseline_table import line
-    from tfadvisor.gate.baseline.store import accept, pending
+    from tfadvisor.comparison.baseline.store import accept, pending
 
     options = reading(
         run=run,
@@ -252,7 +252,7 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
     """Print where a run comes from, its step time, its findings with the day they came, and every metric that it holds."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.baseline_table import entry
-    from tfadvisor.gate.baseline.care import named
+    from tfadvisor.comparison.baseline.store import named
 
     (kept,) = named(gate_inputs.store_of(store, gate_inputs.written_config(config)), [name])
     side = kept.snapshot.side
@@ -275,11 +275,11 @@ def diff_runs(
     """Say where the step time of two stored runs differs; with one RUN, from the run before it in its baseline."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.outputs import write_form
-    from tfadvisor.comparison.compare_sides import compare_sides
-    from tfadvisor.comparison.outputs.forms import COMPARISON_FORMS
-    from tfadvisor.gate.baseline.care import before, named
-    from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike
-    from tfadvisor.report.outputs.forms import form_of
+    from tfadvisor.comparison.baseline.comparable import may_differ, must_be_alike
+    from tfadvisor.comparison.baseline.store import before, named
+    from tfadvisor.comparison.forms import COMPARISON_FORMS
+    from tfadvisor.comparison.split import compare_sides
+    from tfadvisor.report.forms.forms import form_of
 
     folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
     first = named(folder, [base])[0]
@@ -304,7 +304,7 @@ def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None)
     """Take runs out of their baselines, such as one that was recorded on a busy machine."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.baseline_table import line
-    from tfadvisor.gate.baseline.care import remove
+    from tfadvisor.comparison.baseline.store import remove
 
     for kept in remove(gate_inputs.store_of(store, gate_inputs.written_config(config)), names):
         write_out(f"removed {line(kept)}\n")
@@ -318,7 +318,7 @@ def prune_runs(
     """Drop the oldest runs of each baseline beyond --keep."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.baseline_table import line
-    from tfadvisor.gate.baseline.care import prune
+    from tfadvisor.comparison.baseline.store import prune
 
     written = gate_inputs.written_config(config)
     gone = prune(gate_inputs.store_of(store, written), _kept(keep, gate_inputs.keep_of(written)), model, branch)

@@ -21,7 +21,7 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_and_write
 from tfadvisor.cli.typer_commands import Command
-from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
+from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 _EXAMPLES = """\
 Examples:
@@ -79,9 +79,8 @@ def capture(
         preview=preview,
     )
     check_rules(options)
-    from tfadvisor.record.conduct import Wanted  # imports NumPy, which no --help needs
-    from tfadvisor.record.service.capture import address_of, captured
-    from tfadvisor.record.service.clients import client
+    from tfadvisor.act.record.conduct import Wanted  # imports NumPy, which no --help needs
+    from tfadvisor.act.record.service import address_of, captured, client
 
     asked = list(dict.fromkeys(map(address_of, addresses)))
     with captured(asked, Wanted(None, steps), options, client(), note) as recorded:

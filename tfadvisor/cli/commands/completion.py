@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from tfadvisor.cli.option_values import listed
+from tfadvisor.cli.reading_options import listed
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError

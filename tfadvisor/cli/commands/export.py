@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, note
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -19,18 +18,19 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     RunName,
     Steps,
+    choice,
     chosen_run,
     places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
-from tfadvisor.report.printable import one_line
+from tfadvisor.printable import one_line
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
     from tfadvisor.report.model import Report
-    from tfadvisor.xplane.runs import Run
+    from tfadvisor.trace.runs import Run
 
 _EXAMPLES = """\
 Examples:
@@ -177,10 +177,9 @@ def _to_pgle(
 
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
-    from tfadvisor.cli.progress import reading_progress
-    from tfadvisor.export.hosts import export_run
-    from tfadvisor.export.perfetto.place import export_file
-    from tfadvisor.export.perfetto.write import PerfettoSink
+    from tfadvisor.cli.recording import reading_progress
+    from tfadvisor.serve.export.perfetto import PerfettoSink, export_run
+    from tfadvisor.serve.export.perfetto_conclusions import export_file
     from tfadvisor.timeline.build import SELECTION
 
     if output.is_dir():
@@ -191,15 +190,15 @@ def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
 
 def _to_parquet(run: Run, options: Options, output: Path) -> Report:
     try:
-        from tfadvisor.export.parquet.write import ParquetSink
+        from tfadvisor.serve.export.parquet_write import ParquetSink
     except ImportError as error:
         raise UsageError(
             f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
         ) from error
-    from tfadvisor.cli.progress import reading_progress
-    from tfadvisor.export.hosts import export_run
-    from tfadvisor.export.perfetto.place import export_folder
-    from tfadvisor.xplane.columns import Selection
+    from tfadvisor.cli.recording import reading_progress
+    from tfadvisor.serve.export.perfetto import export_run
+    from tfadvisor.serve.export.perfetto_conclusions import export_folder
+    from tfadvisor.trace.columns import Selection
 
     with export_folder(output) as folder, reading_progress(run) as progress:
         sink = ParquetSink(folder)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.completing import rule_ids
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -21,22 +19,22 @@ from tfadvisor.cli.reading_options import (
     RulesConfig,
     RunName,
     SetLimits,
+    choice,
     chosen_run,
     places,
     reading,
 )
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, rule_ids
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfadvisor.act.repair.plan import At, Plan
+    from tfadvisor.act.repair.sources import Sources
+    from tfadvisor.advice.loading.catalogue import Catalogue
     from tfadvisor.analysis import Options
-    from tfadvisor.engine.loading.catalogue import Catalogue
-    from tfadvisor.repair.choosing import At
-    from tfadvisor.repair.plan import Plan
-    from tfadvisor.repair.sources import Sources
     from tfadvisor.report.model import Report
 
 _EXAMPLES = """\
@@ -123,7 +121,7 @@ def fix(
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")
-    from tfadvisor.repair.sources import read_sources  # --help needs none of these
+    from tfadvisor.act.repair.sources import read_sources  # --help needs none of these
 
     chosen_place = _place(at)
     sources = read_sources(source)
@@ -143,7 +141,7 @@ def fix(
 
 
 def _place(at: str | None) -> At | None:
-    from tfadvisor.repair.choosing import At
+    from tfadvisor.act.repair.plan import At
 
     if at is None:
         return None
@@ -154,9 +152,9 @@ def _place(at: str | None) -> At | None:
 
 
 def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue]:
+    from tfadvisor.advice.loading.catalogue import load_catalogue
     from tfadvisor.analysis import analyze_run
-    from tfadvisor.cli.progress import reading_progress
-    from tfadvisor.engine.loading.catalogue import load_catalogue
+    from tfadvisor.cli.recording import reading_progress
 
     chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
@@ -164,8 +162,7 @@ def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue
 
 
 def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Sequence[str], at: At | None) -> Plan:
-    from tfadvisor.repair.diff import differ_below
-    from tfadvisor.repair.plan import make_plan
+    from tfadvisor.act.repair.plan import differ_below, make_plan
 
     known = {rule.id: rule.codemods for rule in catalogue.rules}
     for name in wanted:
@@ -178,7 +175,7 @@ def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Seq
 
 
 def _write(plan: Plan, sources: Sources) -> None:
-    from tfadvisor.repair.applying import check_clean, write
+    from tfadvisor.act.repair.applying import check_clean, write
 
     if plan.texts:
         check_clean(sources, tuple(plan.texts))
@@ -206,7 +203,7 @@ def _print_launch_lines(plan: Plan) -> None:
 def _print_json(report: Report, plan: Plan) -> None:
     import json
 
-    from tfadvisor.repair.filling import with_patches
+    from tfadvisor.act.repair.plan import with_patches
 
     sys.stdout.write(json.dumps(with_patches(report, plan).to_dict(), indent=2) + "\n")
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import write_out
+from tfadvisor.cli.reading_options import choice
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.errors import UsageError
-from tfadvisor.report.printable import one_line
-from tfadvisor.report.terminal_text import DIM, TextPage, screen_of
+from tfadvisor.printable import one_line
+from tfadvisor.report.forms.terminal import DIM, TextPage, screen_of
 
 if TYPE_CHECKING:
-    from tfadvisor.flags.as_text import Line
+    from tfadvisor.advice.flags.prescribe import Line
 
 _EXAMPLES = """\
 Examples:
@@ -85,8 +85,8 @@ def check_flags(
     themselves, version by version. An error is what ends the process or is not read; a warning costs speed or does something
     else than it looks; a note is worth knowing.
     """
-    from tfadvisor.flags.as_text import as_data, lines  # other commands need none of it
-    from tfadvisor.flags.check import check
+    from tfadvisor.advice.flags.check import check
+    from tfadvisor.advice.flags.prescribe import as_data, lines  # other commands need none of it
 
     _check_versions(jaxlib, tensorflow)
     checked = check(_text(flags), jaxlib, tensorflow)
@@ -100,7 +100,7 @@ def check_flags(
 
 
 def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
-    from tfadvisor.flags.versions import order
+    from tfadvisor.advice.flags.recorded import order
 
     if jaxlib is not None and tensorflow is not None:
         raise UsageError("--jaxlib and --tensorflow exclude each other: give one of them.")
@@ -111,7 +111,7 @@ def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
 
 def _text(given: str) -> str:
     """The argument, or standard input; no more of that than a variable can hold."""
-    from tfadvisor.flags.settings import LONGEST
+    from tfadvisor.advice.flags.settings import LONGEST
 
     return sys.stdin.read(LONGEST + 1) if given == "-" else given
 

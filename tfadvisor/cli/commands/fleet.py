@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -19,19 +18,20 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     Scheduler,
     Workers,
+    choice,
     engine_of,
     places,
 )
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.report.forms import FLEET_FORMS
-from tfadvisor.report.outputs.forms import form_of, names_of
+from tfadvisor.fleet.forms import FLEET_FORMS
+from tfadvisor.report.forms.forms import form_of, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfadvisor.fleet.build import Outcome
-    from tfadvisor.fleet.row import Row
+    from tfadvisor.fleet.work import Row
 
 _TABLE = "table"
 _EXAMPLES = """\
@@ -122,8 +122,11 @@ def table(
     Runs that the table holds already are read again only when their files, tfadvisor or the rules have changed. A run that
     cannot be read is a row with its error.
     """
-    from tfadvisor.fleet.build import bring_up_to_date  # --help needs none of these
-    from tfadvisor.fleet.find import Labels, find_tasks
+    from tfadvisor.fleet.build import (
+        Labels,
+        bring_up_to_date,  # --help needs none of these
+        find_tasks,
+    )
     from tfadvisor.fleet.table import arrow
     from tfadvisor.fleet.work import HowToRead
 
@@ -145,7 +148,7 @@ def report(table: TableRead, format: Format = None, output: Output = None) -> in
 
     A run stands for its devices over the hours that a column `hours` of the table says, else over one hour.
     """
-    from tfadvisor.fleet.report.costs import summed
+    from tfadvisor.fleet.costs import summed
     from tfadvisor.fleet.table import read_table
 
     form = form_of(FLEET_FORMS, format, output)

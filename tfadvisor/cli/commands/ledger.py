@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import write_out
+from tfadvisor.cli.reading_options import choice
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import TraceError
-from tfadvisor.report.terminal_text import screen_of
+from tfadvisor.report.forms.terminal import screen_of
 
 _EXAMPLES = """\
 Examples:
@@ -35,9 +35,11 @@ def ledger(ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"), format: Format 
 
     Each line of the ledger is a change that was tried: ids, versions and numbers, no paths and no code.
     """
-    from tfadvisor.ledger.file import read  # --help needs none of these
-    from tfadvisor.ledger.promises import accounts_of
-    from tfadvisor.ledger.text import as_text
+    from tfadvisor.comparison.ledger import (
+        accounts_of,
+        as_text,
+        read,  # --help needs none of these
+    )
 
     found = read(ledger)
     if not found.entries and not found.unread:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.completing import rule_ids
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.cli.typer_commands import Command, Commands, rule_ids
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
-from tfadvisor.report.printable import printable
+from tfadvisor.printable import printable
 
 if TYPE_CHECKING:
-    from tfadvisor.engine.loading.catalogue import Catalogue
-    from tfadvisor.engine.loading.rule import Rule
+    from tfadvisor.advice.loading.catalogue import Catalogue
+    from tfadvisor.advice.loading.rule import Rule
 
 Folders = Annotated[
     list[Path] | None,
@@ -90,7 +89,7 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
 @app.command("docs", cls=Command, short_help="a page per rule")
 def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) -> int:
     """Writes one Markdown page per rule, with its cases, and an index of them."""
-    from tfadvisor.engine.checking.rule_page import index_page, whole_page  # only this command writes pages
+    from tfadvisor.advice.checking.rule_page import index_page, whole_page  # only this command writes pages
 
     catalogue = _catalogue(rules)
     pages = {f"{rule.id}.md": whole_page(rule) for rule in catalogue.rules}
@@ -109,7 +108,7 @@ def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) ->
 def check_rules(folder: CheckedFolder) -> int:
     """Lint every rule of a folder and run its cases."""
     import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
-    from tfadvisor.engine.checking.cases import check_folder  # reads YAML, which listing rules does not need
+    from tfadvisor.advice.checking.cases import check_folder  # reads YAML, which listing rules does not need
 
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder.")
@@ -125,7 +124,7 @@ def check_rules(folder: CheckedFolder) -> int:
 
 def _limit_lines(rule: Rule) -> list[str]:
     """The rule's numbers: name, default, unit, meaning; how to change them."""
-    from tfadvisor.engine.loading.limits import limits_of
+    from tfadvisor.advice.loading.limits import limits_of
     from tfadvisor.metrics.registry import registered_metrics
 
     limits = limits_of(rule)
@@ -141,7 +140,7 @@ def _limit_lines(rule: Rule) -> list[str]:
 
 def _catalogue(folders: Sequence[Path] | None) -> Catalogue:
     import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be checked)
-    from tfadvisor.engine.loading.catalogue import load_catalogue
+    from tfadvisor.advice.loading.catalogue import load_catalogue
 
     return load_catalogue(folders or (), preview=True)
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import (
     Bandwidth,
@@ -18,12 +17,13 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     RulesConfig,
     SetLimits,
+    choice,
     reading,
 )
 from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, check_rules, keep_and_write
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
-from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
+from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 _EXAMPLES = """\
 Examples:
@@ -99,8 +99,10 @@ def run(
         preview=preview,
     )
     check_rules(options)
-    from tfadvisor.record.conduct import Wanted  # imports NumPy, which no --help needs
-    from tfadvisor.record.run_program import recorded_program
+    from tfadvisor.act.record.conduct import (
+        Wanted,  # imports NumPy, which no --help needs
+        recorded_program,
+    )
 
     with recorded_program(command, Wanted(after_seconds, steps), options) as (program, recorded):
         kept = keep_and_write(recorded, out, form, output, options, details=details)

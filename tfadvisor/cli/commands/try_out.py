@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.commands.run import TheCommand
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note, write_out, write_output
-from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders
+from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import NothingToCompare, UsageError
-from tfadvisor.report.terminal_text import screen_of
+from tfadvisor.report.forms.terminal import screen_of
 
 if TYPE_CHECKING:
-    from tfadvisor.trial.arms import Tell
-    from tfadvisor.trial.asked_for import AskedFor
-    from tfadvisor.trial.result import TrialResult
-    from tfadvisor.trial.running.one_run import Asked
+    from tfadvisor.act.trial.arms import Tell
+    from tfadvisor.act.trial.asked_for import AskedFor
+    from tfadvisor.act.trial.one_run import Asked
+    from tfadvisor.act.trial.result import TrialResult
 
 _EXAMPLES = """\
 Examples:
@@ -127,8 +126,8 @@ def try_out(
     seconds = seconds_of(budget)
     if not (patch or env or from_ or passes):
         raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
-    from tfadvisor.trial.asked_for import asked_for  # --help needs none of these
-    from tfadvisor.trial.running.one_run import Asked, Interrupted
+    from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
+    from tfadvisor.act.trial.one_run import Asked, Interrupted
 
     wanted = asked_for(command, patch or [], env or [], from_, source, rules or [])
     asked = Asked()
@@ -155,7 +154,7 @@ def seconds_of(text: str) -> float:
 def _tried(
     wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: Asked, tell: Tell
 ) -> TrialResult:
-    from tfadvisor.trial.conduct import Wanted, try_out
+    from tfadvisor.act.trial.conduct import Wanted, try_out
 
     candidates = wanted.candidates
     if not candidates and not passes:
@@ -167,7 +166,7 @@ def _tried(
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
     if passes:
-        from tfadvisor.trial.candidates.passes import pass_candidates
+        from tfadvisor.act.trial.from_findings import pass_candidates
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
     return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
@@ -199,7 +198,7 @@ def _told() -> Iterator[Tell]:
 
 
 def _write(result: TrialResult, form: str, output: Path | None) -> None:
-    from tfadvisor.trial.outputs.text import as_json, as_text
+    from tfadvisor.act.trial.result import as_json, as_text
 
     if output is not None:
         write_output(output, as_json(result) if form == "json" else as_text(result), "--output")
@@ -211,8 +210,8 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
 
 
 def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
-    from tfadvisor.ledger.file import append
-    from tfadvisor.trial.ledger_entries import entries_of
+    from tfadvisor.act.trial.ledger import entries_of
+    from tfadvisor.comparison.ledger import append
 
     entries = entries_of(result, wanted.sketch)
     if not entries:

@@ -19,7 +19,7 @@ from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.hlo.format.find_modules import Modules
+    from tfadvisor.program.find_modules import Modules
 
 _MOST = 300
 """Ops of a device that are listed one by one."""
@@ -126,7 +126,7 @@ def _line_of(device: Device, programs: Modules, event: int, name: str) -> tuple[
     ops, nothing = device.ops, ("", 0, "")
     if not programs.keys or (ops.program[event] < 0 and ops.module[event] < 0):
         return nothing
-    from tfadvisor.timeline.ops_of_program import OpsOfProgram  # only with HLO in the trace
+    from tfadvisor.timeline.program_ops import OpsOfProgram  # only with HLO in the trace
 
     module = ops.names[int(ops.module[event])] if ops.module[event] >= 0 else ""
     try:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfadvisor.arrays import ranks, true_at
-from tfadvisor.timeline.intervals import Int64Array, Intervals
-from tfadvisor.timeline.nesting import innermost, parents
+from tfadvisor.timeline.intervals import Int64Array, Intervals, innermost, parents
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tfadvisor.hlo.format.find_modules import Modules
+    from tfadvisor.program.find_modules import Modules
 
 _MOST = 400
 """Entries of a class that are kept of a host; the rest is one entry without a name."""

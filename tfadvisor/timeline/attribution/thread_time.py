@@ -9,15 +9,13 @@ import numpy as np
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, difference, union
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, difference, innermost, parents, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frames import annotates, is_frame
+from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
 from tfadvisor.timeline.names.host import called_function, calls_function, is_single_op, op_type
 from tfadvisor.timeline.names.input_pipeline import produced_kind, runs_function, stage_kind, stage_path, works_ahead
-from tfadvisor.timeline.names.package_files import is_users_frame
 from tfadvisor.timeline.names.programs import inside_runtime, jitted_function
-from tfadvisor.timeline.nesting import innermost, parents
 from tfadvisor.timeline.sweeps import reached
 
 if TYPE_CHECKING:

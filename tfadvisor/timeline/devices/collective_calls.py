@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, true_at
-from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.timeline.devices.program_collectives import collectives_by_name
+from tfadvisor.errors import TraceError
+from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -19,6 +20,8 @@ from tfadvisor.timeline.windows import step_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from tfadvisor.program.collectives import CollectiveOp
 
 
 class CollectiveCalls(msgspec.Struct, frozen=True):
@@ -153,3 +156,18 @@ def _sizes(
                 kinds[used] = HLO_OPCODES.get(one.kind, kinds[used])
                 dtypes[used] = one.dtype or dtypes[used]
     return size, group
+
+
+# Which ops of a compiled program are collectives, by the HLO that the trace carries.
+
+
+def collectives_by_name(programs: Modules, module: str) -> Mapping[str, CollectiveOp]:
+    """Of all programs of one name; empty where the trace does not hold their HLO, or holds it damaged."""
+    if not programs.keys:
+        return {}
+    from tfadvisor.program.collectives import collectives  # only with HLO in the trace
+
+    try:
+        return {one.name: one for program in programs.named(module) for one in collectives(program)}
+    except TraceError:
+        return {}

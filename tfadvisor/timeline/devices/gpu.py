@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tfadvisor.timeline.devices.copy_details import copies_by_details
-from tfadvisor.timeline.devices.peaks import Peaks, number, peaks_of_model, stated_peaks
+from tfadvisor.timeline.devices.event_stats import copies_by_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
-from tfadvisor.timeline.devices.protocol import Copies, Properties, Recorded
-from tfadvisor.timeline.devices.stats_of_events import numbers_of
+from tfadvisor.timeline.devices.protocol import (
+    Copies,
+    Peaks,
+    Properties,
+    Recorded,
+    number,
+    peaks_of_model,
+    stated_peaks,
+)
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.classes import DeviceClass, device_number, is_derived
 from tfadvisor.timeline.names.devices import device_class, gpu_model, is_for_games
-from tfadvisor.timeline.names.planes import device_number, is_derived
+from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
     import numpy as np

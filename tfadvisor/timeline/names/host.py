@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
+from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import asks_tf_data, frame_class, sounds_like_loading
 

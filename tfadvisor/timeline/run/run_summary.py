@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tfadvisor.machine.file import HostCounters
 from tfadvisor.timeline.run.meetings import Meetings, find_meetings
 from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.trace.counters import HostCounters
 
 
 class UnreadHost(msgspec.Struct, frozen=True):

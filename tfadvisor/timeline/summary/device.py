@@ -10,8 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, true_at
-from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.memory import give_back
+from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.distributions import Distribution, distribution

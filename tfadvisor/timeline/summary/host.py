@@ -14,16 +14,14 @@ from tfadvisor.timeline.host_timeline import HostBreakdown, HostTimeline
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.summary.calm_ops import CalmOps, calm_ops
 from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
-from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
+from tfadvisor.timeline.summary.hot_ops import CalmOps, HotOps, calm_ops, hot_ops
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.summary.program_excerpts import ProgramExcerpts
-    from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
+    from tfadvisor.timeline.summary.programs import ProgramExcerpts, ProgramPatterns
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
 _FAR_MORE = 2
@@ -100,7 +98,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
 def _excerpts(devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
-    from tfadvisor.timeline.summary.program_excerpts import program_excerpts  # only a page shows them
+    from tfadvisor.timeline.summary.programs import program_excerpts  # only a page shows them
 
     return program_excerpts(program.hot_ops, devices[program.device].ops, host.programs)
 
@@ -122,7 +120,7 @@ def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSum
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
     if host.programs.keys and (one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)):
-        from tfadvisor.timeline.summary.program_patterns import program_patterns  # small traces need none
+        from tfadvisor.timeline.summary.programs import program_patterns  # small traces need none
 
         patterns = program_patterns(one.ops, host.programs)
     return ProgramSummary(index, hot_ops(one.ops, host.programs), patterns)

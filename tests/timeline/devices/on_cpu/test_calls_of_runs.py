@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.timeline.devices.on_cpu.calls_of_runs import runs_before_calls
+from tfadvisor.timeline.devices.cpu_thunks import runs_before_calls
 
 PS = 1_000_000
 
