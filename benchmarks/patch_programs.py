@@ -29,11 +29,11 @@ from msgspec.structs import replace
 
 from tfadvisor.act.repair.plan import Patched, make_plan, unified
 from tfadvisor.advice.codemods import LAUNCH_LINE
+from tfadvisor.advice.findings import Finding, Fix, Location, Saving
 from tfadvisor.advice.loading.catalogue import built_in_rules
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.analysis import analyze
 from tfadvisor.errors import AdvisorError
-from tfadvisor.report.model import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 
 HERE = Path(__file__).resolve().parent

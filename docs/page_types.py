@@ -11,6 +11,7 @@ from enum import Enum
 
 import msgspec
 
+from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.report.forms.encode import FORMAT
 from tfadvisor.report.forms.page_data import (
     CallRow,
@@ -22,7 +23,7 @@ from tfadvisor.report.forms.page_data import (
     PartRow,
     StepColumns,
 )
-from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Finding, Fix, Op, Report, StepsInfo
+from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Op, Report, StepsInfo
 from tfadvisor.report.wording import PlanLine
 from tfadvisor.units import Unit, in_words
 from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass

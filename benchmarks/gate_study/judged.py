@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, unchanged
 
+from tfadvisor.advice.findings import Evidence, Finding, Saving
 from tfadvisor.comparison.baseline.comparable import NOTHING, choose
 from tfadvisor.comparison.baseline.snapshot import Snapshot
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
@@ -19,7 +20,6 @@ from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.statistics.distributions import normal_quantile, t_quantile
 from tfadvisor.comparison.statistics.metric_traits import Nature
-from tfadvisor.report.model import Evidence, Finding, Saving
 from tfadvisor.vocabulary import Severity
 
 STATING = 20

@@ -24,6 +24,7 @@ KEPT = HERE / "pairs.json"
 sys.path.insert(0, str(DIAGNOSIS))
 
 import tfadvisor.metrics  # noqa: F401, E402
+from tfadvisor.advice.findings import Finding  # noqa: E402
 from tfadvisor.advice.judging.judge_rules import fired_rules  # noqa: E402
 from tfadvisor.advice.judging.judged import finding_of, in_order  # noqa: E402
 from tfadvisor.advice.loading.catalogue import load_catalogue  # noqa: E402
@@ -35,7 +36,6 @@ from tfadvisor.advice.savings import (  # noqa: E402
     parts_of,
 )
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
-from tfadvisor.report.model import Finding  # noqa: E402
 from tfadvisor.timeline.run.read_hosts import run_hosts  # noqa: E402
 from tfadvisor.timeline.run.run_summary import merge  # noqa: E402
 

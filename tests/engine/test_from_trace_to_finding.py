@@ -11,8 +11,8 @@ from support.gpu_step import gpu_steps
 from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.report.model import Finding
 from tfadvisor.vocabulary import Severity
 
 DOT = hlo.dot_numbers([1], [0])

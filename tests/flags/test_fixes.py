@@ -10,12 +10,12 @@ from support.places import FIXTURES
 
 import tfadvisor
 import tfadvisor.metrics  # registers every metric
+from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.advice.flags.prescribe import fitted
 from tfadvisor.advice.judging.fit_flags import fit_flags
 from tfadvisor.advice.loading.catalogue import built_in_rules, checked
 from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding, Fix
 
 
 def facts(**known: str) -> Metrics:

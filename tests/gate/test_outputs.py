@@ -13,6 +13,7 @@ import xmlschema
 from msgspec.structs import replace
 from support.made_runs import op, side
 
+from tfadvisor.advice.findings import Fix
 from tfadvisor.comparison.gate.forms.ci import as_codequality, as_junit, workflow_commands
 from tfadvisor.comparison.gate.forms.pages import LARGEST, as_comment, as_html, as_markdown
 from tfadvisor.comparison.gate.forms.sarif import as_sarif
@@ -20,7 +21,6 @@ from tfadvisor.comparison.gate.forms.text import as_text, headline, print_verdic
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.report.forms.html import as_json
-from tfadvisor.report.model import Fix
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd " + "é" * 20

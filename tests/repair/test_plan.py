@@ -9,7 +9,7 @@ from tfadvisor.act.repair.plan import At, Plan, hits_of, make_plan, unified
 from tfadvisor.act.repair.reading import program
 from tfadvisor.act.repair.reading.program import program_of
 from tfadvisor.advice.codemods import CodemodRef
-from tfadvisor.report.model import Finding, Fix, Location, Saving
+from tfadvisor.advice.findings import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 
 PREFETCH = {"slow-input": [CodemodRef("prefetch", "mechanical", "batches")]}

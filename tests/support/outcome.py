@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tfadvisor.advice.findings import Finding, NotApplicable
 from tfadvisor.advice.judging.judge_rules import judge
 from tfadvisor.advice.judging.judged import Judged, finding_of
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Finding, NotApplicable
 
 
 def outcome_of(rule: Rule, metrics: Metrics) -> Finding | NotApplicable | None:

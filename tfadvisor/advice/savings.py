@@ -9,10 +9,10 @@ from functools import cache
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import Finding, Plan, PlanStep, Saving
 from tfadvisor.advice.judging.judged import Judged, in_order
 from tfadvisor.advice.loading.catalogue import rules_folder
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Finding, Plan, PlanStep, Saving
 from tfadvisor.vocabulary import TimeClass
 
 FILE = "savings.json"

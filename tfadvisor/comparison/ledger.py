@@ -13,11 +13,12 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import Finding, Tried
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file, only_writer, read_small
 from tfadvisor.printable import one_line, plain
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
-from tfadvisor.report.model import Finding, Report, Tool, Tried
+from tfadvisor.report.model import Report, Tool
 from tfadvisor.units import percent
 from tfadvisor.version import VERSION
 

@@ -9,7 +9,8 @@ from math import sqrt
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.report.model import Finding, Op, Report, StepInfo
+from tfadvisor.advice.findings import Finding
+from tfadvisor.report.model import Op, Report, StepInfo
 from tfadvisor.vocabulary import CLASS_OF_WORK, TIME_CLASSES, Better, Scatter, TimeClass
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import msgspec
 
+from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.analysis import Options, conclude
 from tfadvisor.errors import AdvisorError, UsageError
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of, places_of
 from tfadvisor.trace.runs import Run, recorded_at
 from tfadvisor.trace.stores import Unreachable

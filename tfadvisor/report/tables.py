@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.frames import frame_of
 from tfadvisor.report.forms.page_data import CollectiveRow, PageData
-from tfadvisor.report.model import ChangedLimit, GpuInfo, MachineInfo, Op, Report
+from tfadvisor.report.model import GpuInfo, MachineInfo, Op, Report
 from tfadvisor.units import Unit, count, counted, limit_in_words, percent, size
 from tfadvisor.vocabulary import TIME_CLASSES
 

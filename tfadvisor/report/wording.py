@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from tfadvisor.advice.findings import Evidence, Finding, Location, PlanStep, Saving
 from tfadvisor.printable import one_line
-from tfadvisor.report.model import (
-    ActivityTime,
-    Evidence,
-    Finding,
-    Location,
-    Place,
-    PlacedTime,
-    PlanStep,
-    Report,
-    Saving,
-)
+from tfadvisor.report.model import ActivityTime, Place, PlacedTime, Report
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from answers import Answer, Diagnosis
 
 import tfadvisor
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.advice.findings import Finding
+from tfadvisor.report.model import Report
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import Severity
 

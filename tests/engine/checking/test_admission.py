@@ -12,10 +12,10 @@ from support.places import RULES as FOLDER
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.checking import cases
 from tfadvisor.advice.checking.cases import bounds_of, check_folder, lacks
+from tfadvisor.advice.findings import SourceRef
 from tfadvisor.advice.judging.conditions import Compare, Joined
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Cap
-from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import Severity
 
 BOUND = Compare("steps_counted", "below", 3.0, "two tell no spread")

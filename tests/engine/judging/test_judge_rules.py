@@ -9,13 +9,14 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.findings import Finding, NotApplicable
 from tfadvisor.advice.judging.conditions import Condition, parse_condition
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Cap, Rule, SavingRule
 from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding, NotApplicable, Severity
+from tfadvisor.report.model import Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
 LOADER = RULES["input-loader-in-step"]

@@ -8,13 +8,13 @@ from support.outcome import outcome_of
 from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.findings import Finding, NotApplicable, Saving
 from tfadvisor.advice.judging.conditions import fill
 from tfadvisor.advice.judging.judge_rules import _caveat, _severity, run_rules
 from tfadvisor.advice.judging.verdict import give_verdict
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding, NotApplicable, Saving
 from tfadvisor.vocabulary import Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}

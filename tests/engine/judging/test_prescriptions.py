@@ -13,11 +13,11 @@ from support.places import FIXTURES, ROOT
 import tfadvisor
 import tfadvisor.metrics
 from tfadvisor.advice.checking.cases import Case, load_cases, metrics_of
+from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding
 
 FOLDERS = sorted(path.parent for path in FIXTURES.glob("*/truth.yaml"))
 RULES = load_catalogue().rules

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.judging.judge_rules import Outcomes, run_rules
 from tfadvisor.advice.judging.verdict import give_verdict
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule, SavingRule
 from tfadvisor.advice.savings import calibration, foresee, plan_of
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding
 from tfadvisor.vocabulary import TIME_CLASSES, Severity
 
 SHOWN = next(one for one in load_catalogue().rules if one.id == "host-work-in-loop")

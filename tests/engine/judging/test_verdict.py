@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.verdict import give_verdict
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding, Verdict
 from tfadvisor.vocabulary import Severity
 
 CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")

@@ -6,6 +6,7 @@ import pytest
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.findings import ChangedLimit, Finding
 from tfadvisor.advice.judging.conditions import Compare, Joined
 from tfadvisor.advice.loading.catalogue import checked, load_catalogue
 from tfadvisor.advice.loading.limits import LimitChange, changes_of, limits_of, with_limits
@@ -13,7 +14,6 @@ from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.errors import SeveralMistakes, UsageError
 from tfadvisor.metrics.registry import Measured, Metrics
-from tfadvisor.report.model import ChangedLimit, Finding
 from tfadvisor.units import Unit
 
 RULE = """

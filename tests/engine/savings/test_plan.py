@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tfadvisor.advice.findings import Finding, Saving
 from tfadvisor.advice.savings import plan_of
-from tfadvisor.report.model import Finding, Saving
 from tfadvisor.vocabulary import Severity
 
 

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 from support.made_runs import QUIET, side, snapshot
 
+from tfadvisor.advice.findings import Evidence, Finding, Saving
 from tfadvisor.comparison.baseline.comparable import NOTHING, Baseline, choose
 from tfadvisor.comparison.baseline.snapshot import Snapshot
 from tfadvisor.comparison.gate.config import Config, RuleLevel
 from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.side import Found
-from tfadvisor.report.model import Evidence, Finding, Saving
 from tfadvisor.vocabulary import Severity
 
 WARNS = replace(QUIET, severity=dict.fromkeys(("critical", "high", "medium"), "warn"))

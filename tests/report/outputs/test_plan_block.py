@@ -6,9 +6,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from support.trace_builder import trace
 
+from tfadvisor.advice.findings import Plan, PlanStep
 from tfadvisor.report.forms.markdown import as_markdown
 from tfadvisor.report.forms.terminal import as_text
-from tfadvisor.report.model import Plan, PlanStep, Report
+from tfadvisor.report.model import Report
 
 
 def report(*changes: PlanStep) -> Report:

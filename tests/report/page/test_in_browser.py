@@ -16,10 +16,10 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
+from tfadvisor.advice.findings import Plan, PlanStep
 from tfadvisor.comparison.wording import signed, verdict_words
 from tfadvisor.report.forms.html import as_html
 from tfadvisor.report.forms.page_data import PageData
-from tfadvisor.report.model import Plan, PlanStep
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 

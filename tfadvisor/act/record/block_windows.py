@@ -19,10 +19,11 @@ from tfadvisor.act.record.conduct import COST_LIMIT, Recorded, cost_of, cost_wit
 from tfadvisor.act.record.injected.tfadvisor_hook.machine import reading
 from tfadvisor.act.record.injected.tfadvisor_hook.tracers import Tracer, tracer_for
 from tfadvisor.act.record.window import Window
+from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file
 from tfadvisor.report.assembly.second_window import NOTE, joined
-from tfadvisor.report.model import CaptureNote, Report
+from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
 

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from tfadvisor.act.repair.hits import Hit, Place
 from tfadvisor.act.repair.registry import CODEMODS, load
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
+from tfadvisor.advice.findings import Finding, Fix, Patch
 from tfadvisor.printable import one_line
-from tfadvisor.report.model import Finding, Fix, Patch, Report
+from tfadvisor.report.model import Report
 
 Hits = Callable[[str, str, Place], Sequence[Hit]]
 """From a codemod's name, a program's text and a place."""

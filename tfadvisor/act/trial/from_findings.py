@@ -12,9 +12,10 @@ from tfadvisor.act.trial.candidates import Candidate, Promise, environment_of, r
 from tfadvisor.act.trial.one_run import Asked
 from tfadvisor.act.trial.program import Program, last_line
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
+from tfadvisor.advice.findings import Finding
 from tfadvisor.errors import TraceError
 from tfadvisor.files import temporary_folder
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.report.model import Report
 from tfadvisor.report.wording import advice
 
 _PLACEHOLDERS = ("/path/to/", "{")

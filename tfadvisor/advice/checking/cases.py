@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tfadvisor.advice.findings import Finding, NotApplicable
 from tfadvisor.advice.judging.conditions import Compare, Condition, Joined
 from tfadvisor.advice.judging.judge_rules import judge
 from tfadvisor.advice.judging.judged import Judged, finding_of
@@ -18,7 +19,6 @@ from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-from tfadvisor.report.model import Finding, NotApplicable
 
 _OUTCOMES = ("quiet", "fired", "not-applicable")
 _ABSENT = "not given in this case"

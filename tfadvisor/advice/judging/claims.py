@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import NotApplicable
 from tfadvisor.advice.judging.judged import Judged
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import NotApplicable
 from tfadvisor.vocabulary import CATEGORIES, TimeClass
 
 _TOLERANCE = 1e-9

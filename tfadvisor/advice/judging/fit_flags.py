@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import Fix
 from tfadvisor.advice.flags.prescribe import Fitted, fitted
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Fix
 
 
 class FittedFixes(msgspec.Struct, frozen=True):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import Broken, Finding, Fix, NotApplicable, Saving
 from tfadvisor.advice.judging.claims import classes_of, shared_out
 from tfadvisor.advice.judging.conditions import evaluate, fill, is_given, placeholders
 from tfadvisor.advice.judging.fit_flags import fit_flags
 from tfadvisor.advice.judging.judged import NO_SAVING, Judged, finding_of, in_order, is_few, is_guessed
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Broken, Finding, Fix, NotApplicable, Saving
 from tfadvisor.vocabulary import Severity
 
 _SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))

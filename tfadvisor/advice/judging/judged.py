@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from tfadvisor.advice.findings import Evidence, Finding, Fix, Location, Saving
 from tfadvisor.advice.judging.conditions import fill
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.report.model import Evidence, Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 
 NO_SAVING = Saving(0.0, 0.0, "")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.judged import is_few, is_guessed
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.metrics.step_time import UNNAMED
-from tfadvisor.report.model import Finding, Verdict
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import VERDICTS, Severity
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.advice.codemods import CodemodRef
+from tfadvisor.advice.findings import ChangedLimit, SourceRef
 from tfadvisor.advice.judging.conditions import Compare, FactIs, Joined, Known, is_known, names_in, placeholders
 from tfadvisor.advice.loading.limits import LimitChange, with_limits
 from tfadvisor.advice.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
@@ -17,7 +18,6 @@ from tfadvisor.advice.loading.rule import Cap, FixRule, Rule, SavingRule, parse_
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import RuleError, UsageError
-from tfadvisor.report.model import ChangedLimit, SourceRef
 from tfadvisor.vocabulary import Severity
 
 _PACKAGE = "tfadvisor.rules"

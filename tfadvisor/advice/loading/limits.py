@@ -13,12 +13,12 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.advice.judging.conditions import Compare, Condition, Joined
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import SeveralMistakes, UsageError
 from tfadvisor.metrics.registry import registered_metrics
-from tfadvisor.report.model import ChangedLimit
 from tfadvisor.units import Unit, limit_in_words
 
 _PERCENT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*%\s*$")

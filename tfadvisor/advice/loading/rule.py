@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from tfadvisor.advice.codemods import CHECKS, CODEMODS, LAUNCH_LINE, NEVER_MECHANICAL, SURE, CodemodRef
+from tfadvisor.advice.findings import SourceRef
 from tfadvisor.advice.judging.conditions import Condition, parse_condition
 from tfadvisor.advice.loading.yaml_marks import Marked
-from tfadvisor.report.model import SourceRef
 from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 
 FIX_KINDS = ("code", "env", "flag", "config", "command")

@@ -9,6 +9,7 @@ from enum import Enum
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import Finding
 from tfadvisor.comparison.baseline.comparable import Baseline
 from tfadvisor.comparison.baseline.snapshot import Snapshot
 from tfadvisor.comparison.gate.config import Budget, Config
@@ -19,7 +20,7 @@ from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.comparison.statistics.metric_traits import nature_of
 from tfadvisor.comparison.statistics.spread import predict
-from tfadvisor.report.model import Finding, MetricValue, Report
+from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.units import Unit, in_words
 
 _BETTER = "It is better than noise explains"

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from tfadvisor.advice.findings import Fix
 from tfadvisor.comparison.result import Comparison
 from tfadvisor.printable import plain
-from tfadvisor.report.model import Fix
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tfadvisor.advice.findings import Broken, CaptureNote
 from tfadvisor.advice.judging.judge_rules import Outcomes
 from tfadvisor.advice.judging.verdict import give_verdict, led_by
 from tfadvisor.advice.loading.catalogue import Catalogue
@@ -15,8 +16,6 @@ from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.parts import machine_infos, run_ops, time_by
 from tfadvisor.report.model import (
-    Broken,
-    CaptureNote,
     DeviceInfo,
     MetricValue,
     Report,

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.findings import CaptureNote, Finding
 from tfadvisor.errors import TraceError
-from tfadvisor.report.model import CaptureNote, Finding, Report
+from tfadvisor.report.model import Report
 from tfadvisor.report.wording import advice
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, Run, host_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tfadvisor.advice.findings import Finding
 from tfadvisor.printable import cut, one_line, printable
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,
     evidence_words,

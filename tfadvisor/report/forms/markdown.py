@@ -6,8 +6,9 @@ import re
 
 import msgspec
 
+from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import in_markdown, printable
-from tfadvisor.report.model import Finding, Fix, Report
+from tfadvisor.report.model import Report
 from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
     advice,

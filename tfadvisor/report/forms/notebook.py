@@ -7,9 +7,10 @@ from html import escape
 
 import msgspec
 
+from tfadvisor.advice.findings import Finding
 from tfadvisor.html_fragments import bar, fragment, text
 from tfadvisor.printable import printable
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.report.model import Report
 from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
     advice,

@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import one_line, printable
 from tfadvisor.report.forms.markdown import fix_lines
-from tfadvisor.report.model import Finding, Fix, Report
+from tfadvisor.report.model import Report
 from tfadvisor.report.wording import advice, questions, saving_words, takes_words
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import Severity

@@ -9,9 +9,10 @@ from typing import TextIO
 
 import msgspec
 
+from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.html_fragments import as_ascii
 from tfadvisor.printable import cut, one_line, printable
-from tfadvisor.report.model import ActivityTime, Finding, Fix, PlacedTime, Report
+from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
     advice,

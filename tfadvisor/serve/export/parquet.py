@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.advice.findings import Finding
+from tfadvisor.report.model import Report
 from tfadvisor.report.wording import evidence_words, location_words
 from tfadvisor.vocabulary import TIME_CLASSES
 

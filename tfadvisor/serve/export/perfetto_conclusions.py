@@ -12,8 +12,9 @@ from typing import BinaryIO, cast
 import msgspec
 import numpy as np
 
+from tfadvisor.advice.findings import Finding
 from tfadvisor.files import beside, new_file, umask, unfinished
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.report.model import Report
 from tfadvisor.report.wording import evidence_words, location_words, saving_words
 from tfadvisor.serve.export.perfetto_packets import (
     Rows,
