@@ -42,7 +42,7 @@ class Form(msgspec.Struct, frozen=True):
 
 REPORT_FORMS = (
     Form("text", (".txt",), f"{_HERE}.terminal:as_text", on_screen=True),
-    Form("json", (".json",), f"{_HERE}.json_text:as_json"),
+    Form("json", (".json",), f"{_HERE}.html:as_json"),
     Form("markdown", (".md", ".markdown"), f"{_HERE}.markdown:as_markdown"),
     Form("html", (".html", ".htm"), f"{_HERE}.html:as_html", drawn=True),
     Form("brief", (), f"{_HERE}.brief:as_brief"),

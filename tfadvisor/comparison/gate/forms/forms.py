@@ -9,13 +9,13 @@ _HERE = "tfadvisor.comparison.gate.forms"
 VERDICT_FORMS = (
     Form("text", (".txt",), f"{_HERE}.text:as_text", on_screen=True),
     Form("json", (".json",), "tfadvisor.report.forms.html:as_json"),
-    Form("markdown", (".md", ".markdown"), f"{_HERE}.markdown:as_markdown"),
-    Form("html", (".html", ".htm"), f"{_HERE}.html:as_html", drawn=True),
+    Form("markdown", (".md", ".markdown"), f"{_HERE}.pages:as_markdown"),
+    Form("html", (".html", ".htm"), f"{_HERE}.pages:as_html", drawn=True),
 )
 FILES = (
-    Form("junit", (), f"{_HERE}.junit:as_junit"),
+    Form("junit", (), f"{_HERE}.ci:as_junit"),
     Form("sarif", (), f"{_HERE}.sarif:as_sarif"),
-    Form("codequality", (), f"{_HERE}.codequality:as_codequality"),
-    Form("comment", (), f"{_HERE}.markdown:as_comment"),
+    Form("codequality", (), f"{_HERE}.ci:as_codequality"),
+    Form("comment", (), f"{_HERE}.pages:as_comment"),
 )
 """Each has an option of its own, named like the form."""
