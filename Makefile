@@ -18,7 +18,7 @@ nightly: ## run the tests marked nightly, the readings with NumPy 1, and fuzz fo
 	$(PYTHON) -m pytest -n auto -m nightly
 	rm -rf build/numpy1
 	if $(PYTHON) -m pip install --quiet --no-deps --require-hashes --target build/numpy1 -r .ci/locks/numpy1.txt; \
-	then PYTHONPATH=build/numpy1 $(PYTHON) -m pytest -n auto tests/metrics tests/timeline; \
+	then PYTHONPATH=build/numpy1 $(PYTHON) -m pytest -n auto tests/unit/metrics tests/unit/timeline; \
 	else echo "NumPy 1 cannot be installed here"; fi
 	$(MAKE) fuzz
 
