@@ -47,11 +47,32 @@ def gather_page(report: Report, run: RunSummary) -> PageData:
     )
 
 
+_GROUPS = {
+    "step_time": "time",
+    "between_dispatches": "host",
+    "input": "host",
+    "launch": "host",
+    "collectives": "collectives",
+    "collective_kinds": "collectives",
+    "stragglers": "collectives",
+    "kinds": "kernels",
+    "precision": "kernels",
+    "products": "kernels",
+    "programs": "kernels",
+    "copies": "copies_and_memory",
+    "memory": "copies_and_memory",
+    "machine": "machine",
+    "capture": "trace",
+    "devices": "trace",
+}
+"""The group of the page, as `web/src/sections/about.ts` names them, of each module of metrics; any other's is compute."""
+
+
 def _metric_groups(report: Report) -> dict[str, str]:
-    """The folder that each metric's function lies in."""
+    """The heading under which the page lists each metric."""
     known = registered_metrics()
-    module = {name: known[name].compute.__module__ for name in report.metrics if name in known}
-    return {name: one.removeprefix("tfadvisor.metrics.").partition(".")[0] for name, one in module.items()}
+    module = {name: known[name].compute.__module__.rpartition(".")[2] for name in report.metrics if name in known}
+    return {name: _GROUPS.get(one, "compute") for name, one in module.items()}
 
 
 def _facts(report: Report) -> dict[str, str]:
