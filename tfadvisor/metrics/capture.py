@@ -6,7 +6,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
 from tfadvisor.timeline.model import StepKind, StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit
+from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter
 
 _NAMED = 8
@@ -219,14 +219,6 @@ def lost_runs_fraction(question: Question) -> float:
     if not runs:
         raise MetricAbsent("the trace does not show when the hosts launch XLA programs")
     return sum(one.runs_lost for one in hosts) / runs
-
-
-@metric(unit=Unit.MS, better=Better.NEITHER)
-def capture_work_ms(question: Question) -> float:
-    """Time before the first and after the last step in which the profiler is started or stopped, for the host where it
-    is longest. No step holds this time.
-    """
-    return max(sum(host.capture.work_ps) for host in question.run.hosts) / PS_PER_MS
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

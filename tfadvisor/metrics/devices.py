@@ -128,15 +128,6 @@ def gpu_vendor(question: Question) -> str:
 
 
 @fact(needs=(a_device,))
-def device_model(question: Question) -> str:
-    """The device's model, as the trace names it: `NVIDIA H100`."""
-    model = next(device.model for host in counted_hosts(question.run) for device in host.devices)
-    if not model:
-        raise MetricAbsent("the trace does not name the device's model")
-    return model
-
-
-@fact(needs=(a_device,))
 def slices_network(question: Question) -> str:
     """`used` where hosts send for their TPUs over the network between slices (MegaScale), else `not used`."""
     return "used" if any(host.capture.between_slices for host in question.run.hosts) else "not used"

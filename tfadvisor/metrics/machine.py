@@ -183,15 +183,6 @@ def _busy(one: Counted) -> float | None:
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
-def gpu_utilization_fraction(question: Question) -> float:
-    """Share of the time in which a kernel of any process ran on a GPU, as NVIDIA's driver counts it; a mean over the GPUs of
-    the machines. device_busy_fraction says it of the steps.
-    """
-    found = _told(question, lambda gpu: gpu.utilization)
-    return math.fsum(found) / len(found)
-
-
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
 def gpu_clock_fraction(question: Question) -> float:
     """Clock of a GPU's multiprocessors over the highest that they can have, of the slowest of those that worked."""
     return min(

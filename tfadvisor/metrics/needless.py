@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from statistics import median
 from typing import NamedTuple
 
-import numpy as np
-
-from tfadvisor.arrays import median
 from tfadvisor.metrics.kinds import known_ops, known_where, of_step_time, patterns_of_any_device
 from tfadvisor.metrics.layers import Part, compute_fraction_of, compute_parts, named_by_tensorflow, with_gradients
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
@@ -194,18 +192,10 @@ def _passes(question: Question) -> dict[str, int]:
     return {name: len(found) for name, found in passes.items()}
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def backward_passes(question: Question) -> float:
-    """How often a training step computes the gradients of a layer's weights for one call of the layer, in the median of the
-    layers with a bias or a convolution, by the names that TensorFlow's tapes give.
-    """
-    return float(median(np.array(list(_passes(question).values()))))
-
-
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def repeated_backward_fraction(question: Question) -> float:
     """Share of step time in backward passes beyond the first over the same call of the model."""
-    passes = backward_passes(question)
+    passes = median(_passes(question).values())
     gradients = [one for one in compute_parts(question.run).parts if one.path is not None and one.path.is_gradient]
     return compute_fraction_of(question, gradients) * (1 - 1 / passes)
 

@@ -154,10 +154,3 @@ def _multiplies_in(one: HotOp, scopes: tuple[str, ...]) -> bool:
 
 def _multiplies_by_hlo(one: HotOp) -> bool:
     return one.known is not None and OpTrait.ONE_HOT in one.known.traits
-
-
-@fact
-def one_hot_source(question: Question) -> str:
-    """What the rows of zeros and ones are made of: `sparse` tensors, or `numbers`."""
-    makers = _makers(one_hot_products(question)[1])
-    return "sparse" if makers and op_type(makers[0].name()) in _FROM_SPARSE else "numbers"

@@ -257,11 +257,6 @@ def blocks_in_eager_call(name: str) -> bool:
     return name == "EagerKernelExecute"
 
 
-def is_profiler_call(name: str) -> bool:
-    """Whether the profiler starts, stops or collects here, by its own events or by JAX's Python frames."""
-    return name.startswith((*_PROFILER_STARTS, "$profiler.py"))
-
-
 PROGRAM_RUNS = ("GpuExecutable::",)
 """Runs of XLA programs on a GPU, whose stat names the program."""
 _KERNEL_LAUNCHES = (
