@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks
+from tfadvisor.arrays import blocks, true_at
 from tfadvisor.timeline.devices.unrecorded import Unrecorded
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.names import stats
@@ -19,6 +19,8 @@ from tfadvisor.timeline.names.frameworks import (
     lost_events,
     says_graphs_are_off,
 )
+from tfadvisor.timeline.names.host import called_function, calls_function
+from tfadvisor.timeline.names.programs import jitted_function, workload_of
 from tfadvisor.timeline.recorded_events import RecordedEvents
 from tfadvisor.xplane.columns import HostTrace, session_start_ns
 
@@ -54,6 +56,8 @@ class Capture(msgspec.Struct, frozen=True):
     """What was recorded of the driving thread in the counted steps."""
     graphs_off: bool = False
     """Whether XLA ran CUDA graphs kernel by kernel because it was profiled."""
+    workload: str = "unknown"
+    """By the names of the compiled functions that Python calls: inference or unknown."""
     between_slices: bool = False
     """Whether the host sent for its TPUs over the network between slices."""
 
@@ -84,9 +88,17 @@ def capture_of(
         unrecorded=unrecorded,
         work_ps=work_ps,
         events=events,
+        workload=workload_of(_called(threads)),
         between_slices=len(threads.named(is_between_slices)) > 0,
         graphs_off=len(threads.named(says_graphs_are_off)) > 0,
     )
+
+
+def _called(threads: Threads) -> set[str]:
+    """The compiled functions that Python calls, by name."""
+    names = [threads.names[row] for row in true_at(threads.borne).tolist()]
+    jitted = {function for name in names if (function := jitted_function(name))}
+    return jitted | {called_function(name) for name in names if calls_function(name)}
 
 
 def window_of(trace: HostTrace) -> tuple[int, int]:

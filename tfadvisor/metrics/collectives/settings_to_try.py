@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import share
+from tfadvisor.metrics.trace.hardware import workload
 from tfadvisor.metrics.time.idle_between_steps import turnaround_fraction
 from tfadvisor.vocabulary import TimeClass
 
@@ -17,6 +18,7 @@ def steps_per_execution(question: Question) -> str:
     """Number of steps to run per call so that Python between the calls takes less than 5% of the time, a power of two:
     `16`.
     """
+    _needs_steps_that_can_wait(question)
     return _until_small(share(question, TimeClass.HOST))
 
 
@@ -25,7 +27,14 @@ def steps_between_waits(question: Question) -> str:
     """Number of steps between two waits, or two values read, at which the device stands idle for less than 5% of the
     time, a power of two: `16`.
     """
+    _needs_steps_that_can_wait(question)
     return _until_small(turnaround_fraction(question))
+
+
+def _needs_steps_that_can_wait(question: Question) -> None:
+    """Raises MetricAbsent for inference: what a step gives is the answer, or what the next one begins with."""
+    if workload(question) == "inference":
+        raise MetricAbsent("the program does inference, and the result of each of its steps is wanted at once")
 
 
 def _until_small(lost: float) -> str:

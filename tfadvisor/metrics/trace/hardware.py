@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.needs import a_device, a_gpu
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, gpus
+from tfadvisor.timeline.summary.hot_ops import UPDATES_NOTHING
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
@@ -47,6 +48,17 @@ def device_model(question: Question) -> str:
     if not model:
         raise MetricAbsent("the trace does not name the device's model")
     return model
+
+
+@fact
+def workload(question: Question) -> str:
+    """`inference` where the compiled functions are named for it (decode, prefill, predict) or the hottest program updates none
+    of its arguments, by the trace's HLO; else `unknown`: training, or what nobody can tell.
+    """
+    programs = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
+    updates_nothing = any(one.why.endswith(UPDATES_NOTHING) for one in programs)
+    named = any(host.capture.workload == "inference" for host in question.run.hosts)
+    return "inference" if named or updates_nothing else "unknown"
 
 
 @fact(needs=(a_device,))

@@ -39,6 +39,8 @@ class KernelKind(msgspec.Struct, frozen=True):
     precision: Precision
     is_matrix: bool
     tensor_cores: bool | None
+    is_vector: bool = False
+    """Multiplies a matrix by a vector: memory is what it waits for, and Tensor Cores could not help."""
 
 
 _FUSIONS = ("loop_", "input_", "wrapped_", "fusion", "triton_poi_", "triton_red_", "triton_per_")
@@ -92,7 +94,8 @@ _NARROW_FIRST = (
 )
 _ALWAYS_TENSOR_CORES = (Precision.TF32, Precision.FP8, Precision.BELOW_8_BITS)
 _BETWEEN_WORDS = str.maketrans(dict.fromkeys("_<>(),:;*&[]{}.-= \n", " "))
-_KINDS: dict[tuple[Precision, bool, bool | None], KernelKind] = {}
+_KINDS: dict[tuple[Precision, bool, bool | None, bool], KernelKind] = {}
+_VECTORS = ("gemv",)
 
 
 def kernel_kind(name: str) -> KernelKind:
@@ -109,7 +112,10 @@ def kernel_kind(name: str) -> KernelKind:
         return kind_of_parts(_of_nvjet(lower), True, True)
     if "cijk_" in lower:
         return _of_tensile(name)
-    return _of_xmma(lower) if "_xmma_" in lower else _of_words(lower)
+    found = _of_xmma(lower) if "_xmma_" in lower else _of_words(lower)
+    if not any(word in lower for word in _VECTORS):
+        return found
+    return kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True)
 
 
 def _is_matrix(lower: str) -> bool:
@@ -278,9 +284,11 @@ def _narrowest(types: Set[Precision]) -> Precision:
     return next((one for one in _NARROW_FIRST if one in types), Precision.UNKNOWN)
 
 
-def kind_of_parts(precision: Precision, is_matrix: bool, tensor_cores: bool | None) -> KernelKind:
+def kind_of_parts(
+    precision: Precision, is_matrix: bool, tensor_cores: bool | None, is_vector: bool = False
+) -> KernelKind:
     """The one object of equal kinds."""
-    key = (precision, is_matrix, tensor_cores)
+    key = (precision, is_matrix, tensor_cores, is_vector)
     found = _KINDS.get(key)
     if found is None:
         found = _KINDS[key] = KernelKind(*key)

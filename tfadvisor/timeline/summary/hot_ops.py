@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST = 100
 _ENOUGH = 0.95
+UPDATES_NOTHING = "returns no floating-point argument, so it is not a training step"
+"""Of a program without parameters that it updates."""
 
 
 class HotOp(msgspec.Struct, frozen=True):
@@ -150,7 +152,7 @@ def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[in
     except TraceError as error:
         return None, error.cause.rstrip(".")
     if not found.likely.elements:
-        return None, f"{program.name} returns no floating-point argument, so it is not a training step"
+        return None, f"{program.name} {UPDATES_NOTHING}"
     if not found.is_named:
         return (
             None,
