@@ -211,8 +211,7 @@ def _only_copying(question: Question) -> dict[str, float]:
 
 def _hideable(question: Question) -> dict[str, float]:
     found = _only_copying(question)
-    compute = share(question, TimeClass.COMPUTE)
-    return {**found, "in": min(found["in"], compute), "offload": min(found["offload"], compute)}
+    return {**found, "in": min(found["in"], share(question, TimeClass.COMPUTE))}
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from tfadvisor.metrics.needs import a_device, a_gpu
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, gpus
-from tfadvisor.timeline.summary.hot_ops import UPDATES_NOTHING
+from tfadvisor.timeline.summary.hot_ops import UPDATES_NOTHING, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
+
+_MOST, _SEVERAL = 0.8, 3
 
 
 @metric(unit=Unit.COUNT, needs=(a_device,), better=Better.NEITHER)
@@ -50,13 +52,23 @@ def device_model(question: Question) -> str:
     return model
 
 
+def _is_of_one_program(found: HotOps) -> bool:
+    """Whether most of the compute time is that of one program of several ops: not of ops that Python dispatches one by one."""
+    time: dict[str, int] = {}
+    for one in found.ops:
+        time[one.module] = time.get(one.module, 0) + one.total_ps
+    top = max(time, key=lambda module: time[module], default="")
+    several = sum(one.module == top for one in found.ops) >= _SEVERAL
+    return bool(top) and several and time[top] >= _MOST * found.compute_ps
+
+
 @fact
 def workload(question: Question) -> str:
     """`inference` where the compiled functions are named for it (decode, prefill, predict) or the hottest program updates none
     of its arguments, by the trace's HLO; else `unknown`: training, or what nobody can tell.
     """
     programs = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
-    updates_nothing = any(one.why.endswith(UPDATES_NOTHING) for one in programs)
+    updates_nothing = any(one.why.endswith(UPDATES_NOTHING) and _is_of_one_program(one) for one in programs)
     named = any(host.capture.workload == "inference" for host in question.run.hosts)
     return "inference" if named or updates_nothing else "unknown"
 
