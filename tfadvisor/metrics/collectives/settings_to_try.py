@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import share
-from tfadvisor.metrics.trace.hardware import workload
 from tfadvisor.metrics.time.idle_between_steps import turnaround_fraction
+from tfadvisor.metrics.trace.hardware import workload
 from tfadvisor.vocabulary import TimeClass
 
 _SMALL_REST = 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfadvisor.metrics.needs import a_device, a_gpu
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, gpus
-from tfadvisor.timeline.summary.hot_ops import UPDATES_NOTHING, HotOps
+from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
@@ -68,7 +68,7 @@ def workload(question: Question) -> str:
     of its arguments, by the trace's HLO; else `unknown`: training, or what nobody can tell.
     """
     programs = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
-    updates_nothing = any(one.why.endswith(UPDATES_NOTHING) and _is_of_one_program(one) for one in programs)
+    updates_nothing = any(one.updates_nothing and _is_of_one_program(one) for one in programs)
     named = any(host.capture.workload == "inference" for host in question.run.hosts)
     return "inference" if named or updates_nothing else "unknown"
 

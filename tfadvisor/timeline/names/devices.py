@@ -17,7 +17,7 @@ _COPY_STARTS = (
 )
 """Copies and fills on a GPU's stream, CUDA's and AMD's, in capitals."""
 _NO_WORK_STARTS = ("UM_", "UNIFIEDMEMORY", "MEMORY ", "MEMORYALLOC", "MEMORYFREE", "MEMORYRESIDENCY")
-"""CUPTI's records of memory that is allocated, lies or moves by page faults, in capitals: `UM_GPU_PAGE_FAULT`, `Memory Device`."""
+"""CUPTI's records of memory that is allocated, lies or moves by page faults, in capitals: `UM_GPU_PAGE_FAULT`, `Memory Array`."""
 _WHOLE_GRAPH = "CudaGraphExec:"
 """CUPTI's one event for all kernels of a CUDA graph, with the graph's number."""
 _EXCHANGES = (

@@ -108,14 +108,17 @@ def kernel_kind(name: str) -> KernelKind:
         return kind_of_parts(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
     if any(word in lower for word in _SUMS_OF_PARTS):
         return kind_of_parts(Precision.UNKNOWN, True, None)
+    found = _of_product(name, lower)
+    is_vector = any(word in lower for word in _VECTORS)
+    return kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True) if is_vector else found
+
+
+def _of_product(name: str, lower: str) -> KernelKind:
     if lower.startswith("nvjet_"):
         return kind_of_parts(_of_nvjet(lower), True, True)
     if "cijk_" in lower:
         return _of_tensile(name)
-    found = _of_xmma(lower) if "_xmma_" in lower else _of_words(lower)
-    if not any(word in lower for word in _VECTORS):
-        return found
-    return kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True)
+    return _of_xmma(lower) if "_xmma_" in lower else _of_words(lower)
 
 
 def _is_matrix(lower: str) -> bool:

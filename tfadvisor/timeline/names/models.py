@@ -101,7 +101,8 @@ def _models() -> Mapping[tuple[str, ...], Model]:
     found = {}
     for line in _TABLE.strip().splitlines():
         name, *numbers, source = (one.strip() for one in line.split("|"))
-        found[tuple(name.split())] = Model(*(None if one == "-" else float(one) for one in numbers), source)
+        bf16, fp8, tf32, fp32, bandwidth = (None if one == "-" else float(one) for one in numbers)
+        found[tuple(name.split())] = Model(bf16, fp8, tf32, fp32, bandwidth, source)
     return found
 
 

@@ -37,7 +37,9 @@ _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
 _INFERS = frozenset("decode prefill generate predict infer inference serve serving".split())
-_TRAINS = frozenset("train training step update grad grads gradient gradients loss backward optimizer fit epoch".split())
+_TRAINS = frozenset(
+    "train training step update grad grads gradient gradients loss backward optimizer fit epoch".split()
+)
 _NO_LETTER = re.compile(r"[^a-z]+")
 
 
