@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.models import known_model
+from tfadvisor.timeline.names.devices import known_model
 
 
 class Peaks(msgspec.Struct, frozen=True):
