@@ -3,7 +3,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/,)
 PYTHON ?= $(BIN)python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test quick lint types docs site page bench fixtures changelog fuzz wheel ci
+.PHONY: help setup test nightly quick lint types docs site page bench fixtures changelog fuzz house wheel ci
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -11,18 +11,28 @@ help: ## print this
 setup: ## install tfadvisor for editing, with the tools of every verb here
 	$(PYTHON) -m pip install -e '.[test,docs,browser]' build pre-commit
 
-test: ## run every test
+test: ## run every test that is not nightly
 	$(PYTHON) -m pytest -n auto
 
-quick: ## run the tests that are neither slow nor start processes
-	$(PYTHON) -m pytest -n auto -m 'not slow and not subprocess'
+nightly: ## run the tests marked nightly, the readings with NumPy 1, and fuzz for SECONDS
+	$(PYTHON) -m pytest -n auto -m nightly
+	rm -rf build/numpy1
+	if $(PYTHON) -m pip install --quiet --no-deps --require-hashes --target build/numpy1 -r .ci/locks/numpy1.txt; \
+	then PYTHONPATH=build/numpy1 $(PYTHON) -m pytest -n auto tests/unit/metrics tests/unit/timeline; \
+	else echo "NumPy 1 cannot be installed here"; fi
+	$(MAKE) fuzz
 
-lint: ## ruff, import contracts, words, rules
+quick: ## run the tests that are neither slow nor start processes
+	$(PYTHON) -m pytest -n auto -m 'not slow and not subprocess and not nightly'
+
+BASE ?= main
+lint: ## ruff, import contracts, words, rules, commit subjects since BASE
 	$(BIN)ruff format --check .
 	$(BIN)ruff check .
 	$(BIN)lint-imports
 	$(PYTHON) docs/lint_words.py
 	$(BIN)tfadvisor rules check rules
+	@! git log --no-merges --format=%s $(BASE)..HEAD 2>/dev/null | grep -E '^.{73}' || { echo "commit subjects have at most 72 characters"; exit 1; }
 
 types: ## mypy, strict
 	$(BIN)mypy
@@ -45,6 +55,9 @@ bench: ## time and memory beside XProf
 
 fixtures: ## record the fixtures anew: needs TensorFlow, JAX and Linux
 	$(PYTHON) fixtures/record.py
+
+house: ## count packages, modules, lines, rules, bounds, metrics
+	$(PYTHON) docs/house.py
 
 changelog: ## show what the next release's notes will say
 	$(BIN)towncrier build --draft --version next

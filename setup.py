@@ -17,7 +17,7 @@ class BuildWithCompiledRules(build_py):
         super().run()
         if not self.editable_mode:
             sys.path.insert(0, str(ROOT))
-            from tfadvisor.engine.loading.compiled_rules import compile_rules  # noqa: PLC0415
+            from tfadvisor.advice.loading.catalogue import compile_rules
 
             compile_rules(ROOT / "rules", Path(self.build_lib) / "tfadvisor" / "rules")
 

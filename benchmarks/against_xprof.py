@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from tfadvisor.timeline.build import SELECTION
-from tfadvisor.xplane.decode import decode_file
+from tfadvisor.trace.decode import decode_file
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"

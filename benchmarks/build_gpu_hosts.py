@@ -15,7 +15,7 @@ from pathlib import Path
 
 from build_hosts import MOST_APART_NS, command, name_of
 
-from tfadvisor.xplane import messages
+from tfadvisor.trace import messages
 
 STEPS, GPUS, KERNELS = 12, 8, 16
 STEP_PS, KERNEL_PS, PITCH_PS, EXCHANGE_PS, LATE_PS = 10**10, 250_000_000, 300_000_000, 400_000_000, 4 * 10**9

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tfadvisor.xplane import messages
+from tfadvisor.trace import messages
 
 STEPS, STREAMS, NAMES = 20, 4, 200
 KERNEL_PS, PITCH_PS, LAUNCH_PS, LEAD_PS = 4_000_000, 5_000_000, 3_000_000, 20_000_000

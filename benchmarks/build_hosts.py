@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tfadvisor.xplane import messages
+from tfadvisor.trace import messages
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "jax-hosts-late"
 LATE = 1

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator, Mapping
 
 import tfadvisor.metrics  # noqa: F401  (rules name metrics)
-from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.flags.catalogue import table_of
-from tfadvisor.flags.prescribe import fitted
+from tfadvisor.advice.flags.catalogue import table_of
+from tfadvisor.advice.flags.prescribe import fitted
+from tfadvisor.advice.loading.catalogue import built_in_rules
 
 FLAG = re.compile(r"--(?:tf_)?xla_\w+(?:=[^\s\"'`;)]*)?")
 PLACEHOLDER = re.compile(r"\{[a-z][a-z0-9_]*\}")

@@ -42,7 +42,7 @@ TAB = """
 import sys
 from tensorboard import program
 from tensorboard.plugins.core.core_plugin import CorePluginLoader
-from tfadvisor.tensorboard_tab.loader import AdvisorLoader
+from tfadvisor.serve.tensorboard.loader import AdvisorLoader
 board = program.TensorBoard(plugins=[CorePluginLoader(), AdvisorLoader()])
 board.configure(logdir=sys.argv[1], host="127.0.0.1", port=0, load_fast="false")
 sys.exit(board.main())

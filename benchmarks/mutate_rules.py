@@ -18,12 +18,11 @@ import msgspec
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.engine.checking.cases import load_cases, metrics_of, run_case
-from tfadvisor.engine.judging.conditions import Compare, Condition, FactIs, Joined, Known
-from tfadvisor.engine.loading.catalogue import checked
-from tfadvisor.engine.loading.compiled_rules import is_rule
-from tfadvisor.engine.loading.rule import Rule
-from tfadvisor.engine.loading.yaml_marks import load
+from tfadvisor.advice.checking.cases import load_cases, metrics_of, run_case
+from tfadvisor.advice.judging.conditions import Compare, Condition, FactIs, Joined, Known
+from tfadvisor.advice.loading.catalogue import checked, is_rule
+from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.loading.yaml_marks import load
 
 COMPARISONS = ("above", "at_least", "below", "at_most")
 NUDGE = 0.02

@@ -20,10 +20,10 @@ from beside_frameworks import ROOT, install, installed_in, make, wheel_for
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 KINDS = {"oldest": ("-c", str(ROOT / ".ci" / "lowest.txt")), "newest": ()}
-ROOMS = ("tests/xplane", "tests/timeline", "tests/metrics", "tests/cli")
-WITHOUT = "tests/xplane/test_proto_file.py"  # its protoc comes with the newest protobuf only
+ROOMS = ("tests/unit/trace", "tests/unit/timeline", "tests/unit/metrics", "tests/unit/cli")
+WITHOUT = "tests/unit/trace/test_proto_file.py"  # its protoc comes with the newest protobuf only
 DAMAGED = [  # protobuf 3.20 reads 36 of 4,000 mutated traces otherwise, and one in thousands of random texts
-    f"tests/xplane/test_decoder_agreement.py::test_agree_on_{kind}_bytes" for kind in ("mutated", "random")
+    f"tests/unit/trace/test_decoder_agreement.py::test_agree_on_{kind}_bytes" for kind in ("mutated", "random")
 ]
 FOR_TESTS = ("pytest", "pytest-xdist", "hypothesis", "jsonschema", "xmlschema", "pandas>=2.1,<3", "libcst>=1.5")
 TOLD = ("numpy", "pandas", "protobuf", "msgspec", "rich", "pyyaml")

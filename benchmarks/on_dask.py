@@ -26,10 +26,9 @@ from threading import Thread
 
 from build_hosts import build
 
-from tfadvisor.cluster.dask import dask_cluster
-from tfadvisor.cluster.engine import Engine
-from tfadvisor.cluster.local import LocalProcesses
-from tfadvisor.timeline.run.host_task import by_engine
+from tfadvisor.fleet.engines.dask import dask_cluster
+from tfadvisor.fleet.engines.local import LocalProcesses
+from tfadvisor.timeline.run.one_host import Engine, by_engine
 
 BIN = Path(sys.executable).parent
 COMPILING = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
@@ -88,7 +87,7 @@ def while_killed(address: str, run: Path, late: str) -> tuple[int, float]:
 
 
 def kill_twice(address: str) -> None:
-    from distributed import Client  # noqa: PLC0415
+    from distributed import Client
 
     with Client(address, set_as_default=False) as client:
         for _ in range(2):

@@ -23,7 +23,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tfadvisor.xplane import messages
+from tfadvisor.trace import messages
 
 KERNELS_A_STEP = 20
 PS_PER_US = 1_000_000

@@ -1,9 +1,9 @@
 """How many of the diagnosis benchmark's faulty programs does `tfadvisor fix` patch from their first finding alone?
 
-    python benchmarks/patch_programs.py                      # what the recordings, else docs/diagnosis.md, say first
+    python benchmarks/patch_programs.py                      # what the recordings, else diagnosis/results.md, say first
     python benchmarks/patch_programs.py --each --only tf_two_tower
     python benchmarks/patch_programs.py --measure --rounds 3 # and how much of the lost time each patch gives back
-    python benchmarks/patch_programs.py --programs benchmarks/diagnosis/batches/7 --recordings data/batches/7   # others
+    python benchmarks/patch_programs.py --programs batches/7/programs.txt --recordings data/batches/7   # others
 
 The programs choose their form by an argument `faulty` or `fault`. It is folded away first, so that codemods see what a user would
 have; a line that the trace names is found again by its text. A patch counts where nobody was asked and the patched program
@@ -27,20 +27,23 @@ import yaml
 from folding import folded
 from msgspec.structs import replace
 
-from tfadvisor.api import analyze
-from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.engine.loading.rule import Rule
+from tfadvisor.act.repair.plan import Patched, make_plan, unified
+from tfadvisor.advice.codemods import LAUNCH_LINE
+from tfadvisor.advice.findings import Finding, Fix, Location, Saving
+from tfadvisor.advice.loading.catalogue import built_in_rules
+from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.analysis import analyze
 from tfadvisor.errors import AdvisorError
-from tfadvisor.repair.diff import unified
-from tfadvisor.repair.plan import Patched, make_plan
-from tfadvisor.repair.registry import LAUNCH_LINE
-from tfadvisor.report.model import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 
 HERE = Path(__file__).resolve().parent
 DIAGNOSIS = HERE / "diagnosis"
-PROGRAMS = DIAGNOSIS / "programs"
-PAGE = HERE.parent / "docs" / "diagnosis.md"
+sys.path.append(str(DIAGNOSIS))
+
+from sources import programs  # noqa: E402
+
+PROGRAMS = DIAGNOSIS / "programs.txt"
+PAGE = DIAGNOSIS / "results.md"
 RECORDINGS = HERE / "data" / "diagnosis"
 ROW = re.compile(
     r"^\| `(?P<name>\w+)` \| .*? → \*\*[\w/-]+\*\* \| [^|]*\| [\w/-]+\??: (?P<rule>[\w-]+), \w+"
@@ -73,15 +76,16 @@ def same_line(source: str, line: int, into: str) -> int | None:
 # ---------------------------------------------------------------- its first finding
 
 
-def first_findings(programs: Path, recordings: Path) -> dict[str, Finding | None]:
+def first_findings(packed: Path, recordings: Path) -> dict[str, Finding | None]:
     """By program: of its recordings where they are kept, else as the page has it. None where nothing was found."""
     rules = {rule.id: rule for rule in built_in_rules()}
+    sources = programs(packed)
     found: dict[str, Finding | None] = {}
-    for row in ROW.finditer(PAGE.read_text(encoding="utf-8")) if programs == PROGRAMS else ():
+    for row in ROW.finditer(PAGE.read_text(encoding="utf-8")) if packed == PROGRAMS else ():
         place = [Location(row["file"], int(row["line"]), row["function"])] if row["file"] else []
         found[row["name"]] = made_up(rules[row["rule"]], place)
     for folder in sorted(recordings.glob("*/faulty")):
-        if (programs / f"{folder.parent.name}.py").exists():
+        if folder.parent.name in sources:
             found[folder.parent.name] = first_of(sorted(folder.rglob("*.xplane.pb*")))
     return found
 
@@ -113,10 +117,8 @@ def made_up(rule: Rule, places: list[Location]) -> Finding:
     )
 
 
-def attempt(program: Path, finding: Finding | None, codemods: Mapping[str, Any]) -> tuple[Outcome, str]:
+def attempt(name: str, original: str, finding: Finding | None, codemods: Mapping[str, Any]) -> tuple[Outcome, str]:
     """The outcome, and the text that it is about."""
-    name = program.stem
-    original = program.read_text(encoding="utf-8")
     text = folded(original, True)
     if finding is None:
         return Outcome(name, "nothing found", None, "the report has no finding"), text
@@ -170,18 +172,18 @@ def regained(times: Mapping[str, float]) -> float | None:
 
 def main(options: argparse.Namespace) -> None:
     codemods = {rule.id: rule.codemods for rule in built_in_rules()}
-    beside = options.programs if options.programs != PROGRAMS else DIAGNOSIS
-    truths = yaml.safe_load((beside / "truth.yaml").read_text(encoding="utf-8"))["programs"]
+    sources = programs(options.programs)
+    truths = yaml.safe_load((options.programs.parent / "truth.yaml").read_text(encoding="utf-8"))["programs"]
     outcomes, shares = [], {}
     for name, finding in first_findings(options.programs, options.recordings).items():
         if options.only and name not in options.only:
             continue
-        outcome, text = attempt(options.programs / f"{name}.py", finding, codemods)
+        outcome, text = attempt(name, sources[name], finding, codemods)
         outcomes.append(outcome)
         if options.each:
             print_one(outcome)
         if options.measure and outcome.patched and "hosts" not in truths[name]:
-            healthy = folded((options.programs / f"{name}.py").read_text(encoding="utf-8"), False)
+            healthy = folded(sources[name], False)
             forms = {"faulty": text, "patched": outcome.patched.text, "healthy": healthy}
             shares[name] = regained(measured(name, forms, truths[name]["steps"], options.rounds))
             print(f"{name}: regained {'unknown' if shares[name] is None else f'{shares[name]:.2f}'}", flush=True)
@@ -223,7 +225,7 @@ def summary(outcomes: Sequence[Outcome], shares: Mapping[str, float | None]) -> 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", metavar="PROGRAM")
-    parser.add_argument("--programs", type=Path, default=PROGRAMS, metavar="DIR", help="with truth.yaml beside them")
+    parser.add_argument("--programs", type=Path, default=PROGRAMS, metavar="FILE", help="with truth.yaml beside it")
     parser.add_argument(
         "--recordings", type=Path, default=RECORDINGS, metavar="DIR", help="NAME/faulty with the traces"
     )

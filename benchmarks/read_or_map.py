@@ -26,7 +26,7 @@ WAYS = ("read", "mapped")
 DECODES = """
 import mmap, re, sys, time
 from pathlib import Path
-from tfadvisor.xplane import compiled, source
+from tfadvisor.trace import compiled, source
 from tfadvisor.timeline.build import SELECTION
 path, way = Path(sys.argv[1]), sys.argv[2]
 began = time.perf_counter()

@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from beside_xprof import PARTS, plain, quiet
+from ask_xprof import PARTS, plain, quiet
 from xprof.convert import raw_to_tool_data
 
 import tfadvisor
@@ -24,10 +24,10 @@ from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.kernels import Precision, kernel_kind
+from tfadvisor.trace import messages
+from tfadvisor.trace.decode import decode_file
 from tfadvisor.units import Unit, in_words, percent
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.decode import decode_file
 
 PS_PER_US = 1_000_000
 NOTHING = "–"
@@ -165,7 +165,7 @@ def both(paths: list[Path]) -> Row:
     assert theirs is not None
     (folder,) = {path.parent for path in paths}
     report = tfadvisor.analyze(folder)
-    noted = "duplicate-host-files" in {note.rule_id for note in report.capture}
+    noted = "hosts-left-out" in {note.rule_id for note in report.capture}
     return Row(
         "given together with its copies",
         f"{theirs.environment['task_count'].partition(' ')[0]} tasks, {theirs.environment['device_core_count']} cores, "

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from beside_xprof import escaped
+from ask_xprof import escaped
 from real_trace_rows import FAULTS, Row, Who, both, rows_of, xprof_says
 
 import tfadvisor

@@ -1,4 +1,4 @@
-"""Writes tfadvisor/flags/recorded.json: which flags each jaxlib and TensorFlow accepts, as they say themselves.
+"""Writes tfadvisor/advice/flags/recorded.json: which flags each jaxlib and TensorFlow accepts, as they say themselves.
 
     python benchmarks/record_flags.py                        every jaxlib of the index from 0.4.30 on
     python benchmarks/record_flags.py --tensorflow PYTHON…   and the TensorFlow that each of these interpreters has
@@ -70,11 +70,11 @@ class Place(NamedTuple):
 def start(library: str, variable: str) -> None:
     """Makes the library read its flags, which ends the process when it refuses one."""
     if library == "jaxlib":
-        from jaxlib import xla_client  # noqa: PLC0415
+        from jaxlib import xla_client
 
         xla_client.CompileOptions()
         return
-    import tensorflow as tf  # noqa: PLC0415
+    import tensorflow as tf
 
     number = tf.constant(1.0)  # reads TF_XLA_FLAGS
     if variable == "XLA_FLAGS":
@@ -84,9 +84,9 @@ def start(library: str, variable: str) -> None:
 def try_flags(library: str, variable: str) -> None:
     """Reads one setting a line, answers with one line of JSON: [exit status, the end of what was said]."""
     if library == "jaxlib":
-        from jaxlib import xla_client  # noqa: F401, PLC0415  (once; flags are read later, in each fork)
+        from jaxlib import xla_client  # noqa: F401  (once; flags are read later, in each fork)
     else:
-        import tensorflow  # noqa: F401, PLC0415
+        import tensorflow  # noqa: F401
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # refusals abort the process
     for line in sys.stdin:
         read, write = os.pipe()
@@ -247,7 +247,7 @@ def accepted_words(name: str, enumeration: list[str], about: str, tries: Tries) 
 
 def enumerations(place: Place) -> dict[str, list[str]]:
     """Fields of XLA's DebugOptions that are enumerations -> their words, with and without the prefix they share."""
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
     for library in sorted(Path(place.path).rglob("*.so*"), key=lambda file: -file.stat().st_size)[:4]:
         held = library.read_bytes()

@@ -15,8 +15,8 @@ from pathlib import Path
 def record(target: Path, steps: int) -> None:
     """Runs the steps under the profiler and keeps the trace. Needs TensorFlow."""
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    import numpy as np  # noqa: PLC0415
-    import tensorflow as tf  # noqa: PLC0415
+    import numpy as np
+    import tensorflow as tf
 
     states = [tf.Variable(tf.ones([16, 16])) for _ in range(100)]
 

@@ -23,13 +23,11 @@ from pathlib import Path
 
 from run_programs import HERE, PROGRAMS, Program, command_of, environment
 
-from tfadvisor.api import Options
-from tfadvisor.record.board import Board
-from tfadvisor.record.conduct import Nothing, Wanted, conduct
-from tfadvisor.record.environment import with_hook
-from tfadvisor.record.program import Place
-from tfadvisor.record.program import Program as Started
-from tfadvisor.record.settling import may_step
+from tfadvisor.act.record.conduct import Nothing, Wanted, conduct
+from tfadvisor.act.record.program import Place, with_hook
+from tfadvisor.act.record.program import Program as Started
+from tfadvisor.act.record.window import Board, may_step
+from tfadvisor.analysis import Options
 
 SECONDS = 0.5
 SETTLING_SECONDS = 0.1

@@ -4,7 +4,7 @@
     python benchmarks/try_trials.py simulate [--trials 200]                           the decisions on those step times
     python benchmarks/try_trials.py pairs NAME ... --python PYTHON                    real trials: the healthy form as a patch
 
-NAME is a program of benchmarks/diagnosis/programs. `record` runs both forms in turns, as `try` does, and keeps a step time a run.
+NAME is a program of diagnosis/programs.txt. `record` runs both forms in turns, as `try` does, and keeps a step time a run.
 `simulate` draws rounds from them: two runs of the faulty form that followed each other as identical arms, where
 no winner may be claimed; the same with one of them quicker by a known factor, which the interval must hold; and both forms of
 each program. PYTHON: an interpreter with the framework.
@@ -25,16 +25,19 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from tfadvisor.trial.candidates.candidate import Candidate
-from tfadvisor.trial.deciding.rounds import BASE, STAGES, Rounds, Standing
-from tfadvisor.trial.result import BETTER
-from tfadvisor.trial.running.one_run import Asked
-from tfadvisor.trial.running.program import Program
-from tfadvisor.trial.running.settling_in import settle_in
-from tfadvisor.trial.running.steps import choose_loop, plan_steps
+from tfadvisor.act.trial.candidates import Candidate
+from tfadvisor.act.trial.deciding import BASE, STAGES, Rounds, Standing
+from tfadvisor.act.trial.one_run import Asked
+from tfadvisor.act.trial.program import Program, settle_in
+from tfadvisor.act.trial.result import BETTER
+from tfadvisor.act.trial.steps import choose_loop, plan_steps
 
-HERE = Path(__file__).parent
-PROGRAMS = HERE / "diagnosis" / "programs"
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE / "diagnosis"))
+
+from sources import unpacked  # noqa: E402
+
+PROGRAMS = HERE / "data" / "diagnosis" / "programs"
 SAMPLES = HERE / "try_samples.json"
 FAULT = '"--fault" in sys.argv'
 TIMED_SECONDS = 1.0
@@ -58,6 +61,7 @@ def main() -> None:
         "--samples", type=Path, default=SAMPLES, help="for simulate; try_samples_busy.json: a busy machine"
     )
     given = asked.parse_args()
+    unpacked(HERE / "diagnosis" / "programs.txt", PROGRAMS)
     if given.what == "record":
         record(given.names, given.python, given.seconds)
     elif given.what == "simulate":

@@ -1,6 +1,6 @@
 """What tfadvisor says about the same programs recorded with other releases of TensorFlow and JAX, as Markdown.
 
-    python benchmarks/versions.py > docs/versions.md
+    python benchmarks/versions.py > fixtures/versions/results.md
 
 Reads `fixtures/versions`, which `fixtures/record_versions.py` records. A cell is bold where the verdict, its health or the
 first finding is not what was planted.
@@ -33,7 +33,7 @@ LACKING = """\
 - TensorFlow 2.3 has no event around the function of a parallel map: it belongs to the stage that asked last on its thread.
 - One batch of Keras has no step marker up to 2.15: the step is the call of `train_function`.
 
-More of it: [fixtures/versions](../fixtures/versions/README.md)."""
+More of it: [fixtures/versions](README.md)."""
 SEVERE = Severity.MEDIUM.rank
 INTRODUCTION = """\
 <!-- written by benchmarks/versions.py -->
@@ -129,7 +129,7 @@ def words(cell: Cell) -> str:
         f"{number}{time} ({steps.source})",
         finding if right_finding else f"**{finding}**",
     ]
-    by_program = any(one.rule_id == "unnamed-ops" for one in cell.report.findings)
+    by_program = (cell.report.metrics["unnamed_op_share"].value or 0) >= 0.2
     return "<br>".join([*lines, "by program"] if by_program else lines)
 
 

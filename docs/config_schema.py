@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.engine.loading.limits import limits_of
-from tfadvisor.engine.loading.rule import Rule
-from tfadvisor.gate.config.presets import PRESETS
-from tfadvisor.gate.config.resolved import LEVELS, POLICIES
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.limits import limits_of
+from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.comparison.gate.config import LEVELS, POLICIES, PRESETS
 from tfadvisor.metrics.registry import registered_metrics
 from tfadvisor.units import Unit
 
@@ -72,7 +71,7 @@ def _layer() -> dict[str, Any]:
         "rules": {
             "type": "object",
             "description": "By rule: the level of its findings, above severity, and its limits. By pattern: the level.",
-            "properties": {rule.id: _rule(rule) for rule in load_catalogue().rules},
+            "properties": {rule.id: _rule(rule) for rule in load_catalogue(preview=True).rules},
             "patternProperties": {r"[*?\[]": _choice(LEVELS, "For every rule that the pattern fits.")},
             "additionalProperties": False,
         },

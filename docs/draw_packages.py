@@ -25,8 +25,9 @@ def picture() -> str:
 
 
 def imports_of(package: Path) -> Imports:
-    """Each folder of the package, and api.py, with those that it imports, whether at its head or inside a function."""
-    drawn = {folder.name for folder in package.iterdir() if (folder / "__init__.py").exists()} | {"api"}
+    """Each folder of the package, and the modules between them, with those that it imports, also inside functions."""
+    drawn = {folder.name for folder in package.iterdir() if (folder / "__init__.py").exists()}
+    drawn |= {name for name in ("analysis", "comparing") if (package / f"{name}.py").exists()}
     found: dict[str, set[str]] = {name: set() for name in drawn}
     for name in drawn:
         for file in [*(package / name).rglob("*.py"), *package.glob(f"{name}.py")]:
@@ -35,7 +36,7 @@ def imports_of(package: Path) -> Imports:
 
 
 def _imported(tree: ast.Module, root: str) -> set[str]:
-    """The second words of everything below root that is imported: `from tfadvisor.hlo.format import x` -> hlo."""
+    """The second words of everything below root that is imported: `from tfadvisor.program import x` -> hlo."""
     dotted: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -21,15 +21,13 @@ from page_types import page_colours, page_types, page_words
 from report_fields import fields_page
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
+from tfadvisor.advice.flags.advice import Variable, advice, variables
+from tfadvisor.advice.flags.recorded import recording
+from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.cli.main import app
-from tfadvisor.engine.checking.coverage import Covered, covered
-from tfadvisor.engine.checking.rule_page import whole_page
-from tfadvisor.engine.loading.catalogue import load_catalogue
-from tfadvisor.export.parquet.tables import SCHEMA_VERSION, TABLES
-from tfadvisor.flags.advice import Variable, advice, variables
-from tfadvisor.flags.recorded import recording
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
-from tfadvisor.xplane import columns
+from tfadvisor.serve.export.parquet import SCHEMA_VERSION, TABLES
+from tfadvisor.trace import columns
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "reference"
@@ -41,13 +39,11 @@ def main(check: bool) -> int:
     written = {
         "metrics.md": metrics(),
         "rules.md": rules(),
-        **{f"rules/{rule.id}.md": f"{NOTE}{whole_page(rule)}" for rule in load_catalogue().rules},
         "columns.md": tables(),
         "command.md": command(),
         "flags.md": flags(),
         "export.md": export(),
         "report.md": report(),
-        "../coverage.md": coverage(),
         "../architecture/packages.svg": picture(),
         "../../web/src/data/generated.ts": page_types(),
         "../../web/src/data/generated.css": page_colours(),
@@ -55,7 +51,7 @@ def main(check: bool) -> int:
         **{f"../../schemas/{name}": text for name, text in schemas().items()},
         f"../../schemas/{config_schema.NAME}": config_schema.config_schema(),
     }
-    stale = [page for page in (PAGES / "rules").glob("*.md") if f"rules/{page.name}" not in written]
+    stale = []
     for name, text in written.items():
         page = PAGES / name
         if check and (not page.exists() or page.read_text(encoding="utf-8") != text):
@@ -64,12 +60,9 @@ def main(check: bool) -> int:
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(text, encoding="utf-8")
     for page in stale:
-        if check:
-            shown = page.resolve().relative_to(ROOT)
-            print(f"{shown} is not what the code says: run python docs/generate.py", file=sys.stderr)
-        elif page.exists():
-            page.unlink()  # of a rule that is gone
-    return 1 if check and stale else 0
+        shown = page.resolve().relative_to(ROOT)
+        print(f"{shown} is not what the code says: run python docs/generate.py", file=sys.stderr)
+    return 1 if stale else 0
 
 
 def metrics() -> str:
@@ -92,46 +85,22 @@ def metrics() -> str:
 
 
 def rules() -> str:
-    """All rules by category, each linked to its page. An id is an anchor too."""
-    catalogue = load_catalogue()
+    """All rules by category, each linked to its file, which the site shows as a page. An id is an anchor too."""
+    catalogue = load_catalogue(preview=True)
+    files = {file.stem: file.relative_to(ROOT).as_posix() for file in (ROOT / "rules").rglob("*.yaml")}
     parts = [
-        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. Each rule has a page: why it matters, when it fires, "
-        "what to change, and the cases that test it. `tfadvisor rules show ID` prints the same.\n"
+        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor rules show ID` prints why one matters, when "
+        "it fires and what to change; the site has a page for each, with the cases that test it.\n"
     ]
     for category in sorted({rule.category for rule in catalogue.rules}):
         parts.append(f"\n## {category}\n\n| rule | what is wrong |\n|---|---|")
         parts += [
-            f'| <a id="{rule.id}"></a>[{rule.id}](rules/{rule.id}.md) | {rule.title} |'
+            f'| <a id="{rule.id}"></a>[{rule.id}](../../{files[rule.id]}) | '
+            f"{rule.title}{' (preview)' if rule.is_preview else ''} |"
             for rule in catalogue.rules
             if rule.category == category
         ]
     return "\n".join(parts) + "\n"
-
-
-def coverage() -> str:
-    """Every tip of the source documents: the rules that look for it, or why none does."""
-    found = covered(load_catalogue().rules)
-    rows = [f"| {one.tip} | {one.about} | {rules_of(one)} | {one.reason} |" for one in found]
-    cited = sum(bool(one.cited_by) for one in found)
-    return (
-        f"{NOTE}# Coverage\n\nThe documents that the rules are made from hold {len(found)} tips. {cited} of them are looked for "
-        f"by rules of their own; for the other {len(found) - cited} it says here where their advice is given, and why.\n\n"
-        "- TFG: [Optimize TensorFlow GPU performance with the TensorFlow Profiler]"
-        "(https://www.tensorflow.org/guide/gpu_performance_analysis)\n"
-        "- JXG: [JAX: GPU performance tips](https://docs.jax.dev/en/latest/gpu_performance_tips.html)\n"
-        "- JTB: [NVIDIA JAX-Toolbox: tips for high-performance LLMs]"
-        "(https://github.com/NVIDIA/JAX-Toolbox/blob/main/rosetta/docs/GPU_performance.md)\n"
-        "- XPS: a study of XLA's passes on ResNet-50 and a Laplace model\n"
-        "- PTT: tips for training with PyTorch and Megatron\n\n"
-        "| tip | what to look for | rules | what a trace does not tell |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
-    )
-
-
-def rules_of(one: Covered) -> str:
-    """Links to the pages of the rules."""
-    links = [f"[{rule}](reference/rules/{rule}.md)" for rule in one.cited_by]
-    given = [f"[{rule}](reference/rules/{rule}.md)" for rule in one.given_in]
-    return ", ".join(links + [f"given in {link}" for link in given])
 
 
 def tables() -> str:

@@ -11,11 +11,11 @@ from typing import Any, get_args
 
 import msgspec
 
+from tfadvisor.act.trial import result as trial
+from tfadvisor.comparison import ledger
 from tfadvisor.comparison import result as comparison
-from tfadvisor.gate.judging import result as verdict
+from tfadvisor.comparison.gate import result as verdict
 from tfadvisor.report import model as report
-from tfadvisor.trial import result as trial
-from tfadvisor.trial.ledger import promises as ledger
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _VERSION = "Version of this form. Under the same version fields are added, never renamed or removed."

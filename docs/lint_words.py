@@ -1,17 +1,19 @@
-"""Checks the words of pages, rules and metric definitions against the style in styles/tfadvisor.
+"""Checks the words of pages, rules, metric definitions, help and docstrings against the style in styles/tfadvisor.
 
 python docs/lint_words.py              list errors, count warnings; exit code 1 when there is an error
 python docs/lint_words.py --warnings   list warnings too
-python docs/lint_words.py --pages      only pages, without rules and metrics
+python docs/lint_words.py --pages      only pages
 python docs/lint_words.py FILE…        only these Markdown files
 
 The style is written in Vale's format (`existence`, `substitution` and `occurrence` rules), so Vale shows the same in an
-editor. This reader needs no binary, and it also reads what Vale cannot: texts inside rules and metric definitions.
+editor. This reader needs no binary, and it also reads what Vale cannot: texts inside rules and Python
+files. Docstrings are judged by the files of the style whose names begin with `Dialect` only.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import subprocess
 import sys
@@ -24,7 +26,8 @@ import yaml
 ROOT = Path(__file__).parents[1]
 STYLE = ROOT / "styles" / "tfadvisor"
 GENERATED = "<!-- written by"  # the first words of a page whose text is checked where it comes from
-RULE_TEXTS = ("title", "why", "summary", "do", "side_effect", "basis", "valid_for")
+RULE_TEXTS = ("title", "why", "summary", "do", "side_effect", "basis", "valid_for", "ask", "because")
+_CODE = re.compile(r"`[^`]*`")
 PLACEHOLDER = re.compile(r"\{\w+(?:\|[^{}|]+\|([^{}|]+))?\}")
 
 
@@ -58,13 +61,18 @@ def main(arguments: Sequence[str]) -> int:
     """1 when the style finds an error, else 0."""
     options = argparse.ArgumentParser(description="Checks words against styles/tfadvisor.")
     options.add_argument("--warnings", action="store_true", help="list warnings too")
-    options.add_argument("--pages", action="store_true", help="only pages, neither rules nor metrics")
+    options.add_argument("--pages", action="store_true", help="only pages")
     options.add_argument("files", nargs="*", type=Path, help="Markdown files; everything without")
     given = options.parse_args(arguments)
     texts = pages(given.files or tracked_pages())
     if not given.files and not given.pages:
-        texts += [*rule_texts(), *definitions()]
-    remarks = lint(texts, read_style(STYLE))
+        texts += [*rule_texts(), *definitions(), *helps()]
+    style = read_style(STYLE)
+    remarks = lint(texts, style)
+    if not given.files and not given.pages:
+        code = docstrings(ROOT / "tfadvisor")
+        remarks += lint(code, [one for one in style if one.name.startswith("Dialect")])
+        texts += code
     errors = [one for one in remarks if one.level == "error"]
     for one in remarks if given.warnings else errors:
         print(f"{one.place}:{one.line}: {one.level}: {one.message}")
@@ -151,11 +159,12 @@ def prose(place: str, markdown: str) -> list[Text]:
 
 
 def rule_texts() -> list[Text]:
-    """What rules print: title, reason, summary, fixes, side effects, basis of the saving."""
+    """What rules print: id, title, reason, summary, fixes, side effects, basis of the saving."""
     files = [file for file in sorted((ROOT / "rules").rglob("*.yaml")) if not file.name.endswith(".cases.yaml")]
     texts = []
     for file in files:
         whole = file.read_text("utf-8")
+        texts.append(Text(str(file.relative_to(ROOT)), 1, file.stem.replace("-", " ")))
         for words in _fields(yaml.safe_load(whole)):
             start = whole.find(words.partition("\n")[0][:20])  # YAML folds lines, so only a text's beginning is found
             line = whole.count("\n", 0, max(start, 0)) + 1
@@ -182,11 +191,45 @@ def _fields(node: Any) -> Iterator[str]:
 
 def definitions() -> list[Text]:
     """Metrics and facts, as reports and the reference define them."""
-    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric; single pages need none)
-    from tfadvisor.metrics.registry import registered_facts, registered_metrics  # noqa: PLC0415
+    import tfadvisor.metrics  # noqa: F401  (registers every metric; single pages need none)
+    from tfadvisor.metrics.registry import registered_facts, registered_metrics
 
     metrics = [Text(f"metric {one.name}", 1, one.about) for one in registered_metrics().values()]
     return metrics + [Text(f"fact {one.name}", 1, one.about) for one in registered_facts().values()]
+
+
+def helps() -> list[Text]:
+    """What `tfadvisor COMMAND --help` prints: of each command and of its options, without the examples."""
+    import typer.main  # single pages need no command
+
+    from tfadvisor.cli.main import app
+
+    top = typer.main.get_command(app)
+    return [*_helps(top, typer.Context(top, info_name="tfadvisor"))]
+
+
+def _helps(command: Any, context: Any) -> Iterator[Text]:
+    place = f"{context.command_path} --help"
+    for words in (command.help, command.short_help, *(getattr(one, "help", None) for one in command.params)):
+        if words:
+            yield Text(place, 1, _CODE.sub("_", words))
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        below = command.get_command(context, name)
+        yield from _helps(below, type(context)(below, info_name=name, parent=context))
+
+
+def docstrings(package: Path) -> list[Text]:
+    """Docstrings of modules, classes, functions, fields and constants, without code in backticks."""
+    texts = []
+    for file in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                texts.append(Text(_shown(file), node.lineno, _CODE.sub("_", node.value.value)))
+    return texts
 
 
 if __name__ == "__main__":

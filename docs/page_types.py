@@ -11,9 +11,9 @@ from enum import Enum
 
 import msgspec
 
-from tfadvisor.report.model import SCHEMA_VERSION, Finding, Fix, Op, Report, StepsInfo
-from tfadvisor.report.page.encode import FORMAT
-from tfadvisor.report.page.model import (
+from tfadvisor.advice.findings import Finding, Fix
+from tfadvisor.report.forms.encode import FORMAT
+from tfadvisor.report.forms.page_data import (
     CallRow,
     CollectiveRow,
     Column,
@@ -23,6 +23,7 @@ from tfadvisor.report.page.model import (
     PartRow,
     StepColumns,
 )
+from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Op, Report, StepsInfo
 from tfadvisor.report.wording import PlanLine
 from tfadvisor.units import Unit, in_words
 from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass
@@ -36,6 +37,7 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "machines": None,
         "plan": None,
     },
+    ClassTime: {"kind": None, "class": str},
     StepsInfo: {"each": StepColumns},
     Fix: {"patch": None},
     Finding: {"tried": None},
@@ -122,10 +124,19 @@ def _describe(record: type, known: dict[str, str]) -> None:
         return
     fields = typing.get_type_hints(record)
     fields.update(_WRITTEN_OTHERWISE.get(record, {}))
-    lines = [f"  {name}: {_type(kind, known)};" for name, kind in fields.items() if kind is not None]
+    lines = [
+        f"  {name}{'?' if _may_lack(kind) else ''}: {_type(kind, known)};"
+        for name, kind in fields.items()
+        if kind is not None
+    ]
     about = inspect.cleandoc(record.__doc__ or "").replace("\n", "\n * ").replace("\n * \n", "\n *\n")
     about = f"/**\n * {about}\n */" if "\n" in about else f"/** {about} */"
     known[record.__name__] = f"{about}\nexport interface {record.__name__} {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _may_lack(kind: typing.Any) -> bool:
+    """Whether a field of this type is absent from the page's data where there is nothing to say."""
+    return msgspec.UnsetType in typing.get_args(kind)
 
 
 def _type(kind: typing.Any, known: dict[str, str]) -> str:
@@ -140,7 +151,7 @@ def _type(kind: typing.Any, known: dict[str, str]) -> str:
 def _of_parts(kind: typing.Any, known: dict[str, str]) -> str:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return " | ".join(dict.fromkeys(_type(part, known) for part in parts))
+        return " | ".join(dict.fromkeys(_type(part, known) for part in parts if part is not msgspec.UnsetType))
     if origin is typing.Literal:
         return " | ".join(_text(part) for part in parts)
     if origin is tuple:

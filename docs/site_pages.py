@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -15,6 +16,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "docs"))
+
+from rule_pages import rule_pages  # noqa: E402
+
 BESIDE_THE_CODE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -25,6 +30,13 @@ BESIDE_THE_CODE = {
     "rules/README.md": "writing-a-rule.md",
     "benchmarks/README.md": "benchmarks.md",
     "benchmarks/diagnosis/README.md": "diagnosis-benchmark.md",
+    "benchmarks/diagnosis/results.md": "results/diagnosis.md",
+    "benchmarks/diagnosis/first-sight.md": "results/first-sight.md",
+    "benchmarks/savings/results.md": "results/savings.md",
+    "benchmarks/gate_study/results.md": "results/gate-study.md",
+    "fixtures/versions/results.md": "results/versions.md",
+    "fuzz/README.md": "results/fuzzing.md",
+    "tests/unit/report/page/ten-questions.md": "results/ten-questions.md",
     "fixtures/README.md": "fixtures.md",
     "web/README.md": "web.md",
 }
@@ -33,9 +45,11 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages from outside docs/."""
+    """Adds the pages from outside docs/ and those that are made from the rules."""
     for place, page in BESIDE_THE_CODE.items():
         files.append(File.generated(config, page, content=(ROOT / place).read_text("utf-8")))
+    for page, text in rule_pages().items():
+        files.append(File.generated(config, page, content=text))
     return files
 
 
@@ -61,5 +75,11 @@ def page_of(target: str) -> str | None:
         target = f"{target}/README.md"
     if target in BESIDE_THE_CODE:
         return BESIDE_THE_CODE[target]
+    if (
+        target.startswith("rules/")
+        and target.endswith(".yaml")
+        and not target.endswith((".cases.yaml", "coverage.yaml"))
+    ):
+        return f"reference/rules/{posixpath.basename(target).removesuffix('.yaml')}.md"
     inside = target.removeprefix("docs/")
     return inside if inside != target and (ROOT / target).is_file() and not inside.endswith(".py") else None

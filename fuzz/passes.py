@@ -1,6 +1,6 @@
 """The compiled passes of the decoder in its own order, on bytes alone: all that can overrun a buffer, in a tenth of the time.
 
-What `tfadvisor.xplane.compiled` makes of their results is Python and NumPy, and is fuzzed by the target `decoder`.
+What `tfadvisor.trace.compiled` makes of their results is Python and NumPy, and is fuzzed by the target `decoder`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import itertools
 
 import numpy as np
 
-from tfadvisor.xplane import _wire
-from tfadvisor.xplane.columns import Int64Array, Kind
+from tfadvisor.trace import _wire
+from tfadvisor.trace.columns import Int64Array, Kind
 
 _EVENTS_A_CHUNK, _LONGEST_TEXT, _SLOTS = 30, 40, 4
 """Few events a chunk, so that small inputs have several."""

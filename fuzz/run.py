@@ -1,4 +1,4 @@
-"""Fuzzes every target and publishes what it counted: adds it to counts.json and writes the table of docs/fuzzing.md.
+"""Fuzzes every target and publishes what it counted: adds it to counts.json and writes the table of fuzz/README.md.
 
 python fuzz/run.py [--seconds 300] [--targets decoder,analyze] [--seed N] [--publish]
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-COUNTS, PAGE = HERE / "counts.json", HERE.parent / "docs" / "fuzzing.md"
+COUNTS, PAGE = HERE / "counts.json", HERE / "README.md"
 _BEGIN, _END = "<!-- counts -->", "<!-- end of counts -->"
 SHARE = {
     "passes": 3,

@@ -5,18 +5,18 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 built=${TFADVISOR_FUZZ_BUILD:-$root/build/fuzz}
 python=$1
-if [ ! -e "$built/done" ] || [ -n "$(find "$root/tfadvisor/xplane" -name '_wire.pyx' -newer "$built/done" -o -name '*.pxi' -newer "$built/done")" ]; then
+if [ ! -e "$built/done" ] || [ -n "$(find "$root/tfadvisor/trace" -name '_wire.pyx' -newer "$built/done" -o -name '*.pxi' -newer "$built/done")" ]; then
   rm -rf "$built" && mkdir -p "$built"
   ${CC:-gcc} -shared -fPIC -O2 -o "$built/edges.so" "$root/fuzz/edges.c"
   cp -r "$root/tfadvisor" "$root/rules" "$built/"
   find "$built/tfadvisor" -name '_wire*.so' -delete
-  (cd "$built" && "$python" -c "from Cython.Build.Cythonize import main; main(['-3', 'tfadvisor/xplane/_wire.pyx'])" >build.log)
+  (cd "$built" && "$python" -c "from Cython.Build.Cythonize import main; main(['-3', 'tfadvisor/trace/_wire.pyx'])" >build.log)
   # shellcheck disable=SC2046
   ${CC:-gcc} -shared -fPIC -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -fno-sanitize=signed-integer-overflow -fsanitize-coverage=trace-pc -w \
     -I"$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" \
-    -o "$built/tfadvisor/xplane/_wire$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')" \
-    "$built/tfadvisor/xplane/_wire.c"
+    -o "$built/tfadvisor/trace/_wire$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')" \
+    "$built/tfadvisor/trace/_wire.c"
   ln -sfn "$built/rules" "$built/tfadvisor/rules"
   touch "$built/done"
 fi

@@ -38,9 +38,9 @@ class Fault(Exception):
 def decoder(data: bytes) -> bool:
     """The compiled decoder and its twin: the same columns, or both refuse. Returns whether they took the bytes."""
     from tfadvisor.errors import TraceError
-    from tfadvisor.xplane import compiled
-    from tfadvisor.xplane.columns import Selection
-    from tfadvisor.xplane.source import Source
+    from tfadvisor.trace import compiled
+    from tfadvisor.trace.columns import Selection
+    from tfadvisor.trace.source import Source
 
     with placed(data) as bytes_alone:
         try:
@@ -84,9 +84,9 @@ def _c_library() -> ctypes.CDLL:
 def agreement(data: bytes) -> bool:
     """The compiled decoder against its twin."""
     from tfadvisor.errors import TraceError
-    from tfadvisor.xplane import compiled, twin
-    from tfadvisor.xplane.columns import Selection
-    from tfadvisor.xplane.source import Source
+    from tfadvisor.trace import compiled, twin
+    from tfadvisor.trace.columns import Selection
+    from tfadvisor.trace.source import Source
 
     source = Source("fuzz", memoryview(data), len(data))
     found = []
@@ -121,10 +121,10 @@ def hlo(data: bytes) -> bool:
 
 def analyze(data: bytes) -> bool:
     """A whole analysis, its JSON, one more output in turn, and the report's own promises; one input of 32 as a command."""
-    from tfadvisor import api
+    from tfadvisor import analysis
     from tfadvisor.errors import AdvisorError
-    from tfadvisor.report.outputs import json_text
-    from tfadvisor.xplane.runs import Run
+    from tfadvisor.report.forms import html as json_text
+    from tfadvisor.trace.runs import Run
 
     _load_rules_once()
     path = _scratch() / "fuzz.xplane.pb"
@@ -135,7 +135,7 @@ def analyze(data: bytes) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            page = api.draw_run(Run("fuzz", path, (path,)), api.Options())
+            page = analysis.draw_run(Run("fuzz", path, (path,)), analysis.Options())
             written = json_text.as_json(page.report)
             _outputs()[turn % len(_outputs())](page)
     except AdvisorError:
@@ -157,9 +157,9 @@ def _as_command(path: Path) -> None:
 @functools.cache
 def _outputs() -> Sequence[Callable[[Any], object]]:
     """Each writes another form of a page's report."""
-    from tfadvisor.gate.baseline.snapshot import snapshot_of
-    from tfadvisor.gate.baseline.snapshot_json import as_text, from_text
-    from tfadvisor.report.outputs import brief, html, markdown, sarif, terminal
+    from tfadvisor.comparison.baseline.snapshot import snapshot_of
+    from tfadvisor.comparison.baseline.snapshot_json import as_text, from_text
+    from tfadvisor.report.forms import brief, html, markdown, sarif, terminal
 
     return (
         lambda page: terminal.as_text(page.report, details=True),
@@ -190,8 +190,8 @@ def _no_constant(name: str) -> None:
 
 def rules(data: bytes) -> bool:
     """A rule file."""
-    from tfadvisor.engine.loading.catalogue import checked
-    from tfadvisor.engine.loading.yaml_marks import load
+    from tfadvisor.advice.loading.catalogue import checked
+    from tfadvisor.advice.loading.yaml_marks import load
     from tfadvisor.errors import RuleError
 
     try:
@@ -204,9 +204,9 @@ def rules(data: bytes) -> bool:
 def gate_config(data: bytes) -> bool:
     """A configuration of the gate."""
     from tfadvisor.cli.gate_inputs import known_names
+    from tfadvisor.comparison.gate.config_file import read_config
+    from tfadvisor.comparison.gate.read_config import read
     from tfadvisor.errors import UsageError
-    from tfadvisor.gate.config.file import read_config
-    from tfadvisor.gate.config.read import read
 
     path = _scratch() / "tfadvisor.toml"
     path.write_bytes(data)
@@ -219,8 +219,7 @@ def gate_config(data: bytes) -> bool:
 
 def baseline(data: bytes) -> bool:
     """A snapshot of a baseline."""
-    from tfadvisor.gate.baseline.checked_json import SnapshotError
-    from tfadvisor.gate.baseline.snapshot_json import as_text, from_text
+    from tfadvisor.comparison.baseline.snapshot_json import SnapshotError, as_text, from_text
 
     try:
         snapshot = from_text(data.decode("utf-8", "replace"))
@@ -242,9 +241,9 @@ def flags(data: bytes) -> bool:
 
 @functools.cache
 def _load_rules_once() -> None:
-    from tfadvisor import api
+    from tfadvisor import analysis
 
-    api.load_catalogue = functools.lru_cache(api.load_catalogue)
+    analysis.load_catalogue = functools.lru_cache(analysis.load_catalogue)
 
 
 @functools.cache
@@ -303,7 +302,7 @@ def baseline_seeds() -> list[bytes]:
     """Of a run made by hand."""
     from support.made_runs import snapshot
 
-    from tfadvisor.gate.baseline.snapshot_json import as_text
+    from tfadvisor.comparison.baseline.snapshot_json import as_text
 
     return [as_text(snapshot()).encode()]
 

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from zipfile import ZipFile
 
-MODULES = ("tfadvisor/xplane/_wire", "tfadvisor/timeline/_sweeps")
+MODULES = ("tfadvisor/trace/_wire", "tfadvisor/timeline/_sweeps")
 COMPILED = (".so", ".pyd")
-NEEDED = ("tfadvisor/report/page/page.html", "tfadvisor/rules/catalogue.py", "tfadvisor/py.typed")
+NEEDED = ("tfadvisor/report/forms/page.html", "tfadvisor/rules/catalogue.py", "tfadvisor/py.typed")
 
 
 def main(wheels: Sequence[str]) -> int:

@@ -24,7 +24,9 @@ settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of every module that imports subprocess, so that nobody has to remember it."""
+    """Marks tests of modules that import subprocess, and as nightly those that open a browser, but for the few of every push."""
     for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("every_push"):
+            item.add_marker("nightly")
         if hasattr(getattr(item, "module", None), "subprocess"):
             item.add_marker("subprocess")

@@ -11,24 +11,25 @@ TYPE_CHECKING = False  # as `typing` has it, which takes 5 ms in which no signal
 if TYPE_CHECKING:
     from typing import Any
 
-    from tfadvisor.api import analyze, compare
+    from tfadvisor.act.record.block import profile
+    from tfadvisor.analysis import analyze
+    from tfadvisor.comparing import compare
     from tfadvisor.comparison.result import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
-    from tfadvisor.record.block import profile
     from tfadvisor.report.model import Report
+    from tfadvisor.trace.trace import Trace
+    from tfadvisor.trace.trace import open_trace as open
     from tfadvisor.version import VERSION as __version__  # noqa: N811
-    from tfadvisor.xplane.trace import Trace
-    from tfadvisor.xplane.trace import open_trace as open
 
 _HOME = {
     "__version__": ("tfadvisor.version", "VERSION"),
-    "analyze": ("tfadvisor.api", "analyze"),
-    "compare": ("tfadvisor.api", "compare"),
+    "analyze": ("tfadvisor.analysis", "analyze"),
+    "compare": ("tfadvisor.comparing", "compare"),
     "Comparison": ("tfadvisor.comparison.result", "Comparison"),
-    "open": ("tfadvisor.xplane.trace", "open_trace"),
-    "Trace": ("tfadvisor.xplane.trace", "Trace"),
-    "profile": ("tfadvisor.record.block", "profile"),
-    "load_ipython_extension": ("tfadvisor.record.magic", "load_ipython_extension"),
+    "open": ("tfadvisor.trace.trace", "open_trace"),
+    "Trace": ("tfadvisor.trace.trace", "Trace"),
+    "profile": ("tfadvisor.act.record.block", "profile"),
+    "load_ipython_extension": ("tfadvisor.act.record.block", "load_ipython_extension"),
     "Report": ("tfadvisor.report.model", "Report"),
     "AdvisorError": ("tfadvisor.errors", "AdvisorError"),
     "TraceError": ("tfadvisor.errors", "TraceError"),
@@ -56,7 +57,7 @@ def __getattr__(name: str) -> Any:
     """Imports on first use, so that `import tfadvisor` is instant and the command loads only what it needs."""
     if name not in _HOME:
         raise AttributeError(f"module 'tfadvisor' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     module, attribute = _HOME[name]
     return getattr(import_module(module), attribute)

@@ -10,7 +10,7 @@ _NEAR = 0.6
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most like this one, None where none is near. Case does not count."""
-    from difflib import get_close_matches  # noqa: PLC0415  (only a mistake needs it)
+    from difflib import get_close_matches  # only a mistake needs it
 
     by_lower = {one.lower(): one for one in known}
     near = get_close_matches(name.lower(), list(by_lower), 1, _NEAR)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from tfadvisor.sources.remote_path import RemotePath
+from tfadvisor.errors import UsageError
+from tfadvisor.trace.remote_path import RemotePath
 
 if TYPE_CHECKING:
     import io
@@ -25,6 +27,8 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+_LOCK = ".lock"
+_LOOK_AGAIN_S = 0.02
 
 
 class NotAFile(OSError):
@@ -50,7 +54,7 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def read_small_text(path: Path, most_bytes: int) -> str:
-    """A text that somebody wrote by hand or that tfadvisor wrote. Raises OSError, also for a longer one, UnicodeDecodeError."""
+    """A text that a user or tfadvisor wrote. Raises OSError, also for a longer one, UnicodeDecodeError."""
     return read_small(path, most_bytes).decode("utf-8")
 
 
@@ -90,7 +94,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """The same of a text. Raises OSError."""
+    """Writes a text whole or not at all, in place of what is there. Raises OSError."""
     with new_file(path) as file:
         file.write(text.encode("utf-8"))
 
@@ -122,8 +126,8 @@ def remove_unfinished() -> None:
 @contextmanager
 def temporary_folder(prefix: str = "tfadvisor-") -> Iterator[str]:
     """A folder for temporary files, readable by this user alone. It goes, also where a signal comes while it does."""
-    import shutil  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
+    import shutil
+    import tempfile
 
     name = str(Path(tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(6).hex()}")
     with unfinished(name):
@@ -151,7 +155,7 @@ def _open_new(name: str) -> tuple[int, bool]:
 def _remove(name: str) -> None:
     with suppress(OSError):
         if Path(name).is_dir():
-            import shutil  # noqa: PLC0415
+            import shutil
 
             shutil.rmtree(name, ignore_errors=True)
         else:
@@ -164,3 +168,29 @@ def _check_regular(status: os.stat_result) -> None:
             raise NotAFile(None, f"it is {kind}, not a file")
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(None, "it is a folder")
+
+
+@contextmanager
+def only_writer(folder: Path, patience_s: float = 30.0) -> Iterator[None]:
+    """Waits for other writers of the folder; raises UsageError when they take too long.
+
+    The lock belongs to the open file, so the system frees it when a writer dies; the file stays.
+    """
+    import fcntl
+
+    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        end = time.monotonic() + patience_s
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise UsageError(
+                        f"{folder}: another process has written there for {patience_s:.0f} s. Try again when it is done."
+                    ) from None
+                time.sleep(_LOOK_AGAIN_S)
+        yield
+    finally:
+        os.close(handle)

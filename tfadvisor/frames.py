@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def need_pandas() -> None:
     """Loads it, which takes half a second. Raises UsageError with the line that installs it where it cannot be loaded."""
     try:
-        import pandas  # noqa: F401, PLC0415
+        import pandas  # noqa: F401
     except ImportError as error:
         raise UsageError(
             f"Frames need pandas, which cannot be loaded ({error}): pip install 'tfadvisor[pandas]'"
@@ -24,6 +24,6 @@ def need_pandas() -> None:
 def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
     """One row a mapping, with the columns also where there is no row. Raises UsageError without pandas."""
     need_pandas()
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd
 
     return pd.DataFrame(list(rows), columns=list(columns))

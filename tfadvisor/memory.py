@@ -53,7 +53,7 @@ def _of_limits() -> int | None:
     """What RLIMIT_AS leaves: the limit of `ulimit -v`."""
     if sys.platform != "linux":
         return None
-    import resource  # noqa: PLC0415
+    import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY:

@@ -44,7 +44,7 @@ def follow_parent(parent: int) -> None:
     parent: its process id. Where the system has no such service, the pipe on standard input is all that tells.
     """
     if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415  (10 ms)
+        import ctypes  # 10 ms
 
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_KILL_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
@@ -131,7 +131,7 @@ class Replaced:
 
 def answer_tasks(answer: Callable[[Any], object]) -> None:
     """The worker's side: answers what it is asked until it is told to end, or whoever asked is gone. Never returns."""
-    import queue  # noqa: PLC0415
+    import queue
 
     # What libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "wb")

@@ -34,7 +34,7 @@ def in_words(value: float, unit: Unit) -> str:
 
 
 def limit_in_words(value: float, unit: Unit) -> str:
-    """A number that somebody wrote: a share with all of its digits, `0.5%`, `99.5%`."""
+    """A number that a user wrote: a share with all of its digits, `0.5%`, `99.5%`."""
     return f"{value * 100:g}%" if unit is Unit.FRACTION else in_words(value, unit)
 
 

@@ -4,7 +4,7 @@ import { onePage } from "./one_page.js";
 export default defineConfig({
   plugins: [onePage()],
   build: {
-    outDir: "../tfadvisor/report/page",
+    outDir: "../tfadvisor/report/forms",
     emptyOutDir: false,
     copyPublicDir: false,
     target: "es2022",

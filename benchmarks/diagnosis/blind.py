@@ -3,9 +3,9 @@
     python benchmarks/diagnosis/blind.py record 7 --python ENV/bin/python [--only NAME …]
     python benchmarks/diagnosis/blind.py freeze 7          once; refuses when there are answers already
     python benchmarks/diagnosis/blind.py show 7 [--now]    what is planted, and what was (or is now) said
-    python benchmarks/diagnosis/blind.py page              writes docs/first-sight.md and the head of docs/diagnosis.md
+    python benchmarks/diagnosis/blind.py page              writes first-sight.md and the head of results.md
 
-A batch is a folder of `batches/`: programs, and `truth.yaml`, both written by somebody who had seen no rule and no answer.
+A batch is a folder of `batches/`: `programs.txt` and `truth.yaml`, both written by somebody who had seen no rule and no answer.
 `first_answers.json` is frozen before anything is mended because of the batch; `judged.yaml` says by hand, with the reason, what
 each of those answers was worth. Recordings stay in `benchmarks/data/diagnosis/batches`, outside git.
 """
@@ -26,11 +26,12 @@ from typing import Any
 
 import yaml
 from curve import section, svg
+from sources import unpacked
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BATCHES = HERE / "batches"
-DIAGNOSIS = ROOT / "docs" / "diagnosis.md"
+DIAGNOSIS = HERE / "results.md"
 DATA = ROOT / "benchmarks" / "data" / "diagnosis" / "batches"
 PATIENCE_S = 300
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "-1"}
@@ -53,7 +54,7 @@ def record(batch: str, python: Path, only: Sequence[str]) -> int:
             folder = DATA / batch / name / form
             folder.mkdir(parents=True, exist_ok=True)
             arguments = ["--fault"] if form == "faulty" else []
-            program = BATCHES / batch / f"{name}.py"
+            program = unpacked(BATCHES / batch / "programs.txt", DATA / batch / "programs") / f"{name}.py"
             measured = _ran([python, HERE / "measure.py", str(planted["steps"]), program, "logdir", *arguments], None)
             traced = _ran([python, program, "logdir", *arguments], folder)
             failed += measured is None or traced is None
@@ -86,7 +87,7 @@ def _ran(command: Sequence[object], folder: Path | None) -> str | None:
 
 def answers(batch: str) -> dict[str, Any]:
     """Program -> form -> what tfadvisor says today about the recording."""
-    import tfadvisor  # noqa: PLC0415  (only those who ask it need it)
+    import tfadvisor  # only those who ask it need it
 
     found: dict[str, Any] = {}
     for name, planted in truth_of(batch).items():
@@ -165,7 +166,7 @@ def judged_batches() -> list[str]:
 
 
 def lead() -> str:
-    """What docs/diagnosis.md begins with: the counts of every judged batch."""
+    """What results.md begins with: the counts of every judged batch."""
     lines = [
         "## First sight\n",
         "What tfadvisor says about programs that nobody had in mind. Each blind batch was written by somebody who had seen",
@@ -183,7 +184,7 @@ def lead() -> str:
 
 
 def page() -> str:
-    """docs/first-sight.md."""
+    """first-sight.md."""
     parts = [
         "<!-- written by benchmarks/diagnosis/blind.py page; run it again instead of editing -->\n",
         "# First sight\n",
@@ -241,7 +242,7 @@ def main() -> int:
     parser.add_argument("--now", action="store_true", help="today's answers, not the frozen ones")
     options = parser.parse_args()
     if options.what == "page":
-        (ROOT / "docs" / "first-sight.md").write_text(page(), encoding="utf-8")
+        (HERE / "first-sight.md").write_text(page(), encoding="utf-8")
         curve = svg({batch: counts(batch) for batch in judged_batches()})
         (ROOT / "docs" / "pictures" / "first-sight.svg").write_text(curve, encoding="utf-8")
         whole = DIAGNOSIS.read_text(encoding="utf-8")

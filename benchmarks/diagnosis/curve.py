@@ -63,7 +63,7 @@ def section(judged: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
     return "\n".join(
         [
             "## The curve\n",
-            f"![Shares of the faulty forms over the {len(judged)} batches](pictures/first-sight.svg)\n",
+            f"![Shares of the faulty forms over the {len(judged)} batches](../../docs/pictures/first-sight.svg)\n",
             "What a batch shows is mended, and the next batch shows something else: authors may not repeat a fault, and the",
             "common ones are used up. The curve does not rise any more.",
             f"Of {len(every)} faulty forms {first} were named at first sight, and {len(every) - len(left)} are today.",

@@ -30,14 +30,14 @@ def clocked(*_: object, **__: object) -> Iterator[None]:
 
 
 def without_jax_profiler() -> None:
-    import jax  # noqa: PLC0415
+    import jax
 
     jax.profiler.trace, jax.profiler.start_trace, jax.profiler.stop_trace = clocked, clock, clock
 
 
 def without_tensorflow_profiler() -> None:
-    import tensorflow as tf  # noqa: PLC0415
-    from tensorflow.python.profiler import profiler_v2  # noqa: PLC0415
+    import tensorflow as tf
+    from tensorflow.python.profiler import profiler_v2
 
     for profiler in (profiler_v2, tf.profiler.experimental):
         profiler.start, profiler.stop, profiler.Profile = clock, clock, clocked

@@ -1,4 +1,4 @@
-"""docs/diagnosis.md: the numbers of the benchmark, with every miss."""
+"""results.md: the numbers of the benchmark, with every miss."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def written(
         f"{NOTE}# Diagnosis benchmark\n\n"
         f"{len(programs)} small training programs, each in a healthy form and in one with a planted fault, and nothing else "
         "differs. They are not the programs\nthat the rules were written beside (those are in `fixtures/`). What is planted "
-        "stands in\n[truth.yaml](../benchmarks/diagnosis/truth.yaml) and was written before an advisor saw a trace.\n\n"
+        "stands in\n[truth.yaml](truth.yaml) and was written before an advisor saw a trace.\n\n"
         f"Judged here: {names}. Recorded with {versions(some)}.\n",
         blind.lead(),
         summary(cases, vocabulary),

@@ -28,9 +28,11 @@ ROOT = HERE.parents[1]
 sys.path.append(str(ROOT / "fixtures"))
 
 from record_hosts import BECOME_HOST, OWN_NAMES  # noqa: E402
+from sources import unpacked  # noqa: E402
 
-PROGRAMS = HERE / "programs"
+PACKED = HERE / "programs.txt"
 DATA = HERE.parent / "data" / "diagnosis"
+PROGRAMS = DATA / "programs"
 FORMS = ("healthy", "faulty")
 PACKAGES = ("tensorflow", "tensorflow-cpu", "keras", "jax", "jaxlib", "numpy")
 ENVIRONMENT = {
@@ -73,7 +75,7 @@ def record(name: str, entry: dict[str, Any], form: str, number: int, patient: bo
 def attempt(name: str, entry: dict[str, Any], form: str, place: Path) -> tuple[dict[str, Any], dict[str, Path]]:
     hosts = entry.get("hosts") or ["alpha"]
     options = ["--fault"] if form == "faulty" else []
-    program = PROGRAMS / f"{name}.py"
+    program = unpacked(PACKED, PROGRAMS) / f"{name}.py"
     (place / "timed").mkdir()
     (place / "traced").mkdir()
     timed = [str(HERE / "measure.py"), str(entry["steps"]), str(program)]

@@ -1,6 +1,6 @@
 """Records the programs of the diagnosis benchmark, asks each advisor what is wrong, and counts how often it is right.
 
-    python benchmarks/diagnosis/run.py                     record everything, write docs/diagnosis.md
+    python benchmarks/diagnosis/run.py                     record everything, write benchmarks/diagnosis/results.md
     python benchmarks/diagnosis/run.py --skip-recording    judge what is recorded already
     python benchmarks/diagnosis/run.py --only NAME ...     some programs; prints the page instead of writing it
     python benchmarks/diagnosis/run.py --repeat 3          record each form three times, to see the noise
@@ -28,8 +28,9 @@ import record
 from adapters import installed
 from answers import Diagnosis, Planted, UnmappedError, checked, load_truth, planted
 from score import Case, alarms, rank_of_cause, rank_of_class
+from sources import programs
 
-PAGE = record.ROOT / "docs" / "diagnosis.md"
+PAGE = record.HERE / "results.md"
 
 
 def main() -> int:
@@ -85,9 +86,9 @@ def arguments(truth: Mapping[str, Any]) -> argparse.Namespace:
     options = parser.parse_args()
     if unknown := sorted(set(options.only or ()) - set(truth["programs"])):
         parser.error(f"no such program: {', '.join(unknown)}")
-    missing = sorted({path.stem for path in record.PROGRAMS.glob("*.py")} ^ set(truth["programs"]))
+    missing = sorted(programs(record.PACKED).keys() ^ truth["programs"].keys())
     if missing:
-        parser.error(f"in programs/ or in truth.yaml only: {', '.join(missing)}")
+        parser.error(f"in programs.txt or in truth.yaml only: {', '.join(missing)}")
     return options
 
 

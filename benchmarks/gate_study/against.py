@@ -16,11 +16,11 @@ from pathlib import Path
 from msgspec.structs import replace
 from pairs import STEP, config, load, programs, slower, unchanged
 
-from tfadvisor.against.turns import LOOKS
-from tfadvisor.gate.baseline.comparable_runs import Baseline
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.judging.relative import check_relative
-from tfadvisor.gate.judging.result import Check, Outcome
+from tfadvisor.act.against.gate_against import LOOKS
+from tfadvisor.comparison.baseline.comparable import Baseline
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate.relative import check_relative
+from tfadvisor.comparison.gate.result import Check, Outcome
 
 DATA = Path(__file__).parent / "data"
 CHANGES: tuple[tuple[str, Callable[[Snapshot], Snapshot]], ...] = (

@@ -11,17 +11,15 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, unchanged
 
-from tfadvisor.gate.baseline.comparable_runs import NOTHING, choose
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.config.resolved import DEFAULT_KEEP, Config
-from tfadvisor.gate.judging.finding_limits import check_rules
-from tfadvisor.gate.judging.gated_metric import ask
-from tfadvisor.gate.judging.metric_traits import Nature
-from tfadvisor.gate.judging.result import Check, Outcome
-from tfadvisor.gate.judging.surprise import FORETOLD, Sample, Surprise
-from tfadvisor.gate.statistics.distributions import normal_quantile, t_quantile
-from tfadvisor.gate.statistics.equal_speed import Speed, outside_ms
-from tfadvisor.report.model import Evidence, Finding, Saving
+from tfadvisor.advice.findings import Evidence, Finding, Saving
+from tfadvisor.comparison.baseline.comparable import NOTHING, choose
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
+from tfadvisor.comparison.gate.gated_metric import FORETOLD, Sample, Speed, Surprise, ask, outside_ms
+from tfadvisor.comparison.gate.judge import check_rules
+from tfadvisor.comparison.gate.result import Check, Outcome
+from tfadvisor.comparison.statistics.distributions import normal_quantile, t_quantile
+from tfadvisor.comparison.statistics.metric_traits import Nature
 from tfadvisor.vocabulary import Severity
 
 STATING = 20

@@ -12,16 +12,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tfadvisor.comparison.baseline.comparable import choose
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot_json import from_text
+from tfadvisor.comparison.gate import gated_metric as equal_speed
+from tfadvisor.comparison.gate.config import Config, Identity, resolve
+from tfadvisor.comparison.gate.config_file import NO_FILE
+from tfadvisor.comparison.gate.read_config import Known, read
+from tfadvisor.comparison.gate.relative import check_relative
+from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.side import Traits
-from tfadvisor.gate.baseline.comparable_runs import choose
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.baseline.snapshot_json import from_text
-from tfadvisor.gate.config.file import NO_FILE
-from tfadvisor.gate.config.read import Known, read
-from tfadvisor.gate.config.resolved import Config, Identity, resolve
-from tfadvisor.gate.judging.relative import check_relative
-from tfadvisor.gate.judging.result import Check, Outcome
-from tfadvisor.gate.statistics import equal_speed
 from tfadvisor.metrics.registry import registered_metrics
 
 _MATCHED: dict[tuple[str, str], equal_speed.Speed | None] = {}

@@ -26,8 +26,8 @@ from datetime import datetime
 from pathlib import Path
 
 import tfadvisor
-from tfadvisor.gate.baseline.snapshot import snapshot_of
-from tfadvisor.gate.baseline.snapshot_json import as_text
+from tfadvisor.comparison.baseline.snapshot import snapshot_of
+from tfadvisor.comparison.baseline.snapshot_json import as_text
 
 HERE = Path(__file__).parent
 EVERY = {"jax_compute": 1, "jax_input": 1, "tf_loop": 2}

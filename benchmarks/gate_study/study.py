@@ -1,4 +1,4 @@
-"""Writes docs/gate-study.md and its picture from recorded runs: false alarms, power, and whether causes are named.
+"""Writes benchmarks/gate_study/results.md and its picture from recorded runs: false alarms, power, and whether causes are named.
 
     python benchmarks/gate_study/study.py            write the page
     python benchmarks/gate_study/study.py --check    exit 1 when the page differs
@@ -34,15 +34,15 @@ from pairs import (
 )
 from picture import curves
 
-from tfadvisor.comparison.compare_sides import compare_sides
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.result import Cause
-from tfadvisor.gate.baseline.snapshot import Snapshot
-from tfadvisor.gate.judging.result import Check, Outcome
+from tfadvisor.comparison.split import compare_sides
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "docs" / "gate-study.md"
-PICTURE = ROOT / "docs" / "gate-study.svg"
+PAGE = HERE / "results.md"
+PICTURE = ROOT / "docs" / "pictures" / "gate-study.svg"
 SETTINGS = config()
 EARLIER = ("second-busy", "second-calm")
 """The second recording as it was made twice before, while the whole rate of false alarms was for ordinary scatter."""

@@ -9,8 +9,7 @@ import numpy as np
 from fit import spearman, told
 from pairs import Pair
 
-from tfadvisor.engine.savings.calibration import Calibration
-from tfadvisor.engine.savings.promises import promises
+from tfadvisor.advice.savings import Calibration, promises
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -13,10 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pairs import Pair, Said
 
-from tfadvisor.engine.savings.calibration import Calibration
-from tfadvisor.engine.savings.parts import PARTS, Parts, taken, unrecorded
-from tfadvisor.engine.savings.promises import Claim
-from tfadvisor.engine.savings.replay import FaultTime, weight, without
+from tfadvisor.advice.savings import PARTS, Calibration, Claim, FaultTime, Parts, taken, unrecorded, weight, without
 
 DEVICES = ("cpu",)
 CLASS_OF = {

@@ -1,4 +1,4 @@
-"""docs/savings.md: what was promised, what came true."""
+"""benchmarks/savings/results.md: what was promised, what came true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fit import told
 from msgspec.structs import replace
 from pairs import Pair
 
-from tfadvisor.engine.savings.calibration import Calibration
+from tfadvisor.advice.savings import Calibration
 
 NOTE = "<!-- written by benchmarks/savings/run.py; run it again instead of editing -->\n\n"
 _HEAD = "| | programs | inside | below | above | width | bias | median error | 90% of errors | order |"
@@ -37,9 +37,10 @@ def _lead(diagnosis: Sequence[Judged], blind: Sequence[Judged]) -> str:
     then, before = counts(diagnosis, before=True), counts(blind, before=True)
     return f"""A finding says what its cure saves, as a range of shares of the step. How often is that so?
 
-Of {one.programs} programs of the [diagnosis benchmark](diagnosis.md), each left out of the calibration that it is judged by, the
-true saving lies inside the range in {one.inside:.0%}, and the middle is off by {one.median_error * 100:.0f} points in the median.
-Of {other.programs} programs of the [blind batches](first-sight.md), none of which had a part in the calibration,
+Of {one.programs} programs of the [diagnosis benchmark](../diagnosis/results.md), each left out of the calibration that it is
+judged by, the true saving lies inside the range in {one.inside:.0%},
+and the middle is off by {one.median_error * 100:.0f} points in the median.
+Of {other.programs} programs of the [blind batches](../diagnosis/first-sight.md), none of which had a part in the calibration,
 it lies inside in {other.inside:.0%}, and the middle is off by {other.median_error * 100:.0f} points. As rules had their savings,
 before they were replayed, it lay inside in {then.inside:.0%} and {before.inside:.0%}.
 
@@ -162,8 +163,8 @@ def _again(diagnosis: Sequence[Judged]) -> str:
     return f"""## What this rests on
 
 - The true saving is 1 − healthy / faulty. For the diagnosis benchmark two pairs of step times count, and what remains is their
-  geometric mean: the calm ones without the profiler that [diagnosis.md](diagnosis.md) has, and those of both forms' traces of one
-  busy morning, less what recording took. {_apart(diagnosis)}
+  geometric mean: the calm ones without the profiler that [results.md](../diagnosis/results.md) has, and those of both forms'
+  traces of one busy morning, less what recording took. {_apart(diagnosis)}
 - For batch 7 both forms were timed without the profiler in the minutes of the recording. Of batches 8 and 9 there is what their
   authors measured on a loaded machine.
 - The classes of fault were chosen after errors on the diagnosis benchmark had been seen, and with batches 7 and 8 in view. Batch

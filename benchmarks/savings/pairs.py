@@ -24,16 +24,20 @@ KEPT = HERE / "pairs.json"
 sys.path.insert(0, str(DIAGNOSIS))
 
 import tfadvisor.metrics  # noqa: F401, E402
-from tfadvisor.engine.judging.judge_rules import run_rules  # noqa: E402
-from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: E402
-from tfadvisor.engine.loading.rule import Rule  # noqa: E402
-from tfadvisor.engine.savings.foresee import claims_of  # noqa: E402
-from tfadvisor.engine.savings.parts import TRACER, parts_of  # noqa: E402
-from tfadvisor.engine.savings.promises import Claim  # noqa: E402
+from tfadvisor.advice.findings import Finding  # noqa: E402
+from tfadvisor.advice.judging.judge_rules import fired_rules  # noqa: E402
+from tfadvisor.advice.judging.judged import finding_of, in_order  # noqa: E402
+from tfadvisor.advice.loading.catalogue import load_catalogue  # noqa: E402
+from tfadvisor.advice.loading.rule import Rule  # noqa: E402
+from tfadvisor.advice.savings import (  # noqa: E402
+    TRACER,
+    Claim,
+    claim_of,
+    parts_of,
+)
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
-from tfadvisor.report.model import Finding  # noqa: E402
 from tfadvisor.timeline.run.read_hosts import run_hosts  # noqa: E402
-from tfadvisor.timeline.run.run_timeline import merge  # noqa: E402
+from tfadvisor.timeline.run.run_summary import merge  # noqa: E402
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -50,7 +54,7 @@ class Pair(msgspec.Struct, frozen=True):
     """One program. parts, tracer: of the faulty form's trace. Step times are (healthy, faulty), ms, without the profiler; None
     where nobody timed both.
 
-    recorded: in the same minutes as the trace. calm: as docs/diagnosis.md has them. traced: in recordings of one morning, less
+    recorded: in the same minutes as the trace. calm: as ../diagnosis/results.md has them. traced: in those of one morning, less
     what recording took. told: the saving as the author of a blind program measured it. busy: whether other processes ran beside
     the recording.
     """
@@ -156,16 +160,15 @@ def _untraced_ms(metrics: Metrics) -> float:
 
 
 def _said(metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], blind: bool) -> Iterator[Said]:
-    findings = run_rules(rules, metrics).findings
-    for finding, claim in zip(findings, claims_of(findings, rules, metrics), strict=True):
-        if finding.saving.high > 0:
-            yield Said(claim, not blind and _names(finding, metrics, planted))
+    for one in in_order(fired_rules(rules, metrics).judged, metrics):
+        if one.saving.high > 0:
+            yield Said(claim_of(one, metrics), not blind and _names(finding_of(one, metrics), metrics, planted))
 
 
 def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bool:
     """Whether it is the planted cause, or one whose cure is its cure as well, that a finding of the diagnosis benchmark names."""
-    from adapters import tfadvisor as adapter  # noqa: PLC0415  (only that benchmark has causes)
-    from answers import Answer, Planted, load_truth, names_cause  # noqa: PLC0415
+    from adapters import tfadvisor as adapter  # only that benchmark has causes
+    from answers import Answer, Planted, load_truth, names_cause
 
     class Report:
         pass
@@ -181,10 +184,10 @@ def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bo
 
 
 def _published() -> dict[str, tuple[float, float]]:
-    """Program -> (healthy, faulty) of docs/diagnosis.md; not where it says that a time was disturbed and they contradict."""
+    """Program -> (healthy, faulty) of ../diagnosis/results.md; not where it calls a time disturbed and they contradict."""
     row = re.compile(r"^\| `(\w+)` \| .*? \| ([\d.,]+)\*? → ([\d.,]+)\*? \|")
     found = {}
-    for line in (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8").splitlines():
+    for line in (DIAGNOSIS / "results.md").read_text(encoding="utf-8").splitlines():
         if match := row.match(line):
             healthy, faulty = (float(match[group].replace(",", "")) for group in (2, 3))
             if healthy < faulty:

@@ -1,4 +1,4 @@
-"""How true are promised savings? Fits what goes with a fault, writes rules/savings.json and docs/savings.md.
+"""How true are promised savings? Fits what goes with a fault, writes rules/savings.json and benchmarks/savings/results.md.
 
     python benchmarks/savings/run.py                          from pairs.json
     python benchmarks/savings/run.py --data FOLDER [--again]  reads new recordings first; --again: all of them
@@ -23,7 +23,7 @@ from fit import fitted, left_out
 from pairs import ROOT, collected, keep, kept
 
 CALIBRATION = ROOT / "rules" / "savings.json"
-PAGE = ROOT / "docs" / "savings.md"
+PAGE = Path(__file__).resolve().parent / "results.md"
 
 
 def main() -> int:

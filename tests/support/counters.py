@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from support.trace_builder import trace
-from tfadvisor.machine.file import Counted, Gpu, HostCounters, Reading, Settings
 from tfadvisor.metrics.registry import Metrics, measure
+from tfadvisor.trace.counters import Counted, Gpu, HostCounters, Reading, Settings
 
 SECONDS = 10.0
 

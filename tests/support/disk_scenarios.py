@@ -20,14 +20,13 @@ from pathlib import Path
 
 from support.made_runs import snapshot
 from support.places import FIXTURES
+from tfadvisor.act.record import block_windows as keep
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.export.parquet.tables import TABLES
+from tfadvisor.comparison.baseline.store import accept, add, leave_pending, pending, read_store
+from tfadvisor.comparison.ledger import Entry, append, read
 from tfadvisor.fleet.table import write_table
-from tfadvisor.gate.baseline.store import accept, add, leave_pending, pending, read_store
-from tfadvisor.record import keep
-from tfadvisor.tensorboard_tab.cache import PAGE, REPORT, SUMMARY, Cache
-from tfadvisor.trial.ledger.entries import Entry
-from tfadvisor.trial.ledger.file import append, read
+from tfadvisor.serve.export.parquet import TABLES
+from tfadvisor.serve.tensorboard.cache import PAGE, REPORT, SUMMARY, Cache
 
 RUN = FIXTURES / "jax-loader"
 _MOST = 10

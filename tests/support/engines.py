@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Sequence
 
-from tfadvisor.cluster.engine import Answer, Work
+from tfadvisor.timeline.run.one_host import Answer, Work
 
 
 class Here:

@@ -46,6 +46,7 @@ def perform(change: Change, root: Path) -> None:
     if not change.is_hunk:
         if file.exists():
             raise ValueError(f"{change.path} is there already; the guide says it is new")
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(change.text, "utf-8")
         return
     lines = change.text.splitlines(keepends=True)

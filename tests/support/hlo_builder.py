@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from tfadvisor.hlo.format.dtypes import dtype_number
+from tfadvisor.program.shape import dtype_number
 
 Window = tuple[int, int, int, int, int, int]
 """size, stride, padding before, padding behind, window dilation, base dilation."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
+from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.side import Found, Side, Traits
-from tfadvisor.gate.baseline.snapshot import Key, Snapshot
-from tfadvisor.gate.config.resolved import Config
 from tfadvisor.report.model import Op
 from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 

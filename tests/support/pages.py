@@ -8,10 +8,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from support.trace_builder import TraceBuilder
-from tfadvisor.api import Options, draw_run
+from tfadvisor.analysis import Options, draw_run
+from tfadvisor.report.forms.page_data import PageData
 from tfadvisor.report.model import Op, StepInfo
-from tfadvisor.report.page.model import PageData
-from tfadvisor.xplane.runs import choose_run
+from tfadvisor.trace.runs import choose_run
 
 
 def page_of(builder: TraceBuilder) -> PageData:

@@ -11,7 +11,7 @@ from textwrap import dedent
 from support.trace_builder import trace
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-FAKES = Path(__file__).parents[1] / "record" / "fake_frameworks"
+FAKES = Path(__file__).parents[1] / "system" / "act" / "record" / "fake_frameworks"
 TRAINS = """
     import os, sys, time
     os.environ["FAKE_TRACE"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded", "host.xplane.pb")

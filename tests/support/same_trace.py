@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.xplane.columns import HostTrace
+from tfadvisor.trace.columns import HostTrace
 
 
 def assert_same(one: HostTrace | None, other: HostTrace | None) -> None:

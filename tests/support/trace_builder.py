@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.api import Options, analyze_run
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.metrics.registry import Metrics, Settings, measure
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.run.run_timeline import RunTimeline, merge
+from tfadvisor.timeline.run.run_summary import RunSummary, merge
 from tfadvisor.timeline.summary.host import summarize
-from tfadvisor.xplane import messages
-from tfadvisor.xplane.columns import HostTrace
-from tfadvisor.xplane.decode import decode_file
-from tfadvisor.xplane.runs import Run
+from tfadvisor.trace import messages
+from tfadvisor.trace.columns import HostTrace
+from tfadvisor.trace.decode import decode_file
+from tfadvisor.trace.runs import Run
 
 PS_PER_US = 1_000_000
 Span = tuple[float, float]
@@ -176,7 +176,7 @@ class TraceBuilder:
         with self._on_disk() as run:
             return decode_file(run.files[0], SELECTION)
 
-    def build(self, chosen: tuple[int, int] | None = None) -> RunTimeline:
+    def build(self, chosen: tuple[int, int] | None = None) -> RunSummary:
         """The run of all hosts, as metrics read it."""
         return merge("built", "built", [summarize(host) for host in self.timelines(chosen)])
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from tfadvisor.repair.diff import unified
+from tfadvisor.act.repair.plan import unified
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-FAKES = Path(__file__).parents[1] / "trial" / "fake_frameworks"
+FAKES = Path(__file__).parents[1] / "system" / "act" / "trial" / "fake_frameworks"
 INVENTED = """
     import time
 

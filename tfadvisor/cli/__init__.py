@@ -1,1 +1,1 @@
-"""The command line: arguments in, exit code out."""
+"""The command: options, paths, exit codes."""

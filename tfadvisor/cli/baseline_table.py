@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tfadvisor.report.printable import cut, one_line
+from tfadvisor.printable import cut, one_line
 from tfadvisor.units import Unit, duration, in_words
 
 if TYPE_CHECKING:
-    from tfadvisor.gate.baseline.store import Kept
+    from tfadvisor.comparison.baseline.store import Kept
 
 _WIDEST = 40
 _SHORTEST_NAME = 20

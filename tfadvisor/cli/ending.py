@@ -29,7 +29,7 @@ class _State:
     code: int | None = None
     """What the first signal asks for."""
     guarded = False
-    """Whether somebody catches Ended."""
+    """Whether Ended is caught."""
 
 
 def heed_signals() -> None:

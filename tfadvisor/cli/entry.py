@@ -25,10 +25,10 @@ def run() -> None:
 
 
 def _command() -> int:
-    from tfadvisor.cli.streams import settle_streams  # noqa: PLC0415  (after signals are heeded)
+    from tfadvisor.cli.streams import settle_streams  # after signals are heeded
 
     settle_streams()
-    from tfadvisor.cli.main import guarded_main  # noqa: PLC0415  (after the collector is off)
+    from tfadvisor.cli.main import guarded_main  # after the collector is off
 
     code = guarded_main(sys.argv[1:])
     sys.stderr.flush()

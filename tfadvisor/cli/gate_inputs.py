@@ -9,19 +9,25 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tfadvisor.api import Options, analyze_run, as_snapshot
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
+from tfadvisor.comparing import as_snapshot
+from tfadvisor.comparison.baseline.snapshot import (
+    DEFAULT_MODEL,
+    Snapshot,
+    branches_to_ask,
+    commit_and_branch,
+    snapshot_of,
+)
+from tfadvisor.comparison.baseline.store import read_store
+from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Written
+from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
+from tfadvisor.comparison.gate.read_config import Known, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
-from tfadvisor.gate.baseline.origin import branches_to_ask, commit_and_branch
-from tfadvisor.gate.baseline.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
-from tfadvisor.gate.baseline.store import read_store
-from tfadvisor.gate.config.file import ConfigFile, find_config, read_config
-from tfadvisor.gate.config.read import Known, read
-from tfadvisor.gate.config.resolved import DEFAULT_KEEP, Written
 from tfadvisor.report.model import Report
-from tfadvisor.sources.remote_path import place_of
-from tfadvisor.xplane.runs import Run, find_runs
+from tfadvisor.trace.remote_path import place_of
+from tfadvisor.trace.runs import Run, find_runs
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 
@@ -50,12 +56,12 @@ def read_side(path: Path, options: Options) -> Report | Snapshot:
 
 def known_names(rules: Sequence[Path] = ()) -> Known:
     """What a configuration may name."""
-    import tfadvisor.metrics  # noqa: F401, PLC0415
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
-    from tfadvisor.engine.loading.limits import wrong_change  # noqa: PLC0415
-    from tfadvisor.metrics.registry import registered_metrics  # noqa: PLC0415
+    import tfadvisor.metrics  # noqa: F401
+    from tfadvisor.advice.loading.catalogue import load_catalogue
+    from tfadvisor.advice.loading.limits import wrong_change
+    from tfadvisor.metrics.registry import registered_metrics
 
-    known = load_catalogue(rules).rules
+    known = load_catalogue(rules, preview=True).rules
     return Known(
         metrics={name: one.unit.value for name, one in registered_metrics().items()},
         rules=tuple(rule.id for rule in known),

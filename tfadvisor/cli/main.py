@@ -11,11 +11,9 @@ import typer.main
 
 from tfadvisor.cli.ending import EXIT_INTERRUPTED, asked_to_end
 from tfadvisor.cli.streams import unwritten
-from tfadvisor.cli.typer_commands import LazyCommands
-from tfadvisor.cli.wrong_use import WrongUse, words_of
-from tfadvisor.environment_faults import fault_of_environment
-from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError
-from tfadvisor.report.printable import in_one_message
+from tfadvisor.cli.typer_commands import LazyCommands, WrongUse, words_of
+from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError, fault_of_environment
+from tfadvisor.printable import in_one_message
 from tfadvisor.version import VERSION
 
 EXIT_INTERNAL = 5
@@ -111,7 +109,7 @@ def guarded_main(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     if "_TFADVISOR_COMPLETE" in os.environ:
-        from tfadvisor.cli.commands.completion import complete  # noqa: PLC0415
+        from tfadvisor.cli.commands.completion import complete
 
         return complete(command)
     try:
@@ -137,7 +135,7 @@ def _told(error: Exception) -> int:
         _say(fault)
         return TraceError.exit_code
     if os.environ.get("TFADVISOR_TRACEBACK"):
-        import traceback  # noqa: PLC0415
+        import traceback
 
         traceback.print_exc()
     _say(

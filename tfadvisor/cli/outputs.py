@@ -9,11 +9,11 @@ from typing import Any
 
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
-from tfadvisor.report.ascii_text import as_ascii
-from tfadvisor.report.outputs.forms import Form
-from tfadvisor.report.printable import in_one_message, without_commands
-from tfadvisor.report.terminal_text import screen_of
-from tfadvisor.sources.remote_path import was_address
+from tfadvisor.html_fragments import as_ascii
+from tfadvisor.printable import in_one_message, without_commands
+from tfadvisor.report.forms.forms import Form
+from tfadvisor.report.forms.terminal import screen_of
+from tfadvisor.trace.remote_path import was_address
 
 
 def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:

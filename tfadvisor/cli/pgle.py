@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.cli.outputs import note, write_out
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.report.printable import one_line
+from tfadvisor.printable import one_line
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
-    from tfadvisor.export.pgle.profile import Profile
+    from tfadvisor.analysis import Options
+    from tfadvisor.serve.export.pgle import Profile
 
 
 def write_pgle(
@@ -22,10 +22,9 @@ def write_pgle(
 
     Raises UsageError for what the profile cannot be made with, TraceError where no event names an instruction.
     """
-    from tfadvisor.export.perfetto.place import export_file  # noqa: PLC0415  (other exports need none of it)
-    from tfadvisor.export.pgle.fitness import remarks  # noqa: PLC0415
-    from tfadvisor.export.pgle.message import FORMS  # noqa: PLC0415
-    from tfadvisor.export.pgle.profile import profile  # noqa: PLC0415
+    from tfadvisor.serve.export.perfetto_conclusions import export_file  # other exports need none of it
+    from tfadvisor.serve.export.pgle import FORMS, profile
+    from tfadvisor.serve.export.pgle_events import remarks
 
     _check(options, output, percentile, jaxlib, tuple(FORMS))
     files = _files(paths, options)
@@ -44,7 +43,7 @@ def write_pgle(
 
 
 def _check(options: Options, output: Path, percentile: int, jaxlib: str | None, endings: Sequence[str]) -> None:
-    from tfadvisor.flags.versions import order  # noqa: PLC0415
+    from tfadvisor.advice.flags.recorded import order
 
     if output.suffix not in endings:
         raise UsageError(
@@ -60,7 +59,7 @@ def _check(options: Options, output: Path, percentile: int, jaxlib: str | None, 
 
 def _files(paths: Sequence[Path], options: Options) -> list[Path]:
     """All hosts of each path's run, files with the very bytes of another one once."""
-    from tfadvisor.xplane.runs import choose_run, without_duplicates  # noqa: PLC0415
+    from tfadvisor.trace.runs import choose_run, without_duplicates
 
     found = [file for path in paths for file in choose_run([path], options.run, options.host)[0].files]
     kept, left_out = without_duplicates(found)
@@ -70,7 +69,7 @@ def _files(paths: Sequence[Path], options: Options) -> list[Path]:
 
 
 def _print(made: Profile, output: Path, jaxlib: str | None, files: int) -> None:
-    from tfadvisor.export.pgle.launch_lines import launch_lines  # noqa: PLC0415
+    from tfadvisor.serve.export.pgle import launch_lines
 
     lines = launch_lines(output, made.framework, jaxlib or made.jax_version)
     executions = sum(one.executions for one in made.costs.values())

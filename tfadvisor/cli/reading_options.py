@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfadvisor.cli.completing import host_names, rule_ids, run_names
-from tfadvisor.cli.option_values import gigabytes_per_second, limit_change, parameter_count, step_range
+from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.cli.outputs import note
+from tfadvisor.cli.typer_commands import host_names, rule_ids, run_names
+from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
-from tfadvisor.sources.remote_path import place_of
+from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
-    from tfadvisor.cluster.engine import Engine
-    from tfadvisor.limit_change import LimitChange
-    from tfadvisor.xplane.runs import Run
+    from tfadvisor.analysis import Options
+    from tfadvisor.timeline.run.one_host import Engine
+    from tfadvisor.trace.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 """The panels of --help that options stand in."""
@@ -72,6 +73,10 @@ RuleFolders = Annotated[
         readable=False,
     ),
 ]
+Preview = Annotated[
+    bool,
+    typer.Option("--preview", help="also run rules that are not proven yet", rich_help_panel=RULES),
+]
 Disabled = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,7 +92,7 @@ SetLimits = Annotated[
     typer.Option(
         "--set",
         metavar="RULE.LIMIT=VALUE",
-        help="a number of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
+        help="override a threshold of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
         rich_help_panel=RULES,
     ),
 ]
@@ -96,7 +101,7 @@ RulesConfig = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="whose [rules] set numbers of rules, instead of the nearest tfadvisor.toml or pyproject.toml",
+        help="read rule thresholds, [rules], from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
         rich_help_panel=RULES,
         readable=False,
     ),
@@ -123,7 +128,7 @@ Labels = Annotated[
     typer.Option(
         "--label",
         metavar="NAME=VALUE",
-        help="what else must be alike to compare, as batch=256 or precision=bf16; may be repeated",
+        help="only compare runs with the same NAME=VALUE, e.g. batch=256; may be repeated",
         rich_help_panel=BASELINE,
     ),
 ]
@@ -138,17 +143,19 @@ Config = Annotated[
     ),
 ]
 
-_WHERE = "Where it is done"
+_WHERE = "Execution"
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", help="processes of this machine (one a core)", rich_help_panel=_WHERE),
+    typer.Option(
+        "--workers", metavar="N", help="local worker processes (default: one per core)", rich_help_panel=_WHERE
+    ),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="of a Dask cluster whose workers can reach the files, as tcp://10.0.0.1:8786",
+        help="address of a Dask scheduler whose workers can reach the files, e.g. tcp://10.0.0.1:8786",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -162,11 +169,11 @@ def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
     if workers is not None and not 1 <= workers <= 1024:
         raise UsageError(f"--workers {workers}: give a number from 1 to 1,024.")
     if scheduler is None:
-        from tfadvisor.cluster.local import LocalProcesses  # noqa: PLC0415
+        from tfadvisor.fleet.engines.local import LocalProcesses
 
         yield LocalProcesses(workers or os.cpu_count() or 1)
         return
-    from tfadvisor.cluster.dask import dask_cluster  # noqa: PLC0415
+    from tfadvisor.fleet.engines.dask import dask_cluster
 
     with dask_cluster(scheduler) as engine:
         yield engine
@@ -175,7 +182,7 @@ def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
 @contextmanager
 def hosts_read_by(workers: int | None, scheduler: str | None, options: Options) -> Iterator[Options]:
     """The options with who reads a run's hosts. Raises as engine_of."""
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
     with engine_of(workers, scheduler) as engine:
         if scheduler is not None:
@@ -200,6 +207,7 @@ def reading(
     disabled: Sequence[str] | None = None,
     config: Path | None = None,
     limits: Sequence[str] | None = None,
+    preview: bool = False,
 ) -> Options:
     """How a run is to be read, from the options as they were written. Raises UsageError for what they cannot be.
 
@@ -209,7 +217,7 @@ def reading(
     parameters = parameter_count(params) if params is not None else None
     bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
     changes = tuple(map(limit_change, limits or ()))
-    from tfadvisor.api import Options  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
 
     return Options(
         run=run,
@@ -221,6 +229,7 @@ def reading(
         steps=chosen_steps,
         processes=os.cpu_count() or 1,
         limits=(*_limits_of_project(config), *changes),
+        preview=preview,
     )
 
 
@@ -230,7 +239,7 @@ def _limits_of_project(config: Path | None) -> tuple[LimitChange, ...]:
     folders = (here, *here.parents)
     if config is None and not any((one / name).is_file() for one in folders for name in _CONFIGURATIONS):
         return ()
-    from tfadvisor.gate.config.limits import limits_of_project  # noqa: PLC0415
+    from tfadvisor.comparison.gate.config import limits_of_project
 
     return limits_of_project(config)
 
@@ -240,9 +249,73 @@ def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run N
 
     another: how to choose another, for the note.
     """
-    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+    from tfadvisor.trace.runs import choose_run
 
     chosen, number = choose_run(paths, options.run, options.host)
     if number > 1 and options.run is None:
         note(f"{number:,} runs in {paths[0]}; this is the newest, {chosen.name}.{another}")
     return chosen
+
+
+# Values of options as they are written: `110M`, `2:8`, one of several names.
+
+_COUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKmMbBgGtT]?)$")
+_THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+
+
+def parameter_count(text: str) -> int:
+    """`110M`, `6.7B` or `6,700,000,000`. Raises UsageError for anything else."""
+    match = _COUNT.match(text.replace(",", "").replace("_", ""))
+    if not match or float(match.group(1)) <= 0:
+        raise UsageError(f"--params {text}: give a number of parameters, as 110M or 6700000000.")
+    return round(float(match.group(1)) * _THOUSANDS[match.group(2).lower()])
+
+
+def gigabytes_per_second(text: str) -> float:
+    """A positive number. Raises UsageError for anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"--bandwidth {text}: give GB/s above 0.")
+    return value
+
+
+def limit_change(text: str) -> LimitChange:
+    """`RULE.LIMIT=VALUE`. Raises UsageError for what is not of this form; whether there is such a limit is seen later."""
+    name, equals, value = text.partition("=")
+    rule, dot, limit = name.strip().partition(".")
+    if not (rule and dot and limit and equals and value.strip()):
+        raise UsageError(f"--set {text}: give RULE.LIMIT=VALUE, as input-made-in-loop.batch_python_fraction=40%.")
+    return LimitChange(rule, limit, value.strip(), f"--set {text}")
+
+
+def step_range(text: str) -> tuple[int, int]:
+    """`2:8`, `2:` or `:8`; the last step is not included. Raises UsageError for anything else."""
+    match = re.match(r"^(\d+)?:(\d+)?$", text)
+    if not match:
+        raise UsageError(f"--steps {text}: give a range as 2:8, 2: or :8.")
+    first, last = match.groups()
+    return int(first or 0), int(last) if last else 1 << 62
+
+
+def choice(*flags: str, names: Sequence[str], help: str, panel: str | None = None) -> Any:
+    """An option of Typer that takes one of these names. Any other raises UsageError and says which was meant."""
+
+    def checked(context: typer.Context, value: str | None) -> str | None:
+        if value is None or value in names or context.resilient_parsing:
+            return value
+        raise UsageError(f"{flags[0]} {value}: choose {listed(names)}.{did_you_mean(value, names)}")
+
+    def completed() -> list[str]:
+        return list(names)
+
+    return typer.Option(
+        *flags, metavar="|".join(names), help=help, callback=checked, autocompletion=completed, rich_help_panel=panel
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """`text, json or html`."""
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)

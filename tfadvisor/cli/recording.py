@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note, write_form
-from tfadvisor.cli.reading_options import OUTPUT
+from tfadvisor.cli.reading_options import OUTPUT, choice
 from tfadvisor.errors import UsageError
-from tfadvisor.report.outputs.forms import REPORT_FORMS, Form, names_of
+from tfadvisor.printable import printable
+from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
+from tfadvisor.timeline.run.one_host import Progress
+from tfadvisor.timeline.run.read_hosts import progress_over
+from tfadvisor.trace.runs import Run
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
-    from tfadvisor.record.conduct import Recorded
-    from tfadvisor.record.keep import Kept
+    from tfadvisor.act.record.block_windows import Kept
+    from tfadvisor.act.record.conduct import Recorded
+    from tfadvisor.analysis import Options
 
 RECORDING = "What to record"
 
 StepCount = Annotated[
-    int, typer.Option("--steps", metavar="N", min=2, help="steps to record at least", rich_help_panel=RECORDING)
+    int,
+    typer.Option("--steps", metavar="N", min=2, help="minimum number of steps to record", rich_help_panel=RECORDING),
 ]
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", metavar="DIR", help="the logdir that the trace is kept in", rich_help_panel=RECORDING, readable=False
+        "--out", metavar="DIR", help="logdir to write the trace to", rich_help_panel=RECORDING, readable=False
     ),
 ]
 Format = Annotated[
@@ -42,8 +48,8 @@ Details = Annotated[
 
 def check_rules(options: Options) -> None:
     """Before anything is started. Raises UsageError for rules and limits that are not there."""
-    import tfadvisor.metrics  # noqa: F401, PLC0415  (registers every metric, which rules are checked against)
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+    import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
+    from tfadvisor.advice.loading.catalogue import load_catalogue
 
     load_catalogue(options.rules, options.disabled, options.limits)
 
@@ -52,7 +58,7 @@ def keep_and_write(
     recorded: Recorded, out: Path, form: Form, output: Path | None, options: Options, *, details: bool
 ) -> Kept:
     """Keeps the traces in the logdir and writes the report. Raises UsageError for a place that takes none."""
-    from tfadvisor.record.keep import keep  # noqa: PLC0415  (imports NumPy, which no --help needs)
+    from tfadvisor.act.record.block_windows import keep  # imports NumPy, which no --help needs
 
     try:
         kept = keep(recorded, out, datetime.now())
@@ -70,9 +76,42 @@ def _subject(kept: Kept, options: Options, form: Form) -> object:
     """What the form is written from."""
     if not form.drawn:
         return kept.report
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
-    from tfadvisor.api import draw_run  # noqa: PLC0415
-    from tfadvisor.xplane.runs import choose_run  # noqa: PLC0415
+    from tfadvisor.analysis import draw_run
+    from tfadvisor.trace.runs import choose_run
 
     return [replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)]
+
+
+# A bar on a terminal while large files are read; nothing elsewhere.
+
+_LARGE = 64 << 20
+
+
+@contextmanager
+def reading_progress(run: Run) -> Iterator[Progress | None]:
+    """A bar on a terminal while large files are read; nothing elsewhere."""
+    if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
+        task = bar.add_task(printable(title), total=1.0)
+        yield progress_over(run.files, lambda done: bar.update(task, completed=done))
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0  # reading it will say what is wrong

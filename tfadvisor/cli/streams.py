@@ -71,7 +71,7 @@ def _text(raw: _Quiet, before: TextIO | None, errors: str = "strict") -> TextIO:
 
 
 def _wait_until_writable(number: int) -> None:
-    """For a pipe that somebody made non-blocking."""
-    import select  # noqa: PLC0415
+    """For a pipe that another process made non-blocking."""
+    import select
 
     select.select([], [number], [])

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import HAS_RICH, TyperCommand, TyperGroup
 
 from tfadvisor.did_you_mean import did_you_mean
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import AdvisorError, UsageError
+
+_MARKUP = re.compile(r"(\[[a-z#/@][^[]*?])")
+"""What rich takes for a style."""
 
 
 class Command(TyperCommand):
@@ -24,7 +30,8 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Rich prints at once; without it the formatter collects."""
-        super().format_help(ctx, formatter)
+        with _literal(self):
+            super().format_help(ctx, formatter)
         _print_examples(self.examples, formatter)
 
 
@@ -38,7 +45,8 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As Command."""
-        super().format_help(ctx, formatter)
+        with _literal(self):
+            super().format_help(ctx, formatter)
         _print_examples(self.examples, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -93,15 +101,93 @@ def _paragraphs(help: str | None) -> str | None:
     return help and "\n\n".join(" ".join(one.split()) for one in help.split("\n\n"))
 
 
+@contextmanager
+def _literal(command: Any) -> Iterator[None]:
+    """While rich prints a help, square brackets in it are text: rich would take `[rules]` for a style, and drop it."""
+    texts = [(one, one.help) for one in (command, *command.params) if HAS_RICH and hasattr(one, "help")]
+    for one, text in texts:
+        one.help = text and _MARKUP.sub(r"\\\1", text)
+    try:
+        yield
+    finally:
+        for one, text in texts:
+            one.help = text
+
+
 def _print_examples(examples: str | None, formatter: Any) -> None:
     if not examples:
         return
     if formatter.getvalue():  # rich is switched off
         formatter.write(f"\n{examples}\n")
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.text import Text
 
     text = Text(examples)
     text.highlight_regex(r"(?m)^\w[^:\n]*:", "bold")
     Console(highlight=False).print(text, soft_wrap=True)
+
+
+# What a shell offers for a value of an option: rule ids, and the runs and hosts of the paths given so far.
+
+_PATHS = ("paths", "path", "base", "new")
+"""Parameters of commands that hold what is analysed."""
+
+
+def rule_ids() -> list[tuple[str, str]]:
+    """Each built-in rule with its title."""
+    from tfadvisor.advice.loading.catalogue import built_in_rules
+
+    return [(rule.id, rule.title) for rule in built_in_rules()]
+
+
+def run_names(context: typer.Context) -> list[str]:
+    """The runs of the logdirs given so far, the newest first."""
+    from tfadvisor.trace.runs import find_runs
+
+    return [run.name for path in _given(context) if path.is_dir() for run in find_runs(path)]
+
+
+def host_names(context: typer.Context) -> list[str]:
+    """The hosts of the run given so far, or of the newest."""
+    from tfadvisor.trace.runs import choose_run, host_of
+
+    names: list[str] = []
+    for path in _given(context):
+        try:
+            chosen, _ = choose_run([path], context.params.get("run"))
+        except AdvisorError:
+            continue
+        names += [host_of(file) for file in chosen.files]
+    return names
+
+
+def _given(context: typer.Context) -> Iterator[Path]:
+    """The paths before the value that is asked for; Typer has not sorted them yet where an option stands without one."""
+    for name in _PATHS:
+        value = context.params.get(name)
+        yield from map(Path, value if isinstance(value, (list, tuple)) else [value] if value else [])
+    yield from (Path(one) for one in context.args if not one.startswith("-"))
+
+
+# What Typer says about wrong use, as one line in our words.
+
+
+# Typer brings Click's errors along inside itself since 0.26 and takes them from Click before; BadParameter is the one that
+# it exports, and their base is UsageError in both.
+WrongUse: Any = typer.BadParameter.__mro__[1]
+"""Every error of Typer about a command line."""
+
+
+def words_of(error: Any) -> str:
+    """One line, with the option that was meant where one is near, and where to read on."""
+    context = error.ctx
+    where = context.command_path if context is not None else "tfadvisor"
+    option = getattr(error, "option_name", None)
+    if option is not None and hasattr(error, "possibilities"):
+        known = [flag for one in context.command.get_params(context) for flag in one.opts] if context else []
+        said = f"no option is called {option}.{did_you_mean(option, known)}"
+    else:
+        said = " ".join(error.format_message().split())
+    said = said.rstrip(".")
+    return f"{said}{'' if said.endswith('?') else '.'} Try '{where} --help'."

@@ -1,1 +1,1 @@
-"""Two runs side by side: where the change of the step time comes from. Nothing here sees a trace."""
+"""Two runs side by side, and the gate that judges a change."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from tfadvisor.report.plain import plain
+from tfadvisor.printable import plain
 from tfadvisor.version import VERSION
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA_VERSION = "1"
 
@@ -28,9 +25,9 @@ class OpChange(msgspec.Struct, frozen=True):
     status: str
     """changed, new or gone."""
     by: str | None
-    """What told that it is the same op, None where one side has no such op."""
+    """How it was recognised as the same op, None where one side has no such op."""
     number: int
-    """How many ops are told together."""
+    """How many ops are reported together."""
     base_op_ms: float
     """The op's own time in the base, ms a step and device."""
     new_op_ms: float
@@ -134,7 +131,7 @@ class Comparison(msgspec.Struct, frozen=True):
     speed: Speed | None
     """Whether ops whose work did not change run slower; None where none can be compared."""
     matched: Mapping[str, int]
-    """How many ops were recognised, by what told them."""
+    """How many ops were recognised, by how."""
     differences: tuple[str, ...]
     """Why the runs are not quite alike."""
     same: bool
@@ -175,24 +172,3 @@ class Comparison(msgspec.Struct, frozen=True):
             "change_fraction": self.change_fraction,
             "residual_ms": self.residual_ms,
         }
-
-    def to_dataframe(self, table: str = "causes") -> pd.DataFrame:
-        """A pandas frame of the causes, or of "classes", "metrics" or "findings".
-
-        Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        from tfadvisor.comparison.outputs.notebook import frame  # noqa: PLC0415
-
-        return frame(self, table)
-
-    def __repr__(self) -> str:
-        """One line: both runs, and the change."""
-        from tfadvisor.comparison.outputs.notebook import as_line  # noqa: PLC0415
-
-        return as_line(self)
-
-    def _repr_html_(self) -> str:
-        """For a notebook's cell."""
-        from tfadvisor.comparison.outputs.notebook import as_fragment  # noqa: PLC0415
-
-        return as_fragment(self)

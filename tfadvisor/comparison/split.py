@@ -4,8 +4,8 @@ The breakdown gives every instant of a step to one class, so the changes of the 
 step time by construction. Ops run at the same time, so their times do not add up to their class: with S the sum of the
 ops' times and C the time of the class, an op of t ms takes t · C / S of the step.
 
-- Compute is split so, op by op. Ops whose work did not change are told together: what slows them all alike is the
-  machine rather than the program. One that stands out from them is told by itself.
+- Compute is split so, op by op. Ops whose work did not change are reported together: what slows them all alike is the
+  machine rather than the program. An outlier among them is reported on its own.
 - Causes are ordered by what is surely theirs: less what the steps' own scatter, the machine's speed and the scatter of the
   unchanged ops could have made of an unchanged program.
 - Collectives and copies hide behind compute, and how much they do is a cause of its own. With r = C / S, and S' the side
@@ -14,17 +14,24 @@ ops' times and C the time of the class, an op of t ms takes t · C / S of the st
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import log
 
 import msgspec
 
-from tfadvisor.comparison.late_host import with_late_host
-from tfadvisor.comparison.match_ops import Pair, match_ops, same_work
-from tfadvisor.comparison.op_names import stem
-from tfadvisor.comparison.op_speed import op_speed, scatter_of
-from tfadvisor.comparison.result import Cause, ClassChange, OpChange, Speed
-from tfadvisor.comparison.side import Side, class_of
+from tfadvisor.comparison.ops import Pair, match_ops, op_speed, same_work, scatter_of, with_late_host
+from tfadvisor.comparison.result import (
+    Cause,
+    ClassChange,
+    Comparison,
+    FindingChange,
+    Head,
+    MetricChange,
+    OpChange,
+    Speed,
+)
+from tfadvisor.comparison.side import Found, Side, class_of, stem
 from tfadvisor.vocabulary import TIME_CLASSES
 
 _HIDING = ("collective", "transfer")
@@ -154,7 +161,7 @@ def _work(name: str, base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[floa
 
 
 def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Ops that only one side has are told together when their names differ in numbers only; every other op by itself."""
+    """Ops that only one side has are reported together when their names differ in numbers only, else one by one."""
     groups: dict[object, list[Pair]] = {}
     for number, pair in enumerate(pairs):
         one_sided = pair.new or pair.base if not (pair.base and pair.new) else None
@@ -215,3 +222,79 @@ def _error(base: Side, new: Side, name: str) -> float | None:
     """Standard error of the class's change, from the steps of both runs."""
     one, other = base.class_error_ms.get(name), new.class_error_ms.get(name)
     return float((one * one + other * other) ** 0.5) if one is not None and other is not None else None
+
+
+# Two sides in, a comparison out.
+
+_SPEAKS_ABOUT = {
+    "compute": (
+        "kernels_per_step",
+        "fp16_kernel_share",
+        "tensor_core_kernel_share",
+        "fp32_matrix_share",
+        "median_kernel_us",
+    ),
+    "collective": (
+        "collectives_per_step",
+        "allreduce_bytes_per_step",
+        "collective_overlap_fraction",
+        "collective_wait_fraction",
+    ),
+    "transfer": ("h2d_bytes_per_step", "d2h_bytes_per_step", "d2d_bytes_per_step", "d2h_copies_per_step"),
+    "input": ("input_stage_ms_per_step", "input_stage_calls_per_step", "input_overlap_fraction"),
+    "launch": (
+        "dispatches_per_step",
+        "kernels_per_step",
+        "eager_op_share",
+        "kernel_launch_latency_us",
+        "graph_launches_per_step",
+    ),
+    "compile": ("retraces_in_steady_state",),
+    "host": ("d2h_copies_per_step",),
+}
+_WORTH_TELLING = 0.02
+
+
+def compare_sides(base: Side, new: Side, *, differences: Sequence[str] = (), same: bool = False) -> Comparison:
+    """The change of the mean step time and its causes."""
+    classes, causes, pairs, speed = split(base, new)
+    return Comparison(
+        base=_head(base),
+        new=_head(new),
+        change_ms=new.mean_ms - base.mean_ms,
+        classes=classes,
+        causes=causes,
+        metrics=tuple(_metrics(base, new)),
+        findings=tuple(_findings(base, new)),
+        speed=speed,
+        matched=dict(Counter(pair.by or ("gone" if pair.base else "new") for pair in pairs)),
+        differences=tuple(differences),
+        same=same,
+    )
+
+
+def _head(side: Side) -> Head:
+    return Head(side.name, side.steps, side.mean_ms, side.median_ms, side.median_error_ms)
+
+
+def _metrics(base: Side, new: Side) -> list[MetricChange]:
+    found = []
+    for name, metrics in _SPEAKS_ABOUT.items():
+        for metric in metrics:
+            before, after = base.metrics.get(metric), new.metrics.get(metric)
+            if before is None or after is None:
+                continue
+            if abs(after - before) > _WORTH_TELLING * max(abs(before), abs(after)):
+                found.append(MetricChange(name, metric, new.units[metric], before, after))
+    return found
+
+
+def _findings(base: Side, new: Side) -> list[FindingChange]:
+    before, after = {one.rule_id for one in base.findings}, {one.rule_id for one in new.findings}
+    appeared = [FindingChange(*_words(one), True) for one in new.findings if one.rule_id not in before]
+    gone = [FindingChange(*_words(one), False) for one in base.findings if one.rule_id not in after]
+    return appeared + gone
+
+
+def _words(one: Found) -> tuple[str, str, str, str]:
+    return one.rule_id, one.category, one.title, one.place

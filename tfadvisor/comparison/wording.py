@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
-from tfadvisor.report.printable import one_line
+from tfadvisor.printable import one_line
 from tfadvisor.units import Unit, counted, duration, in_words, percent
 
 UNEVEN = "steps that are far longer or shorter than the middle one: the causes above count them, the median does not"

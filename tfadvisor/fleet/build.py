@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
-from tfadvisor.cluster.engine import Engine
-from tfadvisor.fleet.find import Found
-from tfadvisor.fleet.row import Row
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.fleet.table import merged, write_table
-from tfadvisor.fleet.work import Task, lost_row, row_bytes, row_from
+from tfadvisor.fleet.work import HowToRead, Row, Task, lost_row, row_bytes, row_from, rules_version
+from tfadvisor.timeline.run.one_host import Engine
+from tfadvisor.trace.remote_path import RemotePath
+from tfadvisor.trace.runs import Run, choose_run, find_runs
 
 _SAVED_EVERY = 500
 """Rows, so that a first pass over many runs that is interrupted has not been for nothing."""
@@ -38,7 +42,7 @@ def bring_up_to_date(
     output: Path,
     done: Callable[[int, int], None],
 ) -> Outcome:
-    """Reads what the known rows do not tell, and writes the table. done: told how many of how many runs are read.
+    """Reads what the known rows do not tell, and writes the table. done: called with how many of how many runs are read.
 
     Raises UsageError for a table that cannot be written, ClusterError; what was read until then is in the table.
     """
@@ -70,3 +74,104 @@ def _is_told(row: Row | None, task: Task) -> bool:
         return False
     same_labels = all(getattr(row, name) == task.labels.get(name) for name in ("team", "model", "job"))
     return same_labels and (row.stamp, row.rules) == (task.stamp, task.rules)
+
+
+# The runs below some sources, as tasks: where each lies, what changes when it does, whose it is.
+
+
+LABELS = ("team", "model", "job")
+_FIELD = re.compile(r"\{(\w+)\}|\*")
+
+
+class Labels:
+    """`{team}/{model}/*/{job}`: which folder below a source names what."""
+
+    def __init__(self, template: str | None) -> None:
+        """Raises UsageError for a template that names something else."""
+        self.names: list[str | None] = ["model"]
+        if template is None:
+            return
+        self.names = []
+        for part in template.strip("/").split("/"):
+            found = _FIELD.fullmatch(part)
+            if found is None or (found[1] is not None and found[1] not in LABELS):
+                raise UsageError(
+                    f"--labels {template}: each part must be {{team}}, {{model}}, {{job}}, or * for what names nothing."
+                )
+            self.names.append(found[1])
+
+    def of(self, source: Path, place: Path) -> dict[str, str]:
+        """The labels of a run below a source; those for which its path is too short are missing."""
+        folders = place.parts[len(source.parts) :]
+        if "plugins" in folders:
+            folders = folders[: folders.index("plugins")]
+        return {
+            name: folder for name, folder in zip(self.names, map(_shown, folders), strict=False) if name is not None
+        }
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What there is to read."""
+
+    tasks: tuple[Task, ...]
+    """One a run, by place."""
+    sources: tuple[str, ...]
+    """Where it was looked for, as places are written."""
+
+
+def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found:
+    """Every run, each place once, by place. Raises TraceError for a source that cannot be listed or holds no run."""
+    version = rules_version(how)
+    found: dict[str, Task] = {}
+    for source in sources:
+        root = source.absolute()
+        for run in _runs_below(root):
+            place = _shown(str(run.path))
+            found.setdefault(
+                place,
+                Task(
+                    place=place,
+                    run=_shown(run.name),
+                    folder=_bytes(run.path),
+                    files=tuple(map(_bytes, run.files)),
+                    stamp=_stamp(run),
+                    rules=version,
+                    labels=labels.of(root, run.path),
+                    how=how,
+                ),
+            )
+    roots = tuple(_shown(str(source.absolute())) for source in sources)
+    return Found(tuple(found[place] for place in sorted(found)), roots)
+
+
+def _runs_below(root: Path) -> Sequence[Run]:
+    """Raises TraceError for a source that cannot be listed or holds none."""
+    return (find_runs(root) if root.is_dir() else ()) or (choose_run([root])[0],)  # which says what is wrong
+
+
+def _stamp(run: Run) -> str:
+    content = sha256()
+    for file in run.files:
+        content.update(f"{file.name}\0{_state(file)}\0".encode("utf-8", "surrogateescape"))
+    return content.hexdigest()[:16]
+
+
+def _state(file: Path) -> str:
+    """What changes with a file's content."""
+    try:
+        if isinstance(file, RemotePath):
+            entry = file.entry()
+            return f"{entry.size} {entry.tag}"
+        status = file.stat()
+    except (OSError, TraceError) as error:  # reading it will say what is wrong
+        return type(error).__name__
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def _bytes(path: Path) -> bytes:
+    return os.fsencode(path.address if isinstance(path, RemotePath) else str(path))
+
+
+def _shown(text: str) -> str:
+    """A name as text, also where the folder's is no UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import new_file, open_regular
-from tfadvisor.fleet.row import SCHEMA_VERSION, Row
+from tfadvisor.fleet.work import SCHEMA_VERSION, Row
 
 _KEY = b"tfadvisor_fleet_schema"
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows by place, and columns that somebody has added, as `hours`."""
+    """Rows by place, and columns that a user has added, as `hours`."""
 
     rows: tuple[Row, ...]
     hours: tuple[float | None, ...] = ()
@@ -29,7 +29,7 @@ class Table(msgspec.Struct, frozen=True):
 def read_table(path: Path) -> Table:
     """Raises TraceError for a file that is none of ours, UsageError without pyarrow."""
     pa = arrow()
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq
 
     try:
         with open_regular(path) as file:
@@ -57,7 +57,7 @@ def read_table(path: Path) -> Table:
 def write_table(path: Path, rows: Mapping[str, Row]) -> None:
     """Whole or not at all, by place, so that the same runs make the same file. Raises UsageError."""
     pa = arrow()
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq
 
     ordered = [rows[place] for place in sorted(rows)]
     columns = {name: [getattr(row, name) for row in ordered] for name in Row.__struct_fields__}
@@ -103,7 +103,7 @@ def _is_below(place: str, sources: Sequence[str]) -> bool:
 def arrow() -> Any:
     """pyarrow. Raises UsageError with the line that installs it."""
     try:
-        import pyarrow  # noqa: PLC0415
+        import pyarrow
     except ImportError as error:
         raise UsageError(
             f"fleet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"

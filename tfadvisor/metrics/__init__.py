@@ -1,5 +1,47 @@
-"""One question, one function. Importing the package registers every metric and fact, folder by folder."""
+"""One question, one function. Importing the package registers every metric and fact."""
 
-from tfadvisor.metrics import collectives, compute, copies_and_memory, host, kernels, machine, needless, time, trace
+from tfadvisor.metrics import (
+    between_dispatches,
+    capture,
+    collective_kinds,
+    collectives,
+    copies,
+    devices,
+    input,
+    kinds,
+    largest,
+    launch,
+    layers,
+    machine,
+    memory,
+    needless,
+    precision,
+    products,
+    programs,
+    signals,
+    step_time,
+    stragglers,
+)
 
-__all__ = ["collectives", "compute", "copies_and_memory", "host", "kernels", "machine", "needless", "time", "trace"]
+__all__ = [
+    "between_dispatches",
+    "capture",
+    "collective_kinds",
+    "collectives",
+    "copies",
+    "devices",
+    "input",
+    "kinds",
+    "largest",
+    "launch",
+    "layers",
+    "machine",
+    "memory",
+    "needless",
+    "precision",
+    "products",
+    "programs",
+    "signals",
+    "step_time",
+    "stragglers",
+]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TypeVar, overload
 
 import msgspec
 
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 
@@ -19,7 +20,7 @@ class MetricAbsent(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the user told us that no trace can hold: model parameters, and bandwidth between devices in GB/s."""
+    """What the user gave, since no trace records it: model parameters, and bandwidth between devices in GB/s."""
 
     parameters: int | None = None
     bandwidth_gb_s: float | None = None
@@ -28,7 +29,7 @@ class Settings(msgspec.Struct, frozen=True):
 class Question(msgspec.Struct, frozen=True, weakref=True):
     """What a metric function gets: the timeline and the user's settings."""
 
-    run: RunTimeline
+    run: RunSummary
     settings: Settings
 
 
@@ -200,7 +201,7 @@ class Metrics(Mapping[str, Measured]):
         return name in self._facts
 
 
-def measure(run: RunTimeline, settings: Settings | None = None) -> Metrics:
+def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
     """Evaluates every registered metric and fact. One that raises anything but MetricAbsent is reported as broken."""
     question = Question(run, settings or Settings())
     values = {name: _measured(one, question) for name, one in _METRICS.items()}
@@ -232,3 +233,31 @@ def _measured(one: Metric, question: Question) -> Measured:
 
 def _failure(error: Exception) -> str:
     return f"broken: {type(error).__name__}: {error}"
+
+
+# Work that several metrics of one report share is done once.
+
+
+Q = TypeVar("Q")
+T = TypeVar("T")
+
+
+def once(function: Callable[[Q], T]) -> Callable[[Q], T]:
+    """Remembers the answer, or why there is none, to the question (or run) asked about last: a report asks about one."""
+    held: list[tuple[weakref.ref[Q], T | None, str | None]] = []
+
+    @wraps(function)
+    def answer(question: Q) -> T:
+        if not held or held[0][0]() is not question:
+            found, absent = None, None
+            try:
+                found = function(question)
+            except MetricAbsent as error:
+                absent = str(error)
+            held[:] = [(weakref.ref(question), found, absent)]
+        _, found, absent = held[0]
+        if absent is not None:
+            raise MetricAbsent(absent)
+        return found  # type: ignore[return-value]
+
+    return answer

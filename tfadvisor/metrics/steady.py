@@ -6,25 +6,24 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tfadvisor.metrics.registry import MetricAbsent, Question
-from tfadvisor.metrics.remember import once
+from tfadvisor.metrics.registry import MetricAbsent, Question, once
 from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.run.run_timeline import RunTimeline
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 _MOSTLY = 0.5
-"""Share of the kernels, by number, from which on what is true of them is true of the step."""
+"""From this share of the kernels, by number, what is true of them is true of the step."""
 
 
 @once
-def counted_hosts(run: RunTimeline) -> list[HostSummary]:
+def counted_hosts(run: RunSummary) -> list[HostSummary]:
     """The hosts that sums over steps are about.
 
-    Where some hosts' steps can be told apart, the whole window of another is no step. Where some hosts have devices, the
+    Where some hosts have distinct steps, the whole window of another is no step. Where some hosts have devices, the
     time of a coordinator without any is no device's.
     """
     told_apart = [host for host in run.hosts if host.steps.source is not StepSource.WHOLE_TRACE] or list(run.hosts)
@@ -32,7 +31,7 @@ def counted_hosts(run: RunTimeline) -> list[HostSummary]:
 
 
 @once
-def periods_ms(run: RunTimeline) -> np.ndarray:
+def periods_ms(run: RunSummary) -> np.ndarray:
     """Periods of the counted steps of the counted hosts, ms. Raises MetricAbsent when there are none."""
     found = [(host.steps.ends - host.steps.starts)[host.steps.steady()] for host in counted_hosts(run)]
     together = np.concatenate(found) / PS_PER_MS if found else np.empty(0)
@@ -42,7 +41,7 @@ def periods_ms(run: RunTimeline) -> np.ndarray:
 
 
 @once
-def class_shares(run: RunTimeline) -> dict[TimeClass, float]:
+def class_shares(run: RunSummary) -> dict[TimeClass, float]:
     """Share of step time per class over all counted steps and the devices that take part in them; sums to 1."""
     totals = np.zeros(len(TimeClass), np.int64)
     for host in counted_hosts(run):
@@ -59,7 +58,7 @@ def share(question: Question, one: TimeClass) -> float:
     return class_shares(question.run)[one]
 
 
-def needs_own_launches(run: RunTimeline) -> None:
+def needs_own_launches(run: RunSummary) -> None:
     """Raises MetricAbsent where the recording itself makes the gaps between kernels: XLA then launches one by one what a CUDA
     graph launches at once."""
     if not any(host.capture.graphs_off for host in run.hosts):
@@ -72,7 +71,7 @@ def needs_own_launches(run: RunTimeline) -> None:
         )
 
 
-def needs_device(run: RunTimeline) -> None:
+def needs_device(run: RunSummary) -> None:
     """Raises MetricAbsent when no device works, or none whose steps are known while those of other hosts are."""
     if not any(host.devices for host in run.hosts):
         raise MetricAbsent("no device computes anything in this trace")
@@ -80,18 +79,18 @@ def needs_device(run: RunTimeline) -> None:
         raise MetricAbsent("the trace shows no steps of the hosts whose devices work")
 
 
-def shows_steps(run: RunTimeline) -> bool:
-    """Whether the steps of any host can be told apart."""
+def shows_steps(run: RunSummary) -> bool:
+    """Whether any host has distinct steps."""
     return any(host.steps.source is not StepSource.WHOLE_TRACE for host in run.hosts)
 
 
-def needs_steps(run: RunTimeline) -> None:
+def needs_steps(run: RunSummary) -> None:
     """Raises MetricAbsent when the trace shows no steps."""
     if not shows_steps(run):
         raise MetricAbsent("the trace has no step markers and no rhythm that shows steps")
 
 
-def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
+def accelerators(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs and TPUs with their hosts. Raises MetricAbsent when there are none."""
     found = [
         (host, device) for host in counted_hosts(run) for device in host.devices if device.kind is not DeviceKind.CPU
@@ -101,7 +100,7 @@ def accelerators(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     return found
 
 
-def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
+def gpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs with their hosts. Raises MetricAbsent when there are none."""
     found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is DeviceKind.GPU]
     if not found:
@@ -109,7 +108,7 @@ def gpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     return found
 
 
-def tpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
+def tpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active TPUs with their hosts. Raises MetricAbsent when there are none."""
     found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is DeviceKind.TPU]
     if not found:
@@ -117,7 +116,7 @@ def tpus(run: RunTimeline) -> list[tuple[HostSummary, DeviceSummary]]:
     return found
 
 
-def hosts_with_work(run: RunTimeline) -> list[HostSummary]:
+def hosts_with_work(run: RunSummary) -> list[HostSummary]:
     """The hosts whose devices work in counted steps. Raises MetricAbsent when there are fewer than two."""
     working = [host for host in counted_hosts(run) if host.devices and counted_ps(host)]
     if len(working) < 2:
@@ -126,13 +125,13 @@ def hosts_with_work(run: RunTimeline) -> list[HostSummary]:
 
 
 @once
-def device_steps(run: RunTimeline) -> int:
+def device_steps(run: RunSummary) -> int:
     """Counted steps times the devices that take part in them: what per-step sums are divided by."""
     return sum(int((host.takes_part & host.steps.steady()[None, :]).sum()) for host in counted_hosts(run))
 
 
 @once
-def device_ps(run: RunTimeline) -> int:
+def device_ps(run: RunSummary) -> int:
     """Summed length of the counted steps of the devices that take part in them: what shares are divided by, ps."""
     counted = [host.breakdown[host.takes_part & host.steps.steady()[None, :]] for host in counted_hosts(run)]
     return sum(int(one.sum()) for one in counted)
@@ -158,7 +157,35 @@ def counted_steps(hosts: Iterable[HostSummary]) -> int:
     return steps
 
 
-def covered_per_step(run: RunTimeline, devices: list[tuple[HostSummary, DeviceSummary]], kind: DeviceClass) -> float:
+def covered_per_step(run: RunSummary, devices: list[tuple[HostSummary, DeviceSummary]], kind: DeviceClass) -> float:
     """Time in which events of a class run, per counted step and device, ps."""
     total = sum(int(device.covered_ps[host.steps.steady(), kind].sum()) for host, device in devices)
     return total / max(device_steps(run), 1)
+
+
+# What metrics need of a run: named requirements that `@metric` and `@fact` list and the registry checks first.
+
+
+def known_steps(question: Question) -> None:
+    """Distinct steps."""
+    needs_steps(question.run)
+
+
+def a_device(question: Question) -> None:
+    """A device that works, of a host whose steps are known."""
+    needs_device(question.run)
+
+
+def an_accelerator(question: Question) -> None:
+    """A GPU or TPU that works."""
+    accelerators(question.run)
+
+
+def a_gpu(question: Question) -> None:
+    """A GPU that works."""
+    gpus(question.run)
+
+
+def several_hosts(question: Question) -> None:
+    """Several hosts whose devices work."""
+    hosts_with_work(question.run)

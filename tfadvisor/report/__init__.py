@@ -1,1 +1,1 @@
-"""The report in its forms; nothing here sees a trace."""
+"""The report: how outcomes become it, and every form of it."""

@@ -6,24 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from tfadvisor.errors import UsageError
-from tfadvisor.report.plain import plain
+from tfadvisor.advice.findings import Broken, CaptureNote, ChangedLimit, Finding, NotApplicable, Plan, Verdict
+from tfadvisor.printable import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from tfadvisor.report.page.model import PageData
-
 SCHEMA_VERSION = "1"
-DRAWS = "draws"
-"""The attribute of a report that `tfadvisor.analyze` made: what draws its page, from the trace."""
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -128,26 +119,13 @@ class StepsInfo(msgspec.Struct, frozen=True):
     confidence: float
     """That these are the program's steps, 0..1."""
     about: str
-    """What they were told by, in words."""
+    """How the steps were detected."""
     time_ms: StepTimes | None
     """None without a counted step."""
     each: tuple[StepInfo, ...]
     """Those of all hosts."""
     set_aside: tuple[SetAsideStep, ...]
     """Those that do not count."""
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """What the run is bound by."""
-
-    bottleneck: str
-    """What costs most: input, host, launch, compile, transfer, collective, imbalance, memory, compute, none or unknown."""
-    fraction: float
-    """Its share of step time, 0..1."""
-    healthy: bool
-    """Whether nothing costs enough to act on."""
-    summary: str
-    """The same in a sentence."""
 
 
 class MetricValue(msgspec.Struct, frozen=True):
@@ -165,167 +143,6 @@ class MetricValue(msgspec.Struct, frozen=True):
     """Which way it improves; neither where it only describes."""
     scatter: Scatter = Scatter.FACTOR
     """How it differs between runs of one unchanged program: exact, counted, share or factor."""
-
-
-class Evidence(msgspec.Struct, frozen=True):
-    """What a finding rests on: a metric, or words."""
-
-    metric: str | None
-    """Its name among `metrics`, None for words."""
-    text: str
-    """What it is, in words."""
-    value: float | str | None
-    """In `unit`."""
-    unit: str
-    """Of `value`; text for words."""
-
-
-class Saving(msgspec.Struct, frozen=True):
-    """What a fix could save: a range of shares of step time, and what the range rests on."""
-
-    low: float
-    """Share of step time, 0..1."""
-    high: float
-    """Share of step time, 0..1."""
-    basis: str
-    """What the range rests on, in words."""
-
-
-class Patch(msgspec.Struct, frozen=True):
-    """The edit of one file of the user's program. Made by `tfadvisor fix`, which is given the program."""
-
-    file: str
-    """Below the source folder; "" for lines of the script that launches the program."""
-    diff: str
-    """Unified; of the launch script the lines themselves."""
-    sure: str
-    """mechanical: derived from the source alone, results stay; guess: to be tried or confirmed."""
-    check: str
-    """What must stay the same to trust it: batches, values or none."""
-
-
-class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One way to change it."""
-
-    kind: str
-    """code, env, flag, config or command."""
-    do: str
-    """The edit in words."""
-    snippet: str
-    """The edit itself, "" where words say it all."""
-    env: Mapping[str, str]
-    """Variables to set, with their values."""
-    valid_for: str
-    """Frameworks and versions that it is for."""
-    side_effect: str
-    """What it changes or costs besides, "" for nothing."""
-    patch: Patch | None = None
-    """Absent unless `tfadvisor fix` made one."""
-
-
-class Location(msgspec.Struct, frozen=True):
-    """A place in the user's program."""
-
-    file: str
-    """As the trace names it, without its folder."""
-    line: int | None
-    """From 1; None where the trace does not tell."""
-    op: str
-    """The function or op there, "" where the trace does not tell."""
-
-
-class SourceRef(msgspec.Struct, frozen=True):
-    """Where a rule's knowledge comes from."""
-
-    doc: str
-    """The document."""
-    section: str
-    """Its part."""
-    url: str
-    """Where it lies."""
-
-
-class Tried(msgspec.Struct, frozen=True):
-    """What came of a fix of this finding when it was tried on this program, as shares of step time."""
-
-    measured: float
-    """The saving; below 0 it is slower."""
-    low: float
-    """From here."""
-    high: float
-    """To here, with 95% confidence."""
-    predicted_low: float
-    """What the finding promised then, from here."""
-    predicted_high: float
-    """To here."""
-    outcome: str
-    """better, not better or cannot tell."""
-    change: str
-    """The codemod, or env."""
-    at: str
-    """When, ISO time in UTC."""
-    device: str
-    """The kind of device that it was tried on."""
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing to change."""
-
-    rule_id: str
-    """The rule that found it: `tfadvisor rules show ID`."""
-    category: str
-    """A bottleneck's name, or precision, placement, kernel, capture or flags."""
-    severity: Severity
-    """critical, high, medium, low or info."""
-    title: str
-    """What is wrong."""
-    summary: str
-    """What was seen in this run, in words."""
-    evidence: tuple[Evidence, ...]
-    """What it rests on."""
-    saving: Saving
-    """What mending it could save; 0 to 0 where it saves nothing by itself."""
-    fixes: tuple[Fix, ...]
-    """Ways to mend it, the best first."""
-    locations: tuple[Location, ...]
-    """Where in the program, the likeliest first."""
-    source: tuple[SourceRef, ...]
-    """Where the rule's knowledge comes from."""
-    caveat: str
-    """Why to trust it less, "" when nothing speaks against it."""
-    claims: tuple[str, ...] = ()
-    """The classes of step time that its saving comes out of, in the order in which it draws on them; where it saves
-    nothing by itself, those that it is about. Outputs mark it in this time."""
-    tried: Tried | msgspec.UnsetType = msgspec.UNSET
-    """Absent unless `tfadvisor try` has measured a fix of it."""
-
-
-class PlanStep(msgspec.Struct, frozen=True):
-    """One change of a plan, made after those before it. Shares are of the step as it was recorded."""
-
-    rule_id: str
-    """The finding's."""
-    low: float
-    """What it saves on top of those before it: at least this share, 0..1."""
-    high: float
-    """At most this share, 0..1."""
-    remains_low: float
-    """What remains of the step then: at least this share, 0..1."""
-    remains_high: float
-    """At most this share, 0..1."""
-    worth: bool
-    """Whether to make it: it and one behind it save enough to notice."""
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """The findings replayed together, in the order in which to mend them."""
-
-    changes: tuple[PlanStep, ...]
-    """All that save anything, those that are not worth it last."""
-    low: float
-    """What the changes worth making save together: at least this share of the step, 0..1."""
-    high: float
-    """At most this share, 0..1."""
 
 
 class Op(msgspec.Struct, frozen=True):
@@ -381,7 +198,7 @@ class TimePart(msgspec.Struct, frozen=True):
     flops: int | None
     """Per step, by shapes; None where the HLO does not say for all of its ops."""
     bytes: int | None
-    """Likewise, read and written."""
+    """Read and written per step, by shapes; None where the HLO does not say for all of its ops."""
 
 
 class TimeBy(msgspec.Struct, frozen=True):
@@ -395,39 +212,68 @@ class TimeBy(msgspec.Struct, frozen=True):
     """By line of the user's program: `train.py:42`."""
 
 
-class NotApplicable(msgspec.Struct, frozen=True):
-    """A rule that the trace cannot decide."""
+class Place(msgspec.Struct, frozen=True):
+    """Where something happens; "" for what the trace does not tell."""
 
-    rule_id: str
-    """The rule."""
-    reason: str
-    """What the trace lacks."""
-
-
-class CaptureNote(msgspec.Struct, frozen=True):
-    """What is wrong with the trace itself and what to do at the next capture."""
-
-    rule_id: str
-    """The rule that saw it; `recorded` for what tfadvisor recorded itself."""
-    note: str
-    """What is wrong."""
-    do: str
-    """What to do at the next capture."""
-    snippet: str
-    """The edit itself, "" where words say it all."""
+    file: str
+    """Of the user's program, without its folder."""
+    line: int | None
+    """In that file."""
+    function: str
+    """The user's own, or the compiled one that is called."""
+    stage: str
+    """Of a tf.data pipeline: `Prefetch::ParallelMap`."""
+    layer: str
+    """The framework's scope: `model/dense`."""
+    op: str
+    """The op of a compiled program, or TensorFlow's."""
+    kernel: str
+    """What the device runs."""
 
 
-class Broken(msgspec.Struct, frozen=True):
-    """A rule or metric that failed; the rest of the report stands."""
+class PlacedTime(msgspec.Struct, frozen=True):
+    """One call, op or event inside an activity."""
 
-    name: str
-    """Of the rule or metric."""
-    error: str
-    """What went wrong with it."""
+    activity: str
+    """Its name; `other` for all that is too small to list, the last of its list."""
+    fraction: float
+    """Of the step, 0..1."""
+    ms: float
+    """Its time in the step of median length, ms."""
+    places: tuple[Place, ...]
+    """Where it happens, the place that takes most first; at most three."""
+
+
+class ActivityTime(msgspec.Struct, frozen=True):
+    """One activity in the time of a class: a kind of op, a kind of collective, a Python function, a stage of the pipeline."""
+
+    activity: str
+    """Its name; `other` as above, `not recorded: …` for time of which the trace names nothing."""
+    fraction: float
+    """Of the step, 0..1."""
+    ms: float
+    """Its time in the step of median length, ms."""
+    places: tuple[Place, ...]
+    """Where most of it happens; at most three."""
+    parts: tuple[PlacedTime, ...]
+    """What it consists of; they add up to it. Empty where the trace names no parts."""
+
+
+class ClassTime(msgspec.Struct, frozen=True):
+    """One class of step time, as in `breakdown`."""
+
+    kind: str = msgspec.field(name="class")
+    """Its name."""
+    fraction: float
+    """Of the step, 0..1."""
+    ms: float
+    """Its time in the step of median length, ms."""
+    parts: tuple[ActivityTime, ...]
+    """What it consists of, the largest first; they add up to it."""
 
 
 class GpuInfo(msgspec.Struct, frozen=True):
-    """One GPU as its driver told while the trace was recorded; None and "" where it does not tell."""
+    """One GPU as its driver reported while the trace was recorded; None and "" where it does not."""
 
     name: str
     """Its model."""
@@ -476,29 +322,11 @@ class MachineInfo(msgspec.Struct, frozen=True):
     """Of the machine."""
 
 
-class ChangedLimit(msgspec.Struct, frozen=True):
-    """A number of a rule that the user has set otherwise than it was shipped."""
+class Report(msgspec.Struct, frozen=True):
+    """Everything that one analysis found. ops: the hottest first.
 
-    rule_id: str
-    """The rule."""
-    limit: str
-    """As `tfadvisor rules show ID` calls it."""
-    metric: str
-    """What is compared with it."""
-    comparison: str
-    """How: at least, above, below or at most; several joined by "or"."""
-    value: float
-    """The number that holds, in `unit`."""
-    shipped: float
-    """The number that the rule was shipped with, in `unit`."""
-    unit: str
-    """The metric's."""
-    said: str
-    """Where it was set: a line of a configuration, or an option."""
-
-
-class Report(msgspec.Struct, frozen=True, dict=True):
-    """Everything that one analysis found. findings: the largest saving first. ops: the hottest first."""
+    findings: the largest saving first; those of preview rules after the others, questions last.
+    """
 
     tool: Tool
     """Who wrote it."""
@@ -524,6 +352,11 @@ class Report(msgspec.Struct, frozen=True, dict=True):
     """What ran on the devices."""
     time_by: TimeBy = TimeBy()
     """Compute time by layer, op type and source line."""
+    attribution: tuple[ClassTime, ...] = ()
+    """Where the step goes: the classes that take any time, the largest first, each in activities and places. They add up to
+    the step; an instant in which several ops run is shared among them."""
+    attribution_absent: str | None = None
+    """Why there is none; None where there is."""
     changed_limits: tuple[ChangedLimit, ...] | msgspec.UnsetType = msgspec.UNSET
     """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
@@ -537,55 +370,6 @@ class Report(msgspec.Struct, frozen=True, dict=True):
         return {"schema_version": SCHEMA_VERSION, **whole}
 
     def worst(self) -> Severity | None:
-        """The highest severity among the findings, None without any."""
-        return max((finding.severity for finding in self.findings), key=lambda severity: severity.rank, default=None)
-
-    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
-        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
-
-        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        from tfadvisor.report.tables import frame  # noqa: PLC0415
-
-        return frame(self, table)
-
-    def page(self) -> PageData:
-        """What the page draws beyond the report: collectives, devices, two steps. Reads the trace again, once.
-
-        Raises UsageError for a report that `tfadvisor.analyze` or `profile` did not make here, as a copy from a file.
-        """
-        own = vars(self)
-        if DRAWS not in own:
-            raise UsageError(
-                "the page is drawn from the trace, and this report does not know its own: analyze it again."
-            )
-        if "drawn" not in own:
-            own["drawn"] = own[DRAWS]()
-        drawn: PageData = own["drawn"]
-        return drawn
-
-    def to_html(self, path: str | PathLike[str]) -> None:
-        """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
-        from tfadvisor.files import replace_file  # noqa: PLC0415
-        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
-
-        replace_file(Path(path), as_html([self.page()]))
-
-    def show(self, height: int = 800) -> None:
-        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
-        from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
-        from tfadvisor.report.showing import show_page  # noqa: PLC0415
-
-        show_page(as_html([self.page()]), height)
-
-    def __repr__(self) -> str:
-        """One line: the run, its verdict, its steps."""
-        from tfadvisor.report.outputs.notebook import as_line  # noqa: PLC0415
-
-        return as_line(self)
-
-    def _repr_html_(self) -> str:
-        """For a notebook's cell."""
-        from tfadvisor.report.outputs.notebook import as_fragment  # noqa: PLC0415
-
-        return as_fragment(self)
+        """The highest severity among the findings on which a verdict may rest, None without any."""
+        found = (one.severity for one in self.findings if one.bears_verdict)
+        return max(found, key=lambda severity: severity.rank, default=None)

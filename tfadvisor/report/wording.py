@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from tfadvisor.report.model import Evidence, Finding, Location, PlanStep, Report, Saving
-from tfadvisor.report.printable import one_line
+from tfadvisor.advice.findings import Evidence, Finding, Location, PlanStep, Saving
+from tfadvisor.printable import one_line
+from tfadvisor.report.model import ActivityTime, Place, PlacedTime, Report
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 
@@ -62,9 +63,9 @@ def tried_words(finding: Finding) -> str:
     return f"{percent(one.measured)} measured ({one.low * 100:.0f} to {one.high * 100:.0f}){predicted}"
 
 
-def saving_words(saving: Saving) -> str:
-    """`saves 38-77% of step time`; empty when a finding saves nothing on its own."""
-    if saving.high <= 0:
+def saving_words(saving: Saving | None) -> str:
+    """`38–77% of step time`; empty when a finding saves nothing on its own."""
+    if saving is None or saving.high <= 0:
         return ""
     low, high = percent(saving.low), percent(saving.high)
     return f"up to {high} of step time" if low == high else f"{low.removesuffix('%')}–{high} of step time"
@@ -143,10 +144,78 @@ def location_words(location: Location) -> str:
 
 
 def advice(report: Report) -> list[Finding]:
-    """Findings about the program; those about the capture are listed beside them."""
-    return [finding for finding in report.findings if finding.category != "capture"]
+    """Findings about the program; those about the capture, and questions, have sections of their own."""
+    return [finding for finding in report.findings if finding.category != "capture" and not finding.is_question]
+
+
+def questions(report: Report) -> list[Finding]:
+    """What is worth checking: findings that only the user can confirm."""
+    return [finding for finding in report.findings if finding.category != "capture" and finding.is_question]
+
+
+def takes_words(finding: Finding) -> str:
+    """`takes 12% of the step`; empty where the trace gives no share."""
+    return "" if finding.takes is None else f"takes {percent(finding.takes)} of the step"
 
 
 def shares(report: Report) -> list[tuple[str, float]]:
     """The breakdown's classes that take any time, in a fixed order."""
     return [(name, report.breakdown[name]) for name in TIME_CLASSES if report.breakdown.get(name, 0) >= 0.0005]
+
+
+def nothing_to_change(report: Report) -> str:
+    """What stands where findings would."""
+    found = "Found nothing to change."
+    return f"{found} Where the step goes, above, names what takes its time." if report.attribution else found
+
+
+class TimeLine(msgspec.Struct, frozen=True):
+    """One activity in words. share: of the step. time: of the step of median length."""
+
+    kind: str
+    share: str
+    time: str
+    words: str
+
+
+_WORTH_A_LINE = 0.01
+"""From this share of the step an activity has its own line where not all are printed."""
+_MOSTLY, _NEARLY_ALL = 0.5, 0.95
+
+
+def time_lines(report: Report, most: int) -> tuple[TimeLine, ...]:
+    """The activities that take most of the step, whatever their class; empty without steps."""
+    found = [
+        (one.fraction, kind.kind, one)
+        for kind in report.attribution
+        for one in kind.parts
+        if one.activity != OTHER and one.fraction >= _WORTH_A_LINE
+    ]
+    found.sort(key=lambda entry: -entry[0])
+    return tuple(time_line(kind, one) for _, kind, one in found[:most])
+
+
+def time_line(kind: str, one: ActivityTime) -> TimeLine:
+    """`host 90% 6.10 ms save (train.py:42), most of it dump (pickle.py:12)`."""
+    words, place = one.activity, place_of_time(one)
+    if one.parts and one.parts[0].activity != OTHER and one.parts[0].fraction >= _MOSTLY * one.fraction:
+        first = one.parts[0]
+        words += (": " if first.fraction >= _NEARLY_ALL * one.fraction else ", most of it ") + first.activity
+        place = place_of_time(first) or place
+    if place and place not in words:
+        words += f" ({place})"
+    return TimeLine(kind, percent(one.fraction), duration(one.ms), one_line(words))
+
+
+def place_of_time(one: ActivityTime | PlacedTime) -> str:
+    """`train.py:42`, "" where no line of the program is known."""
+    return place_words(one.places[0]) if one.places else ""
+
+
+def place_words(place: Place) -> str:
+    """`train.py:42`; "" without a file."""
+    return f"{place.file}:{place.line}" if place.file and place.line is not None else place.file
+
+
+OTHER = "other"
+"""The last part of a list that adds up: what is too small to list."""

@@ -1,1 +1,1 @@
-"""Columns to devices, steps and where each instant goes."""
+"""Devices, threads, steps, and the class of each instant; hosts side by side."""

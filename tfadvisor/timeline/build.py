@@ -2,53 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.hlo.format.find_modules import find_modules
 from tfadvisor.memory import give_back
-from tfadvisor.timeline.capture import capture_of, window_of
+from tfadvisor.program.find_modules import Modules, find_modules
+from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.devices.protocol import Recorded
-from tfadvisor.timeline.devices.registry import find_devices, on_own_clocks
-from tfadvisor.timeline.devices.unrecorded import unrecorded_work
-from tfadvisor.timeline.host.calls_that_cost import host_calls
-from tfadvisor.timeline.host.compiles import compiled_in_steps
-from tfadvisor.timeline.host.costs import HostCost, host_costs
-from tfadvisor.timeline.host.dispatches import without_evaluations
-from tfadvisor.timeline.host.host_ops import host_ops, pipeline_ops
-from tfadvisor.timeline.host.input_pipeline import input_pipeline
-from tfadvisor.timeline.host.libraries import libraries
-from tfadvisor.timeline.host.loop_frames import loop_frames
+from tfadvisor.timeline.devices.registry import Unrecorded, find_devices, on_own_clocks, unrecorded_work
+from tfadvisor.timeline.host.compiles import compiled_in_steps, libraries
+from tfadvisor.timeline.host.costs import HostCost, host_calls, host_costs
+from tfadvisor.timeline.host.dispatches import host_ops, pipeline_ops, without_evaluations
+from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
+from tfadvisor.timeline.host.frames import loop_frames
+from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.memory import device_memory
-from tfadvisor.timeline.host.pipeline_work import pipeline_work
-from tfadvisor.timeline.host.shared_cores import SharedCores, shared_cores
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
-from tfadvisor.timeline.host.time_of_driver import host_activity, host_classes_of_time
-from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.losses.activities import names_of
-from tfadvisor.timeline.losses.batch_makers import batch_makers
+from tfadvisor.timeline.host_timeline import Capture, HostEvidence, HostTimeline, capture_of, recorded_events, window_of
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals
+from tfadvisor.timeline.losses.activities import batch_makers, names_of
 from tfadvisor.timeline.losses.lost_time import lost_time
+from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
+from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
-from tfadvisor.timeline.recorded_events import recorded_events
-from tfadvisor.timeline.steps.breakdown import break_down, taking_part, unknown_time
-from tfadvisor.timeline.steps.capture_work import capture_work_ps
+from tfadvisor.timeline.steps.breakdown import StepTime, break_down, capture_work_ps, taking_part, unknown_time
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
+from tfadvisor.trace.columns import NO_EVENTS, HostTrace, NameFilter, Selection, StatColumn
+from tfadvisor.trace.runs import host_of
 from tfadvisor.vocabulary import DeviceKind, TimeClass
-from tfadvisor.xplane.columns import NO_EVENTS, HostTrace, NameFilter, Selection, StatColumn
-from tfadvisor.xplane.runs import host_of
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.picture.drawing import Drawing
-    from tfadvisor.timeline.picture.memory_curve import MemoryCurve
-    from tfadvisor.timeline.picture.step_picture import StepPicture
+    import numpy as np
+    import numpy.typing as npt
+
+    from tfadvisor.timeline.picture.events import MemoryCurve
+    from tfadvisor.timeline.picture.step_picture import Drawing, StepPicture
 
 _NOT_SCHEDULING = NameFilter(SCHEDULING, invert=True)
 _EXECUTOR = NameFilter(RUNS_OF_FUNCTIONS)
@@ -96,7 +91,45 @@ PICTURED = Selection(
         stats.REGION_TYPE: _ALLOCATIONS,
     }
 )
-"""Likewise, with what only a page draws."""
+"""What is decoded of a trace whose page is drawn."""
+
+
+class _Placed(msgspec.Struct, frozen=True):
+    """A host's devices and steps, without the events that they were found in."""
+
+    host: str
+    trace: HostTrace
+    """Planes, lines and the stats that are still asked for; no events."""
+    events: int
+    """How many it had."""
+    threads: Threads
+    pipeline: BoolArray
+    """For every host event, whether it is work of the input pipeline."""
+    programs: Modules
+    devices: tuple[Device, ...]
+    unrecorded: Unrecorded
+    steps: Steps
+    """As the host sees them; which of them count is settled when their time has a class."""
+
+
+class _Attributed(msgspec.Struct, frozen=True):
+    """Where the time of a host's steps goes."""
+
+    steps: Steps
+    """Where the device ran them, with those that count known."""
+    active: Sequence[Device]
+    """The devices that the breakdown is about."""
+    breakdown: npt.NDArray[np.int64]
+    time: StepTime
+    """What the breakdown was made of; the two differ where the devices' work was not recorded."""
+    classes: Mapping[TimeClass, Intervals]
+    """As in HostTimeline."""
+    costs: Mapping[HostCost, Intervals]
+    """As in HostTimeline."""
+    compiling: Intervals
+    """When the thread that drives the steps traces and compiles."""
+    pipeline_python: Intervals
+    """When Python functions of the input pipeline run."""
 
 
 def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing: Drawing | None = None) -> HostTimeline:
@@ -104,88 +137,150 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
 
     chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. drawing:
     what a page draws; None for no pictures.
+
+    Each stage takes what it needs of the one before. What it leaves behind goes at once: most of the memory is events.
     """
-    trace = on_own_clocks(trace)
-    events = len(trace.events)
-    host = trace.hostnames[0] if trace.hostnames else host_of(Path(trace.path))
-    threads = without_evaluations(host_threads(trace))
-    programs, window = find_modules(replace(trace, events=NO_EVENTS, stats={})), window_of(trace)
-    pipeline = pipeline_work(trace, threads)
-    trace = without_threads(trace, threads)
-    devices = find_devices(Recorded(trace, threads, host, pipeline, programs))
-    empty = sum(not len(device.ops) for device in devices if device.kind is not DeviceKind.CPU)
+    recorded, window = _read(trace)
+    del trace
+    placed = _place(recorded)
+    del recorded
+    give_back(placed.events)
+    attributed = _attribute(placed, chosen)
+    give_back(placed.events)
+    evidence = _explain(placed, attributed, drawing)
+    give_back(placed.events)
+    return HostTimeline(
+        host=placed.host,
+        capture=_capture(placed, attributed.steps, window),
+        steps=attributed.steps,
+        breakdown=attributed.breakdown,
+        takes_part=taking_part(attributed.breakdown),
+        short_launch_ps=attributed.time.short_launch_ps,
+        evidence=evidence,
+        devices=placed.devices,
+        programs=placed.programs,
+        classes=attributed.classes,
+        costs=attributed.costs,
+    )
+
+
+def _read(trace: HostTrace) -> tuple[Recorded, tuple[int, int]]:
+    """What was recorded, its threads known; and its first and last instant, ps."""
+    timed = on_own_clocks(trace)
+    threads = without_evaluations(host_threads(timed))
+    recorded = Recorded(
+        without_threads(timed, threads),
+        threads,
+        timed.hostnames[0] if timed.hostnames else host_of(Path(timed.path)),
+        pipeline_work(timed, threads),
+        find_modules(replace(timed, events=NO_EVENTS, stats={})),
+    )
+    return recorded, window_of(timed)
+
+
+def _place(recorded: Recorded) -> _Placed:
+    """Finds the devices and the steps, and keeps of the trace what is asked for afterwards."""
+    trace, threads = recorded.trace, recorded.threads
+    devices = find_devices(recorded)
     unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
     steps = find_steps(trace, threads, devices)
-    trace = replace(trace, events=NO_EVENTS, stats=_still_asked(trace, threads))
-    if not any(map(len, trace.stats.values())):
-        threads = replace(threads, position_of=None)  # nobody asks for events by their number any more
-    give_back(events)  # most of the memory
-    steps = placed_on_device(steps, devices)
-    activity = host_activity(trace, threads, steps, pipeline)
-    classes = host_classes_of_time(activity)
-    active = [device for device in devices if device.is_active]
-    time = break_down(active, classes, steps)
-    breakdown = unknown_time(steps) if unrecorded.proof else time.breakdown
-    steps = sorted_out(steps, breakdown) if chosen is None else chosen_steps(steps, *chosen)
-    costs, compiling = host_costs(threads, steps, activity, classes, active, pipeline), activity.compile
-    del activity
-    give_back(events)
-    names = cache(lambda: names_of(threads))
-    losses = () if unrecorded.proof else lost_time(threads, steps, time.first, active, programs, names)
-    short_launch_ps = time.short_launch_ps
-    del time
-    pictures: tuple[StepPicture, ...] = ()
-    curves: tuple[MemoryCurve, ...] = ()
-    if drawing is not None:
-        from tfadvisor.timeline.picture.memory_curve import memory_curves  # noqa: PLC0415  (likewise)
-        from tfadvisor.timeline.picture.step_picture import step_pictures  # noqa: PLC0415  (only a page draws steps)
-
-        pictures = step_pictures(threads, pipeline, active, classes, steps, drawing)
-        curves = memory_curves(trace, threads)
-    give_back(events)
-    return HostTimeline(
-        host=host,
-        capture=capture_of(
-            trace,
-            threads,
-            window,
-            empty,
-            unrecorded,
-            capture_work_ps(threads, steps),
-            recorded_events(threads, steps),
-        ),
-        steps=steps,
-        breakdown=breakdown,
-        takes_part=taking_part(breakdown),
-        short_launch_ps=short_launch_ps,
-        evidence=HostEvidence(
-            calls=host_calls(
-                threads,
-                steps,
-                waits=costs[HostCost.WAITING],
-                builds=len(costs[HostCost.BUILDING]),
-                iterations=_loop_iterations(trace, threads, pipeline),
-            ),
-            frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
-            compiles=compiled_in_steps(trace, threads, steps, compiling, programs),
-            pipeline=input_pipeline(trace, threads, steps),
-            host_ops=host_ops(trace, threads, steps, pipeline),
-            pipeline_ops=pipeline_ops(threads, steps, pipeline),
-            cores=shared_cores(trace, threads, steps, pipeline)
-            if active and active[0].kind is DeviceKind.CPU
-            else SharedCores(),
-            losses=losses,
-            makers=batch_makers(threads, steps, classes, names),
-            memory=device_memory(trace, threads, steps),
-            libraries=libraries(threads),
-            pictures=pictures,
-            memory_curves=curves,
-        ),
-        devices=devices,
-        programs=programs,
-        classes=classes,
-        costs=costs,
+    stats_left = _still_asked(trace, threads)
+    by_number = any(map(len, stats_left.values()))  # else nobody asks for events by their number any more
+    return _Placed(
+        recorded.host,
+        replace(trace, events=NO_EVENTS, stats=stats_left),
+        len(trace.events),
+        threads if by_number else replace(threads, position_of=None),
+        recorded.pipeline_work,
+        recorded.programs,
+        devices,
+        unrecorded,
+        steps,
     )
+
+
+def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
+    """Gives each instant of each step, where the device ran it, to one class, and says which steps count.
+
+    chosen: as for build_host.
+    """
+    found = placed_on_device(placed.steps, placed.devices)
+    activity = host_activity(placed.trace, placed.threads, found, placed.pipeline)
+    classes = host_classes_of_time(activity)
+    active = [device for device in placed.devices if device.is_active]
+    time = break_down(active, classes, found)
+    breakdown = unknown_time(found) if placed.unrecorded.proof else time.breakdown
+    steps = sorted_out(found, breakdown) if chosen is None else chosen_steps(found, *chosen)
+    costs = host_costs(placed.threads, steps, activity, classes, active, placed.pipeline)
+    python = activity.pending.pipeline_python
+    return _Attributed(steps, active, breakdown, time, classes, costs, activity.compile, python)
+
+
+def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) -> HostEvidence:
+    """What explains the breakdown. drawing: as for build_host."""
+    trace, threads, pipeline, programs = placed.trace, placed.threads, placed.pipeline, placed.programs
+    steps, active, classes, costs = attributed.steps, attributed.active, attributed.classes, attributed.costs
+    names = cache(lambda: names_of(threads))
+    known = not placed.unrecorded.proof
+    losses = lost_time(threads, steps, attributed.time.first, active, programs, names) if known else ()
+    spent = (
+        step_time(
+            threads,
+            steps,
+            classes,
+            attributed.time.first,
+            active,
+            attributed.breakdown,
+            programs,
+            pipeline=pipeline,
+            pipeline_python=attributed.pipeline_python,
+        )
+        if known
+        else ()
+    )
+    give_back(placed.events)
+    pictures, curves = _drawn(placed, attributed, drawing) if drawing is not None else ((), ())
+    return HostEvidence(
+        calls=host_calls(
+            threads,
+            steps,
+            waits=costs[HostCost.WAITING],
+            builds=len(costs[HostCost.BUILDING]),
+            iterations=_loop_iterations(trace, threads, pipeline),
+        ),
+        frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
+        compiles=compiled_in_steps(trace, threads, steps, attributed.compiling, programs),
+        pipeline=input_pipeline(trace, threads, steps),
+        host_ops=host_ops(trace, threads, steps, pipeline),
+        pipeline_ops=pipeline_ops(threads, steps, pipeline),
+        losses=losses,
+        spent=spent,
+        makers=batch_makers(threads, steps, classes, names),
+        memory=device_memory(trace, threads, steps),
+        libraries=libraries(threads),
+        pictures=pictures,
+        memory_curves=curves,
+    )
+
+
+def _drawn(
+    placed: _Placed, attributed: _Attributed, drawing: Drawing
+) -> tuple[tuple[StepPicture, ...], tuple[MemoryCurve, ...]]:
+    """What a page draws of the steps and of the devices' memory."""
+    from tfadvisor.timeline.picture.events import memory_curves  # only a page draws
+    from tfadvisor.timeline.picture.step_picture import step_pictures
+
+    threads, steps = placed.threads, attributed.steps
+    pictures = step_pictures(threads, placed.pipeline, attributed.active, attributed.classes, steps, drawing)
+    return pictures, memory_curves(placed.trace, threads)
+
+
+def _capture(placed: _Placed, steps: Steps, window: tuple[int, int]) -> Capture:
+    """What the trace says about itself."""
+    threads = placed.threads
+    empty = sum(not len(device.ops) for device in placed.devices if device.kind is not DeviceKind.CPU)
+    work_ps, events = capture_work_ps(threads, steps), recorded_events(threads, steps)
+    return capture_of(placed.trace, threads, window, empty, placed.unrecorded, work_ps, events)
 
 
 def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]:

@@ -1,34 +1,48 @@
-"""One host's whole timeline, every event at hand: what is summarised for metrics."""
+"""One host's timeline: its step time by class, what explains it, and every event, until it is summarised for metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.timeline.capture import Capture
-from tfadvisor.timeline.host.calls_that_cost import HostCalls
-from tfadvisor.timeline.host.compiles import Compiled
-from tfadvisor.timeline.host.costs import HostCost
-from tfadvisor.timeline.host.host_ops import HostOps
+from tfadvisor.arrays import blocks, true_at
+from tfadvisor.program.find_modules import Modules
+from tfadvisor.timeline.attribution.model import Spent
+from tfadvisor.timeline.devices.registry import Unrecorded
+from tfadvisor.timeline.host.compiles import Compiled, Libraries
+from tfadvisor.timeline.host.costs import HostCalls, HostCost
+from tfadvisor.timeline.host.dispatches import HostOps
+from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
-from tfadvisor.timeline.host.libraries import Libraries
-from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.memory import DeviceMemory
-from tfadvisor.timeline.host.shared_cores import SharedCores
+from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
-from tfadvisor.timeline.losses.batch_makers import BatchMakers
-from tfadvisor.timeline.losses.model import LostTime
+from tfadvisor.timeline.losses.activities import BatchMakers, LostTime
 from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import (
+    VERSION_STATS,
+    HostClass,
+    framework_of,
+    is_between_slices,
+    lost_events,
+    says_graphs_are_off,
+)
+from tfadvisor.timeline.names.frames import is_frame
+from tfadvisor.timeline.names.host import called_function, calls_function
+from tfadvisor.timeline.names.programs import jitted_function, workload_of
+from tfadvisor.timeline.windows import in_counted_steps
+from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.picture.memory_curve import MemoryCurve
+    from tfadvisor.timeline.picture.events import MemoryCurve
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
 
@@ -47,10 +61,10 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """TensorFlow's ops that run on the host although the step has a device."""
     pipeline_ops: HostOps
     """The ops of the functions that tf.data maps over elements."""
-    cores: SharedCores
-    """How the input pipeline and the step share the cores of a run without an accelerator; zeros with one."""
     losses: tuple[LostTime, ...]
     """The classes of lost time that are large, the largest first, each with what fills most of it."""
+    spent: tuple[Spent, ...]
+    """What takes the counted steps, class by class, summed over the devices; empty where the devices' work is not recorded."""
     makers: BatchMakers
     """Python threads beside the loop that make its batches while it waits for one."""
     memory: tuple[DeviceMemory, ...]
@@ -60,11 +74,11 @@ class HostEvidence(msgspec.Struct, frozen=True):
     pictures: tuple[StepPicture, ...]
     """The steps that a page draws; empty unless they were asked for."""
     memory_curves: tuple[MemoryCurve, ...] = ()
-    """What each allocator has given out over time; likewise."""
+    """What each allocator has given out over time; empty unless pictures were asked for."""
 
 
-class HostTimeline(msgspec.Struct, frozen=True):
-    """One host."""
+class HostBreakdown(msgspec.Struct, frozen=True):
+    """Where one host's step time goes and what explains it: what its timeline and its summary have in common."""
 
     host: str
     """Its name."""
@@ -76,10 +90,15 @@ class HostTimeline(msgspec.Struct, frozen=True):
     """ps, shape (active devices, steps, TimeClass); one row when there is no active device."""
     takes_part: npt.NDArray[np.bool_]
     """Shape (active devices, steps): False where a device did nothing in a step that others worked in."""
-    short_launch_ps: npt.NDArray[np.int64]
-    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps)."""
     evidence: HostEvidence
     """What explains the breakdown."""
+
+
+class HostTimeline(HostBreakdown, frozen=True):
+    """One host with every event at hand."""
+
+    short_launch_ps: npt.NDArray[np.int64]
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps)."""
     devices: tuple[Device, ...]
     """Every device of the trace, the inactive ones too."""
     programs: Modules
@@ -92,3 +111,122 @@ class HostTimeline(msgspec.Struct, frozen=True):
     def active_devices(self) -> tuple[Device, ...]:
         """The devices that the breakdown is about, in its order."""
         return tuple(device for device in self.devices if device.is_active)
+
+
+# How much of what a host's thread did was recorded: each event cost that thread time while the profiler ran.
+
+
+class RecordedEvents(msgspec.Struct, frozen=True):
+    """Of the thread that drives the steps, in the counted ones."""
+
+    frames: int = 0
+    """Python frames."""
+    others: int = 0
+    """All other events."""
+
+
+def recorded_events(threads: Threads, steps: Steps) -> RecordedEvents:
+    """Zeros where no thread is known to drive."""
+    if steps.thread < 0:
+        return RecordedEvents()
+    thread = threads.threads[steps.thread]
+    counted = in_counted_steps(threads.start[thread.lo : thread.hi], steps)
+    row = threads.row[thread.lo : thread.hi][counted]
+    frames = int(threads.wanted_rows(is_frame)[row].sum())
+    return RecordedEvents(frames, len(row) - frames)
+
+
+# What a trace says about itself: the framework, when it was recorded, and what the profiler lost.
+
+
+class Capture(msgspec.Struct, frozen=True):
+    """What one host's trace says about itself."""
+
+    framework: str
+    """tensorflow, jax, pytorch-xla or unknown."""
+    framework_version: str
+    """As the trace has it, "" where it does not say."""
+    captured_at: str
+    """When the recording began, ISO time in UTC, "" when the trace has none."""
+    session_start_ns: int
+    """The same in ns since 1970, 0 when the trace has none."""
+    window: tuple[int, int]
+    """Start of the first event and end of the last, ps."""
+    errors: tuple[str, ...]
+    """What the profiler calls errors."""
+    warnings: tuple[str, ...]
+    """What the profiler calls warnings."""
+    dropped: int
+    """Events that the profiler says it lost."""
+    python_tracer: bool
+    """Whether Python frames were recorded."""
+    empty_accelerators: int
+    """Accelerators in the trace without a single event."""
+    unrecorded: Unrecorded = Unrecorded()
+    """What accelerators did and the trace lacks."""
+    work_ps: tuple[int, int] = (0, 0)
+    """What starting and stopping the profiler took before the first and after the last step, ps."""
+    events: RecordedEvents = RecordedEvents()
+    """What was recorded of the driving thread in the counted steps."""
+    graphs_off: bool = False
+    """Whether XLA ran CUDA graphs kernel by kernel because it was profiled."""
+    workload: str = "unknown"
+    """By the names of the compiled functions that Python calls: inference or unknown."""
+    between_slices: bool = False
+    """Whether the host sent for its TPUs over the network between slices."""
+
+
+def capture_of(
+    trace: HostTrace,
+    threads: Threads,
+    window: tuple[int, int],
+    empty_accelerators: int,
+    unrecorded: Unrecorded,
+    work_ps: tuple[int, int],
+    events: RecordedEvents,
+) -> Capture:
+    """From planes, names and warnings; the trace's events are not asked."""
+    framework, version = _framework(trace)
+    start = session_start_ns(trace.planes)
+    return Capture(
+        framework=framework,
+        framework_version=version,
+        captured_at=datetime.fromtimestamp(start / 1e9, timezone.utc).isoformat(timespec="seconds") if start else "",
+        session_start_ns=start,
+        window=window,
+        errors=trace.errors,
+        warnings=trace.warnings,
+        dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
+        python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
+        empty_accelerators=empty_accelerators,
+        unrecorded=unrecorded,
+        work_ps=work_ps,
+        events=events,
+        workload=workload_of(_called(threads)),
+        between_slices=len(threads.named(is_between_slices)) > 0,
+        graphs_off=len(threads.named(says_graphs_are_off)) > 0,
+    )
+
+
+def _called(threads: Threads) -> set[str]:
+    """The compiled functions that Python calls, by name."""
+    names = [threads.names[row] for row in true_at(threads.borne).tolist()]
+    jitted = {function for name in names if (function := jitted_function(name))}
+    return jitted | {called_function(name) for name in names if calls_function(name)}
+
+
+def window_of(trace: HostTrace) -> tuple[int, int]:
+    """First start and last end of all events, ps."""
+    if not len(trace.events):
+        return 0, 0
+    start, duration = trace.events.start_ps, trace.events.duration_ps
+    last = max(int((start[part] + np.maximum(duration[part], 0)).max()) for part in blocks(len(start)))
+    return int(start.min()), last
+
+
+def _framework(trace: HostTrace) -> tuple[str, str]:
+    for framework, stat in VERSION_STATS.items():
+        for plane in trace.planes:
+            if stat in plane.stats:
+                return framework, str(plane.stats[stat])
+    return framework_of(trace.names.name, trace.stat(stats.HLO_MODULE).texts), ""

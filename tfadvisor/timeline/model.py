@@ -1,4 +1,4 @@
-"""The timeline of a run: devices, steps, and where each instant of a step goes. What metrics read.
+"""The parts of a host's timeline: steps, devices and their ops, and what the host does at each instant.
 
 Times are int64 picoseconds since the host's profiler session began.
 """
@@ -59,7 +59,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     about: str
 
     WHERE_THE_DEVICE_RAN: ClassVar[str] = ", placed where the device ran them"
-    """What `about` adds to steps that a host dispatched long before: the same steps, told by the same."""
+    """Suffix of `about` for steps that were shifted to the time the device ran them."""
 
     def __len__(self) -> int:
         """Number of steps, those that do not count included."""
@@ -113,8 +113,8 @@ class Callers(msgspec.Struct, frozen=True):
 class DeviceOps(msgspec.Struct, frozen=True):
     """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
 
-    name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, likewise. program:
-    index into program_ids of that module's program, likewise. bytes: of a copy, -1 where the trace does not say.
+    name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, -1 without one. program:
+    index into program_ids of that module's program, -1 without one. bytes: of a copy, -1 where the trace does not say.
     path: index into names of the framework's path of its op, -1 where no event tells.
     meeting: what all devices' events of one collective share (XLA's run_id, TensorFlow's instance_key), -1 without one.
     memory: of a copy, the host memory it touches. launch: index into callers of the host call that launched it, -1 when none
@@ -149,12 +149,12 @@ class DeviceOps(msgspec.Struct, frozen=True):
 
     @property
     def launch_end(self) -> Int64Array:
-        """When it was over, likewise."""
+        """When that call was over, -1 when none is linked."""
         return self.callers.of(self.launch, self.callers.end)
 
     @property
     def launch_name(self) -> npt.NDArray[np.int32]:
-        """Index of its name, likewise."""
+        """Index of that call's name, -1 when none is linked."""
         return self.callers.of(self.launch, self.callers.row)
 
     def covered(self, *kinds: int) -> Intervals:
@@ -232,9 +232,7 @@ class HostActivity(msgspec.Struct, frozen=True):
     """Where the step's compiled program calls Python, on whatever thread."""
     batch_python: Intervals = EMPTY
     """The part of input in which the loop's own Python makes the next batch, known by what follows it."""
-    perhaps_batch_python: Intervals = EMPTY
-    """Where Python may make the next batch, and may do anything else as well."""
     eager: Intervals = EMPTY
     """The driving thread's TensorFlow ops that it dispatches one by one, with the short pauses between them."""
     eager_elsewhere: Intervals = EMPTY
-    """The same of other threads, which run the replicas of a step."""
+    """Events of other threads, which run the replicas of a step."""

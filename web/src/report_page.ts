@@ -3,6 +3,7 @@ import { FRAMEWORKS, type Data, type PageData } from "./data/generated.js";
 import { h, replaceChildren } from "./dom.js";
 import type { Section, View } from "./parts/section.js";
 import { themeButton } from "./parts/theme.js";
+import { attribution } from "./sections/attribution.js";
 import { capture, metrics, notApplicable } from "./sections/about.js";
 import { collectives } from "./sections/collectives.js";
 import { compare } from "./sections/compare.js";
@@ -83,7 +84,7 @@ function sections(view: View): { list: Section[]; open: (finding: string) => voi
   const drawn = timeline(view);
   view = { ...view, links: { ...view.links, showTimeline: drawn.show } };
   const advice = findings(view);
-  const list = [compare(view), advice, steps(view), drawn, computeParts(view), ops(view), memory(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
+  const list = [compare(view), attribution(view), advice, steps(view), drawn, computeParts(view), ops(view), memory(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
   return { list: list.filter((one) => one !== null), open: advice.open };
 }
 

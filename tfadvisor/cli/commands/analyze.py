@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -18,6 +17,7 @@ from tfadvisor.cli.reading_options import (
     Output,
     Params,
     Paths,
+    Preview,
     RuleFolders,
     RulesConfig,
     RunName,
@@ -25,6 +25,7 @@ from tfadvisor.cli.reading_options import (
     SetLimits,
     Steps,
     Workers,
+    choice,
     chosen_run,
     hosts_read_by,
     places,
@@ -32,14 +33,14 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import TraceError
+from tfadvisor.report.forms.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.report.model import Report
-from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
-    from tfadvisor.report.outputs.forms import Form
-    from tfadvisor.xplane.runs import Run
+    from tfadvisor.analysis import Options
+    from tfadvisor.report.forms.forms import Form
+    from tfadvisor.trace.runs import Run
 
 _EXAMPLES = """\
 Examples:
@@ -49,7 +50,7 @@ Examples:
   tfadvisor analyze s3://bucket/logs
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
-  tfadvisor analyze logdir/ --set input-shares-cores.input_core_share=40%
+  tfadvisor analyze logdir/ --set input-made-in-loop.batch_python_fraction=40%
 
 Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse or a cluster that fails, 5 a rule
 or metric broke."""
@@ -87,6 +88,7 @@ def analyze(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    preview: Preview = False,
     set_limits: SetLimits = None,
     config: RulesConfig = None,
     fail_on: FailOn = None,
@@ -112,6 +114,7 @@ def analyze(
         disabled=disable,
         config=config,
         limits=set_limits,
+        preview=preview,
     )
     read = places(paths)
     chosen = chosen_run(read, options)
@@ -127,8 +130,8 @@ def analyze(
 
 def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
     """The report, and what the form is written from."""
-    from tfadvisor.api import analyze_run, draw_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
+    from tfadvisor.analysis import analyze_run, draw_run  # imports NumPy, which no --help needs
+    from tfadvisor.cli.recording import reading_progress
 
     with reading_progress(run) as progress:
         if form.drawn:
@@ -142,8 +145,10 @@ def _with_tried(report: Report) -> Report:
     """With what the ledger of this folder says of the same program."""
     if not LEDGER.exists():
         return report
-    from tfadvisor.trial.ledger.file import read  # noqa: PLC0415  (few have one)
-    from tfadvisor.trial.ledger.tried import with_tried  # noqa: PLC0415
+    from tfadvisor.comparison.ledger import (
+        read,  # few have one
+        with_tried,
+    )
 
     try:
         return with_tried(report, read(LEDGER).entries)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note, write_out
 from tfadvisor.cli.reading_options import (
     BASELINE,
@@ -17,9 +16,11 @@ from tfadvisor.cli.reading_options import (
     Labels,
     Model,
     Params,
+    Preview,
     RuleFolders,
     RunName,
     Steps,
+    choice,
     places,
     reading,
 )
@@ -127,16 +128,26 @@ def add_runs(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    preview: Preview = False,
     model: Model = None,
     label: Labels = None,
     config: Config = None,
 ) -> int:
     """Add a run's numbers to its baseline. The oldest beyond --keep are dropped."""
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import add  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.comparison.baseline.store import add
 
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, config=config)
+    options = reading(
+        run=run,
+        host=host,
+        steps=steps,
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        config=config,
+        preview=preview,
+    )
     written = gate_inputs.written_config(config, rules or ())
     labels = gate_inputs.labels_of(label or (), written.layer.labels)
     reports = [gate_inputs.report_of([path], options) for path in places(paths)]
@@ -159,9 +170,9 @@ def list_runs(
     config: Config = None,
 ) -> int:
     """One line per run, the oldest first."""
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.baseline_table import entry, table  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import read_store  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.baseline_table import entry, table
+    from tfadvisor.comparison.baseline.store import read_store
 
     folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
     contents = read_store(folder)
@@ -171,7 +182,7 @@ def list_runs(
         if model in (None, kept.snapshot.key.model) and branch in (None, kept.snapshot.origin.branch)
     ]
     if format == "json":
-        import json  # noqa: PLC0415
+        import json
 
         write_out(json.dumps([entry(kept) for kept in runs], indent=2) + "\n", json=True)
     else:
@@ -195,6 +206,7 @@ def accept_run(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    preview: Preview = False,
     model: Model = None,
     label: Labels = None,
     branch: JudgedBranch = None,
@@ -203,11 +215,20 @@ def accept_run(
     """Take a run as the new level, on the branch that it is measured against: earlier runs still show how much runs differ,
     but no longer their level.
     """
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import accept, pending  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.comparison.baseline.store import accept, pending
 
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, config=config)
+    options = reading(
+        run=run,
+        host=host,
+        steps=steps,
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        config=config,
+        preview=preview,
+    )
     written = gate_inputs.written_config(config, rules or ())
     folder = gate_inputs.store_of(store, written)
     chosen_model = model or written.layer.model
@@ -229,19 +250,19 @@ def accept_run(
 @app.command("show", cls=Command, short_help="the numbers of a run")
 def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
     """Print where a run comes from, its step time, its findings with the day they came, and every metric that it holds."""
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.baseline_table import entry  # noqa: PLC0415
-    from tfadvisor.gate.baseline.care import named  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.baseline_table import entry
+    from tfadvisor.comparison.baseline.store import named
 
     (kept,) = named(gate_inputs.store_of(store, gate_inputs.written_config(config)), [name])
     side = kept.snapshot.side
     if format == "json":
-        import json  # noqa: PLC0415
+        import json
 
         whole = {**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
         write_out(json.dumps(whole, indent=2) + "\n", json=True)
         return 0
-    from tfadvisor.cli.baseline_table import page  # noqa: PLC0415
+    from tfadvisor.cli.baseline_table import page
 
     write_out(page(kept))
     return 0
@@ -252,13 +273,13 @@ def diff_runs(
     base: Named, new: OtherNamed = None, format: DiffFormat = None, store: Store = None, config: Config = None
 ) -> int:
     """Say where the step time of two stored runs differs; with one RUN, from the run before it in its baseline."""
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.outputs import write_form  # noqa: PLC0415
-    from tfadvisor.comparison.compare_sides import compare_sides  # noqa: PLC0415
-    from tfadvisor.comparison.outputs.forms import COMPARISON_FORMS  # noqa: PLC0415
-    from tfadvisor.gate.baseline.care import before, named  # noqa: PLC0415
-    from tfadvisor.gate.baseline.comparability import may_differ, must_be_alike  # noqa: PLC0415
-    from tfadvisor.report.outputs.forms import form_of  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.outputs import write_form
+    from tfadvisor.comparison.baseline.comparable import may_differ, must_be_alike
+    from tfadvisor.comparison.baseline.store import before, named
+    from tfadvisor.comparison.forms import COMPARISON_FORMS
+    from tfadvisor.comparison.split import compare_sides
+    from tfadvisor.report.forms.forms import form_of
 
     folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
     first = named(folder, [base])[0]
@@ -281,9 +302,9 @@ def diff_runs(
 @app.command("remove", cls=Command, short_help="take runs out")
 def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None) -> int:
     """Take runs out of their baselines, such as one that was recorded on a busy machine."""
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
-    from tfadvisor.gate.baseline.care import remove  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.comparison.baseline.store import remove
 
     for kept in remove(gate_inputs.store_of(store, gate_inputs.written_config(config)), names):
         write_out(f"removed {line(kept)}\n")
@@ -295,9 +316,9 @@ def prune_runs(
     keep: Keep = None, store: Store = None, model: Model = None, branch: Branch = None, config: Config = None
 ) -> int:
     """Drop the oldest runs of each baseline beyond --keep."""
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.baseline_table import line  # noqa: PLC0415
-    from tfadvisor.gate.baseline.care import prune  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.comparison.baseline.store import prune
 
     written = gate_inputs.written_config(config)
     gone = prune(gate_inputs.store_of(store, written), _kept(keep, gate_inputs.keep_of(written)), model, branch)

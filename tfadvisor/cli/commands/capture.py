@@ -13,6 +13,7 @@ from tfadvisor.cli.reading_options import (
     Disabled,
     Output,
     Params,
+    Preview,
     RuleFolders,
     RulesConfig,
     SetLimits,
@@ -20,7 +21,7 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_and_write
 from tfadvisor.cli.typer_commands import Command
-from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
+from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 _EXAMPLES = """\
 Examples:
@@ -46,9 +47,7 @@ Addresses = Annotated[
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-@app.command(
-    "capture", cls=Command, epilog=_EXAMPLES, short_help="record a job that runs already, and print its report"
-)
+@app.command("capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report")
 def capture(
     addresses: Addresses,
     steps: StepCount = 20,
@@ -57,6 +56,7 @@ def capture(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    preview: Preview = False,
     set_limits: SetLimits = None,
     config: RulesConfig = None,
     format: Format = None,
@@ -70,12 +70,17 @@ def capture(
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
     options = reading(
-        params=params, bandwidth=bandwidth, rules=rules, disabled=disable, config=config, limits=set_limits
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        disabled=disable,
+        config=config,
+        limits=set_limits,
+        preview=preview,
     )
     check_rules(options)
-    from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.record.service.capture import address_of, captured  # noqa: PLC0415
-    from tfadvisor.record.service.clients import client  # noqa: PLC0415
+    from tfadvisor.act.record.conduct import Wanted  # imports NumPy, which no --help needs
+    from tfadvisor.act.record.service import address_of, captured, client
 
     asked = list(dict.fromkeys(map(address_of, addresses)))
     with captured(asked, Wanted(None, steps), options, client(), note) as recorded:

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.completing import host_names, run_names
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, places, reading
-from tfadvisor.cli.typer_commands import Command
-from tfadvisor.comparison.outputs.forms import COMPARISON_FORMS
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, choice, places, reading
+from tfadvisor.cli.typer_commands import Command, host_names, run_names
+from tfadvisor.comparison.forms import COMPARISON_FORMS
 from tfadvisor.errors import UsageError
-from tfadvisor.report.outputs.forms import form_of, names_of
+from tfadvisor.report.forms.forms import form_of, names_of
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
-    from tfadvisor.report.outputs.forms import Form
+    from tfadvisor.analysis import Options
+    from tfadvisor.report.forms.forms import Form
 
 _EXAMPLES = """\
 Examples:
@@ -119,8 +117,8 @@ def compare(
 
 
 def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -> None:
-    from tfadvisor.api import compare as compare_runs  # noqa: PLC0415
-    from tfadvisor.cli.gate_inputs import read_side  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import read_side
+    from tfadvisor.comparing import compare as compare_runs
 
     base, new = (read_side(path, options) for path, options in sides)
     write_form(form, compare_runs(base, new), output)
@@ -128,12 +126,12 @@ def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -
 
 def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
     """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
-    from tfadvisor.api import compare as compare_runs  # noqa: PLC0415
-    from tfadvisor.api import draw_run  # noqa: PLC0415
-    from tfadvisor.cli.gate_inputs import chosen_side  # noqa: PLC0415
-    from tfadvisor.cli.outputs import write_out, write_output  # noqa: PLC0415
-    from tfadvisor.comparison.outputs.page_data import on_page  # noqa: PLC0415
-    from tfadvisor.report.outputs.html import as_html  # noqa: PLC0415
+    from tfadvisor.analysis import draw_run
+    from tfadvisor.cli.gate_inputs import chosen_side
+    from tfadvisor.cli.outputs import write_out, write_output
+    from tfadvisor.comparing import compare as compare_runs
+    from tfadvisor.comparison.forms import on_page
+    from tfadvisor.report.forms.html import as_html
 
     for path, _ in reversed(sides):
         if path.suffix == ".json" and path.is_file():

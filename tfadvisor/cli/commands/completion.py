@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from tfadvisor.cli.option_values import listed
+from tfadvisor.cli.reading_options import listed
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -39,7 +39,7 @@ def completion(
     """Print completion for a shell, to be read by it: commands, options, rule ids, runs, hosts, formats and paths."""
     if shell not in SHELLS:
         raise UsageError(f"{shell}: choose {listed(SHELLS)}.{did_you_mean(shell, SHELLS)}")
-    from typer._completion_shared import get_completion_script  # noqa: PLC0415
+    from typer._completion_shared import get_completion_script
 
     script = get_completion_script(prog_name="tfadvisor", complete_var=_VARIABLE, shell=shell)
     sys.stdout.write(script + "\n")
@@ -48,7 +48,7 @@ def completion(
 
 def complete(command: Any) -> int:
     """Answers a shell that asks what could come next, as its script above does. command: the whole command line."""
-    from typer._completion_classes import completion_init  # noqa: PLC0415
+    from typer._completion_classes import completion_init
 
     completion_init()
     try:

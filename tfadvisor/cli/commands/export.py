@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, note
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -15,21 +14,23 @@ from tfadvisor.cli.reading_options import (
     HostName,
     Params,
     Paths,
+    Preview,
     RuleFolders,
     RunName,
     Steps,
+    choice,
     chosen_run,
     places,
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
-from tfadvisor.report.printable import one_line
+from tfadvisor.printable import one_line
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
+    from tfadvisor.analysis import Options
     from tfadvisor.report.model import Report
-    from tfadvisor.xplane.runs import Run
+    from tfadvisor.trace.runs import Run
 
 _EXAMPLES = """\
 Examples:
@@ -109,6 +110,7 @@ def export(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    preview: Preview = False,
     percentile: Percentile = None,
     jaxlib: JaxlibVersion = None,
     by_program: ByProgram = False,
@@ -126,7 +128,7 @@ def export(
     scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the percentile of each
     instruction's costs. Prints the two lines that use it.
     """
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules)
+    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, preview=preview)
     read = places(paths)
     if to == "pgle":
         return _to_pgle(read, options, output, percentile, jaxlib, by_program)
@@ -162,7 +164,7 @@ def _to_pgle(
     jaxlib: str | None,
     by_program: bool,
 ) -> int:
-    from tfadvisor.cli.pgle import write_pgle  # noqa: PLC0415
+    from tfadvisor.cli.pgle import write_pgle
 
     target = output or _new_name(chosen_run(paths[:1], options), "pgle")
     check_outside(target, paths, "--output")
@@ -175,11 +177,10 @@ def _to_pgle(
 
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.export.hosts import export_run  # noqa: PLC0415
-    from tfadvisor.export.perfetto.place import export_file  # noqa: PLC0415
-    from tfadvisor.export.perfetto.write import PerfettoSink  # noqa: PLC0415
-    from tfadvisor.timeline.build import SELECTION  # noqa: PLC0415
+    from tfadvisor.cli.recording import reading_progress
+    from tfadvisor.serve.export.perfetto import PerfettoSink, export_run
+    from tfadvisor.serve.export.perfetto_conclusions import export_file
+    from tfadvisor.timeline.build import SELECTION
 
     if output.is_dir():
         raise UsageError(f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}")
@@ -189,15 +190,15 @@ def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
 
 def _to_parquet(run: Run, options: Options, output: Path) -> Report:
     try:
-        from tfadvisor.export.parquet.write import ParquetSink  # noqa: PLC0415
+        from tfadvisor.serve.export.parquet_write import ParquetSink
     except ImportError as error:
         raise UsageError(
             f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
         ) from error
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.export.hosts import export_run  # noqa: PLC0415
-    from tfadvisor.export.perfetto.place import export_folder  # noqa: PLC0415
-    from tfadvisor.xplane.columns import Selection  # noqa: PLC0415
+    from tfadvisor.cli.recording import reading_progress
+    from tfadvisor.serve.export.perfetto import export_run
+    from tfadvisor.serve.export.perfetto_conclusions import export_folder
+    from tfadvisor.trace.columns import Selection
 
     with export_folder(output) as folder, reading_progress(run) as progress:
         sink = ParquetSink(folder)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.completing import rule_ids
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -21,22 +19,22 @@ from tfadvisor.cli.reading_options import (
     RulesConfig,
     RunName,
     SetLimits,
+    choice,
     chosen_run,
     places,
     reading,
 )
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, rule_ids
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfadvisor.api import Options
-    from tfadvisor.engine.loading.catalogue import Catalogue
-    from tfadvisor.repair.choosing import At
-    from tfadvisor.repair.plan import Plan
-    from tfadvisor.repair.sources import Sources
+    from tfadvisor.act.repair.plan import At, Plan
+    from tfadvisor.act.repair.sources import Sources
+    from tfadvisor.advice.loading.catalogue import Catalogue
+    from tfadvisor.analysis import Options
     from tfadvisor.report.model import Report
 
 _EXAMPLES = """\
@@ -95,7 +93,7 @@ SourcePlace = Annotated[
 ]
 Chosen = Annotated[
     str | None,
-    typer.Option("--at", metavar="FILE:LINE", help="the place, where there are several", rich_help_panel=WHAT),
+    typer.Option("--at", metavar="FILE:LINE", help="the place to patch, where several fit", rich_help_panel=WHAT),
 ]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -123,7 +121,7 @@ def fix(
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")
-    from tfadvisor.repair.sources import read_sources  # noqa: PLC0415  (--help needs none of these)
+    from tfadvisor.act.repair.sources import read_sources  # --help needs none of these
 
     chosen_place = _place(at)
     sources = read_sources(source)
@@ -143,7 +141,7 @@ def fix(
 
 
 def _place(at: str | None) -> At | None:
-    from tfadvisor.repair.choosing import At  # noqa: PLC0415
+    from tfadvisor.act.repair.plan import At
 
     if at is None:
         return None
@@ -154,18 +152,17 @@ def _place(at: str | None) -> At | None:
 
 
 def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue]:
-    from tfadvisor.api import analyze_run  # noqa: PLC0415
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.engine.loading.catalogue import load_catalogue  # noqa: PLC0415
+    from tfadvisor.advice.loading.catalogue import load_catalogue
+    from tfadvisor.analysis import analyze_run
+    from tfadvisor.cli.recording import reading_progress
 
     chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
-        return analyze_run(chosen, options, progress), load_catalogue(options.rules)
+        return analyze_run(chosen, options, progress), load_catalogue(options.rules, preview=True)
 
 
 def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Sequence[str], at: At | None) -> Plan:
-    from tfadvisor.repair.diff import differ_below  # noqa: PLC0415
-    from tfadvisor.repair.plan import make_plan  # noqa: PLC0415
+    from tfadvisor.act.repair.plan import differ_below, make_plan
 
     known = {rule.id: rule.codemods for rule in catalogue.rules}
     for name in wanted:
@@ -178,7 +175,7 @@ def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Seq
 
 
 def _write(plan: Plan, sources: Sources) -> None:
-    from tfadvisor.repair.applying import check_clean, write  # noqa: PLC0415
+    from tfadvisor.act.repair.applying import check_clean, write
 
     if plan.texts:
         check_clean(sources, tuple(plan.texts))
@@ -204,9 +201,9 @@ def _print_launch_lines(plan: Plan) -> None:
 
 
 def _print_json(report: Report, plan: Plan) -> None:
-    import json  # noqa: PLC0415
+    import json
 
-    from tfadvisor.repair.filling import with_patches  # noqa: PLC0415
+    from tfadvisor.act.repair.plan import with_patches
 
     sys.stdout.write(json.dumps(with_patches(report, plan).to_dict(), indent=2) + "\n")
 

@@ -1,4 +1,4 @@
-"""`tfadvisor flags`: what is wrong with flags and variables before a run is started with them, and which a run asks for."""
+"""`tfadvisor flags`: what is wrong with flags and variables before a run is started with them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfadvisor.cli.option_values import choice
-from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.reading_options import HostName, Paths, RunName, chosen_run, places, reading
+from tfadvisor.cli.outputs import write_out
+from tfadvisor.cli.reading_options import choice
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.errors import UsageError
-from tfadvisor.report.printable import one_line
-from tfadvisor.report.terminal_text import DIM, TextPage, screen_of
+from tfadvisor.printable import one_line
+from tfadvisor.report.forms.terminal import DIM, TextPage, screen_of
 
 if TYPE_CHECKING:
-    from tfadvisor.flags.as_text import Line
+    from tfadvisor.advice.flags.prescribe import Line
 
 _EXAMPLES = """\
 Examples:
@@ -27,12 +26,6 @@ Examples:
   printenv XLA_FLAGS | tfadvisor flags check -
 
 Exit codes: 0 fine (also when something was found, without --fail-on), 1 something at --fail-on level, 2 usage."""
-_SUGGEST_EXAMPLES = """\
-Examples:
-  tfadvisor flags suggest logdir/
-  tfadvisor flags suggest logdir/ --run 2026_01_31_12_00_00 --format json
-
-Exit codes: 0 fine (also when nothing is suggested), 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
 _LABEL = 9
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "cyan", "ok": "green"}
 _LOOK_LIKE_OPTIONS = ("--", "-x", "-tf_")
@@ -68,9 +61,7 @@ FailOn = Annotated[
 ]
 Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="format of the report (text)")]
 
-app = typer.Typer(
-    cls=Commands, add_completion=False, rich_markup_mode="rich", short_help="check flags and variables, or suggest them"
-)
+app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", short_help="check flags and variables")
 
 
 @app.callback()
@@ -94,13 +85,13 @@ def check_flags(
     themselves, version by version. An error is what ends the process or is not read; a warning costs speed or does something
     else than it looks; a note is worth knowing.
     """
-    from tfadvisor.flags.as_text import as_data, lines  # noqa: PLC0415  (other commands need none of it)
-    from tfadvisor.flags.check import check  # noqa: PLC0415
+    from tfadvisor.advice.flags.check import check
+    from tfadvisor.advice.flags.prescribe import as_data, lines  # other commands need none of it
 
     _check_versions(jaxlib, tensorflow)
     checked = check(_text(flags), jaxlib, tensorflow)
     if format == "json":
-        import json  # noqa: PLC0415
+        import json
 
         write_out(json.dumps(as_data(checked), indent=2) + "\n", json=True)
     else:
@@ -108,37 +99,8 @@ def check_flags(
     return 1 if fail_on and checked.has(fail_on) else 0
 
 
-@app.command("suggest", cls=Command, epilog=_SUGGEST_EXAMPLES, short_help="the launch line that a run asks for")
-def suggest_flags(paths: Paths, run: RunName = None, host: HostName = None, format: Format = None) -> int:
-    """Print the line to start a recorded run with: flags and variables, each with its reason.
-
-    Settings come from the findings of the run, and from its machines: GPUs, processes, collectives. Only those that the
-    run's own version of JAX or TensorFlow knows and does not set anyway are in the line; the others are listed with why not.
-    Put your own command in place of `python train.py`, and what your XLA_FLAGS hold already before the new flags.
-    """
-    from tfadvisor.api import analyze_run  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.cli.progress import reading_progress  # noqa: PLC0415
-    from tfadvisor.launch.as_text import as_data, lines  # noqa: PLC0415
-    from tfadvisor.launch.line import launch_line  # noqa: PLC0415
-
-    options = reading(run=run, host=host)
-    chosen = chosen_run(places(paths), options)
-    with reading_progress(chosen) as progress:
-        report = analyze_run(chosen, options, progress)
-    suggested = launch_line(report)
-    if format == "json":
-        import json  # noqa: PLC0415
-
-        write_out(json.dumps(as_data(report, suggested), indent=2) + "\n")
-    else:
-        write_out(_laid_out(lines(report, suggested), 0))
-    for broken in report.broken:
-        note(f"{broken.name}: {broken.error}")
-    return 5 if report.broken else 0
-
-
 def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
-    from tfadvisor.flags.versions import order  # noqa: PLC0415
+    from tfadvisor.advice.flags.recorded import order
 
     if jaxlib is not None and tensorflow is not None:
         raise UsageError("--jaxlib and --tensorflow exclude each other: give one of them.")
@@ -149,18 +111,15 @@ def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
 
 def _text(given: str) -> str:
     """The argument, or standard input; no more of that than a variable can hold."""
-    from tfadvisor.flags.settings import LONGEST  # noqa: PLC0415
+    from tfadvisor.advice.flags.settings import LONGEST
 
     return sys.stdin.read(LONGEST + 1) if given == "-" else given
 
 
-def _laid_out(lines: Iterable[Line], label: int = _LABEL) -> str:
-    """One entry of the report after another: a label, then the text beside it on as many lines as it needs.
-
-    label: columns that labels take.
-    """
+def _laid_out(lines: Iterable[Line]) -> str:
+    """One entry of the report after another: a label, then the text beside it on as many lines as it needs."""
     page = TextPage(screen_of(sys.stdout))
     for one in lines:
-        indent = label + one.indent if one.label or one.indent else 0
+        indent = _LABEL + one.indent if one.label or one.indent else 0
         page.hanging((one.label, _STYLES.get(one.label, "")), (one_line(one.text), DIM if one.quiet else ""), indent)
     return page.text()

@@ -1,4 +1,4 @@
-"""`tfadvisor fleet`: options, where runs are read, the table, and what is told about it."""
+"""`tfadvisor fleet`: options, where runs are read, the table, and what is printed about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
     OUTPUT,
@@ -19,19 +18,20 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     Scheduler,
     Workers,
+    choice,
     engine_of,
     places,
 )
 from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.report.forms import FLEET_FORMS
-from tfadvisor.report.outputs.forms import form_of, names_of
+from tfadvisor.fleet.forms import FLEET_FORMS
+from tfadvisor.report.forms.forms import form_of, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfadvisor.fleet.build import Outcome
-    from tfadvisor.fleet.row import Row
+    from tfadvisor.fleet.work import Row
 
 _TABLE = "table"
 _EXAMPLES = """\
@@ -122,10 +122,13 @@ def table(
     Runs that the table holds already are read again only when their files, tfadvisor or the rules have changed. A run that
     cannot be read is a row with its error.
     """
-    from tfadvisor.fleet.build import bring_up_to_date  # noqa: PLC0415  (--help needs none of these)
-    from tfadvisor.fleet.find import Labels, find_tasks  # noqa: PLC0415
-    from tfadvisor.fleet.table import arrow  # noqa: PLC0415
-    from tfadvisor.fleet.work import HowToRead  # noqa: PLC0415
+    from tfadvisor.fleet.build import (
+        Labels,
+        bring_up_to_date,  # --help needs none of these
+        find_tasks,
+    )
+    from tfadvisor.fleet.table import arrow
+    from tfadvisor.fleet.work import HowToRead
 
     arrow()
     found = places(sources)
@@ -145,8 +148,8 @@ def report(table: TableRead, format: Format = None, output: Output = None) -> in
 
     A run stands for its devices over the hours that a column `hours` of the table says, else over one hour.
     """
-    from tfadvisor.fleet.report.costs import summed  # noqa: PLC0415
-    from tfadvisor.fleet.table import read_table  # noqa: PLC0415
+    from tfadvisor.fleet.costs import summed
+    from tfadvisor.fleet.table import read_table
 
     form = form_of(FLEET_FORMS, format, output)
     check_page_has_a_file(form, output, "fleet")
@@ -159,8 +162,8 @@ def report(table: TableRead, format: Format = None, output: Output = None) -> in
 
 def _known(output: Path) -> tuple[Row, ...]:
     """The rows that are there. Raises UsageError where something else is called so."""
-    from tfadvisor.errors import TraceError  # noqa: PLC0415
-    from tfadvisor.fleet.table import read_table  # noqa: PLC0415
+    from tfadvisor.errors import TraceError
+    from tfadvisor.fleet.table import read_table
 
     if not output.exists():
         return ()
@@ -173,13 +176,13 @@ def _known(output: Path) -> tuple[Row, ...]:
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal; nothing elsewhere."""
-    import sys  # noqa: PLC0415
+    import sys
 
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

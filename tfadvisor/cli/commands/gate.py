@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import typer
 
-from tfadvisor.cli.gating.against import COMMAND
-from tfadvisor.cli.gating.options import (
+from tfadvisor.cli.gate_against import COMMAND
+from tfadvisor.cli.gate_options import (
     Add,
     Against,
     Branch,
@@ -40,6 +40,7 @@ from tfadvisor.cli.reading_options import (
     Output,
     Params,
     PathsOrNone,
+    Preview,
     RuleFolders,
     RunName,
     SetLimits,
@@ -48,17 +49,17 @@ from tfadvisor.cli.reading_options import (
     reading,
 )
 from tfadvisor.cli.typer_commands import Command
+from tfadvisor.comparison.gate.forms.forms import FILES, VERDICT_FORMS
 from tfadvisor.errors import UsageError
-from tfadvisor.gate.outputs.forms import FILES, VERDICT_FORMS
-from tfadvisor.report.outputs.forms import Form, form_of
+from tfadvisor.report.forms.forms import Form, form_of
 
 if TYPE_CHECKING:
-    from tfadvisor.api import Options
-    from tfadvisor.cli.gating.against import Turns
-    from tfadvisor.gate.baseline.snapshot import Snapshot
-    from tfadvisor.gate.config.resolved import Config as Judging
-    from tfadvisor.gate.config.resolved import Written
-    from tfadvisor.gate.judging.result import GateResult
+    from tfadvisor.analysis import Options
+    from tfadvisor.cli.gate_against import Turns
+    from tfadvisor.comparison.baseline.snapshot import Snapshot
+    from tfadvisor.comparison.gate.config import Config as Judging
+    from tfadvisor.comparison.gate.config import Written
+    from tfadvisor.comparison.gate.result import GateResult
     from tfadvisor.report.model import Report
 
 _EXAMPLES = """\
@@ -145,6 +146,7 @@ def gate(
     params: Params = None,
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
+    preview: Preview = False,
     set_limits: SetLimits = None,
     format: Format = None,
     output: Output = None,
@@ -162,9 +164,9 @@ def gate(
     Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.cli.gating.against import asked_for  # noqa: PLC0415
-    from tfadvisor.gate.config.read import read  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.cli.gate_against import asked_for
+    from tfadvisor.comparison.gate.read_config import read
 
     written = read(gate_inputs.config_file(config), gate_inputs.known_names(rules or ()), preset)
     if check_config:
@@ -187,6 +189,7 @@ def gate(
                 rules=rules,
                 config=config,
                 limits=set_limits,
+                preview=preview,
             ),
             written=written,
             baseline=baseline,
@@ -211,7 +214,7 @@ def _gated(asked: Asked) -> int:
     verdict, candidates, store = _judged(asked)
     verdict = _placed(verdict, asked)
     if asked.pages is not None:
-        from tfadvisor.cli.gating.pages import drawing_of, write_pages  # noqa: PLC0415
+        from tfadvisor.cli.gate_options import drawing_of, write_pages
 
         write_pages(asked.pages, verdict, [drawing_of(asked.paths, asked.options)])
     _write(verdict, asked)
@@ -221,10 +224,10 @@ def _gated(asked: Asked) -> int:
 
 
 def _gated_against(asked: Asked, turns: Turns) -> int:
-    """The same of a commit and what is checked out, recorded in turns."""
-    from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of  # noqa: PLC0415
-    from tfadvisor.cli.gating.against import judged_in_turns  # noqa: PLC0415
-    from tfadvisor.cli.gating.pages import write_pages  # noqa: PLC0415
+    """Compares a commit with what is checked out, recorded in turns."""
+    from tfadvisor.cli.gate_against import judged_in_turns
+    from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of
+    from tfadvisor.cli.gate_options import write_pages
 
     model = asked.model or asked.written.layer.model
     labels = labels_of(asked.labels, asked.written.layer.labels)
@@ -243,21 +246,21 @@ def _gated_against(asked: Asked, turns: Turns) -> int:
 
 def _placed(verdict: GateResult, asked: Asked) -> GateResult:
     """With files that are there, and where the pages will be."""
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
-    from tfadvisor.cli.gating.pages import link_of  # noqa: PLC0415
-    from tfadvisor.gate.outputs.places import with_places  # noqa: PLC0415
+    from tfadvisor.cli.gate_options import link_of
+    from tfadvisor.comparison.gate.forms.sarif import with_places
 
     return replace(with_places(verdict, Path.cwd()), link=link_of(asked.pages, os.environ))
 
 
 def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     """The verdict, the snapshots that it is about, and the store that it used."""
-    from datetime import datetime, timezone  # noqa: PLC0415
+    from datetime import datetime, timezone
 
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.baseline.comparable_runs import choose  # noqa: PLC0415
-    from tfadvisor.gate.judging.judge import judge  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.comparison.baseline.comparable import choose
+    from tfadvisor.comparison.gate.judge import judge
 
     written, model = asked.written, asked.model or asked.written.layer.model
     reports = [gate_inputs.report_of(asked.paths, asked.options)]
@@ -288,9 +291,9 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
 
 
 def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tell: str | None) -> Judging:
-    from msgspec.structs import replace  # noqa: PLC0415
+    from msgspec.structs import replace
 
-    from tfadvisor.gate.config.resolved import Identity, resolve  # noqa: PLC0415
+    from tfadvisor.comparison.gate.config import Identity, resolve
 
     devices = tuple(f"{device.kind} {device.model}".strip() for device in report.run.devices)
     config = resolve(written, Identity(candidate.key.model, report.run.name, report.run.hosts, devices))
@@ -315,8 +318,8 @@ def _write(verdict: GateResult, asked: Asked) -> None:
 
 def _tell_github(verdict: GateResult) -> None:
     """Annotations on stderr, which the runner reads too, so that standard output stays what was asked for."""
-    from tfadvisor.gate.outputs.github import workflow_commands  # noqa: PLC0415
-    from tfadvisor.gate.outputs.markdown import as_markdown  # noqa: PLC0415
+    from tfadvisor.comparison.gate.forms.ci import workflow_commands
+    from tfadvisor.comparison.gate.forms.pages import as_markdown
 
     if os.environ.get("GITHUB_ACTIONS") == "true":
         sys.stdout.flush()
@@ -330,9 +333,9 @@ def _tell_github(verdict: GateResult) -> None:
 
 
 def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, asked: Asked) -> None:
-    from tfadvisor.cli.gate_inputs import keep_of  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import add, leave_pending  # noqa: PLC0415
-    from tfadvisor.gate.judging.result import Outcome  # noqa: PLC0415
+    from tfadvisor.cli.gate_inputs import keep_of
+    from tfadvisor.comparison.baseline.store import add, leave_pending
+    from tfadvisor.comparison.gate.result import Outcome
 
     passed = verdict.outcome not in (Outcome.FAIL, Outcome.BROKEN)
     if asked.add and passed:

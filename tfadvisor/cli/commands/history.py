@@ -50,9 +50,9 @@ def history(store: Store = None, output: Page = None, model: Model = None, confi
     """
     if output is None and sys.stdout.isatty():
         raise UsageError("the history is a page for a browser. Give a file to write it to: -o history.html")
-    from tfadvisor.cli import gate_inputs  # noqa: PLC0415
-    from tfadvisor.gate.baseline.store import read_store  # noqa: PLC0415
-    from tfadvisor.gate.history.page import as_html  # noqa: PLC0415
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.comparison.baseline.store import read_store
+    from tfadvisor.comparison.gate.history import as_html
 
     folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
     if output is not None:

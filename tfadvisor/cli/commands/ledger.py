@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import write_out
+from tfadvisor.cli.reading_options import choice
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import TraceError
-from tfadvisor.report.terminal_text import screen_of
+from tfadvisor.report.forms.terminal import screen_of
 
 _EXAMPLES = """\
 Examples:
@@ -29,15 +29,17 @@ Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-@app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="promises of findings against what was measured")
+@app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="predicted vs. measured savings of earlier `try` runs")
 def ledger(ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"), format: Format = None) -> int:
-    """Say how true the promises were.
+    """Compare predicted with measured savings of earlier `try` runs.
 
     Each line of the ledger is a change that was tried: ids, versions and numbers, no paths and no code.
     """
-    from tfadvisor.trial.ledger.file import read  # noqa: PLC0415  (--help needs none of these)
-    from tfadvisor.trial.ledger.promises import accounts_of  # noqa: PLC0415
-    from tfadvisor.trial.ledger.text import as_text  # noqa: PLC0415
+    from tfadvisor.comparison.ledger import (
+        accounts_of,
+        as_text,
+        read,  # --help needs none of these
+    )
 
     found = read(ledger)
     if not found.entries and not found.unread:

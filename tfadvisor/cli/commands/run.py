@@ -7,22 +7,23 @@ from typing import Annotated
 
 import typer
 
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import (
     Bandwidth,
     Disabled,
     Output,
     Params,
+    Preview,
     RuleFolders,
     RulesConfig,
     SetLimits,
+    choice,
     reading,
 )
 from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, check_rules, keep_and_write
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import UsageError
-from tfadvisor.report.outputs.forms import REPORT_FORMS, form_of
+from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 _EXAMPLES = """\
 Examples:
@@ -47,7 +48,7 @@ After = Annotated[
     typer.Option(
         "--after",
         metavar="auto|SECONDS",
-        help="begin when compilation has settled, or so long after the start",
+        help="start recording once compilation settles, or after SECONDS",
         rich_help_panel=RECORDING,
     ),
 ]
@@ -61,7 +62,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     "run",
     cls=Command,
     epilog=_EXAMPLES,
-    short_help="record a program as it is, and print its report",
+    short_help="record an unmodified program and print its report",
     context_settings={"allow_interspersed_args": False},
 )
 def run(
@@ -74,6 +75,7 @@ def run(
     bandwidth: Bandwidth = None,
     rules: RuleFolders = None,
     disable: Disabled = None,
+    preview: Preview = False,
     set_limits: SetLimits = None,
     config: RulesConfig = None,
     format: Format = None,
@@ -88,11 +90,19 @@ def run(
     check_page_has_a_file(form, output, "report")
     after_seconds = seconds_or_auto(after)
     options = reading(
-        params=params, bandwidth=bandwidth, rules=rules, disabled=disable, config=config, limits=set_limits
+        params=params,
+        bandwidth=bandwidth,
+        rules=rules,
+        disabled=disable,
+        config=config,
+        limits=set_limits,
+        preview=preview,
     )
     check_rules(options)
-    from tfadvisor.record.conduct import Wanted  # noqa: PLC0415  (imports NumPy, which no --help needs)
-    from tfadvisor.record.run_program import recorded_program  # noqa: PLC0415
+    from tfadvisor.act.record.conduct import (
+        Wanted,  # imports NumPy, which no --help needs
+        recorded_program,
+    )
 
     with recorded_program(command, Wanted(after_seconds, steps), options) as (program, recorded):
         kept = keep_and_write(recorded, out, form, output, options, details=details)

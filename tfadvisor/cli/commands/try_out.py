@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.commands.run import TheCommand
-from tfadvisor.cli.option_values import choice
 from tfadvisor.cli.outputs import note, write_out, write_output
-from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders
+from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice
 from tfadvisor.cli.typer_commands import Command
 from tfadvisor.errors import NothingToCompare, UsageError
-from tfadvisor.report.terminal_text import screen_of
+from tfadvisor.report.forms.terminal import screen_of
 
 if TYPE_CHECKING:
-    from tfadvisor.trial.arms import Tell
-    from tfadvisor.trial.asked_for import AskedFor
-    from tfadvisor.trial.result import TrialResult
-    from tfadvisor.trial.running.one_run import Asked
+    from tfadvisor.act.trial.arms import Tell
+    from tfadvisor.act.trial.asked_for import AskedFor
+    from tfadvisor.act.trial.one_run import Asked
+    from tfadvisor.act.trial.result import TrialResult
 
 _EXAMPLES = """\
 Examples:
@@ -64,7 +63,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="PATH",
-        help="a logdir, a trace or a report as JSON: its findings' own fixes",
+        help="try the fixes of the findings in a logdir, a trace or a JSON report",
         readable=False,
         rich_help_panel=TRYING,
     ),
@@ -72,7 +71,7 @@ From = Annotated[
 Passes = Annotated[
     bool,
     typer.Option(
-        "--passes", help="each pass of XLA that changes the program, switched off alone", rich_help_panel=TRYING
+        "--passes", help="switch off each XLA pass that changes the program, one at a time", rich_help_panel=TRYING
     ),
 ]
 SourcePlace = Annotated[
@@ -86,11 +85,11 @@ SourcePlace = Annotated[
         rich_help_panel=TRYING,
     ),
 ]
-Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="no run ends later than this: 90s, 10m, 2h")]
+Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="time limit for all runs: 90s, 10m, 2h")]
 LedgerFile = Annotated[
     Path,
     typer.Option(
-        "--ledger", metavar="FILE", help="where what was measured is kept", readable=False, rich_help_panel=OUTPUT
+        "--ledger", metavar="FILE", help="file that keeps the measurements", readable=False, rich_help_panel=OUTPUT
     ),
 ]
 Format = Annotated[
@@ -104,7 +103,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     "try",
     cls=Command,
     epilog=_EXAMPLES,
-    short_help="changes against your program as it is, measured in turns",
+    short_help="benchmark candidate changes against the unmodified program",
     context_settings={"allow_interspersed_args": False},
 )
 def try_out(
@@ -127,8 +126,8 @@ def try_out(
     seconds = seconds_of(budget)
     if not (patch or env or from_ or passes):
         raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
-    from tfadvisor.trial.asked_for import asked_for  # noqa: PLC0415  (--help needs none of these)
-    from tfadvisor.trial.running.one_run import Asked, Interrupted  # noqa: PLC0415
+    from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
+    from tfadvisor.act.trial.one_run import Asked, Interrupted
 
     wanted = asked_for(command, patch or [], env or [], from_, source, rules or [])
     asked = Asked()
@@ -155,7 +154,7 @@ def seconds_of(text: str) -> float:
 def _tried(
     wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: Asked, tell: Tell
 ) -> TrialResult:
-    from tfadvisor.trial.conduct import Wanted, try_out  # noqa: PLC0415
+    from tfadvisor.act.trial.conduct import Wanted, try_out
 
     candidates = wanted.candidates
     if not candidates and not passes:
@@ -167,7 +166,7 @@ def _tried(
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
     if passes:
-        from tfadvisor.trial.candidates.passes import pass_candidates  # noqa: PLC0415
+        from tfadvisor.act.trial.from_findings import pass_candidates
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
     return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
@@ -187,8 +186,8 @@ def _told() -> Iterator[Tell]:
     if not sys.stderr.isatty():
         yield _say_nothing
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.markup import escape  # noqa: PLC0415
+    from rich.console import Console
+    from rich.markup import escape
 
     with Console(stderr=True).status("") as status:
 
@@ -199,7 +198,7 @@ def _told() -> Iterator[Tell]:
 
 
 def _write(result: TrialResult, form: str, output: Path | None) -> None:
-    from tfadvisor.trial.outputs.text import as_json, as_text  # noqa: PLC0415
+    from tfadvisor.act.trial.result import as_json, as_text
 
     if output is not None:
         write_output(output, as_json(result) if form == "json" else as_text(result), "--output")
@@ -211,8 +210,8 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
 
 
 def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
-    from tfadvisor.trial.ledger.entries import entries_of  # noqa: PLC0415
-    from tfadvisor.trial.ledger.file import append  # noqa: PLC0415
+    from tfadvisor.act.trial.ledger import entries_of
+    from tfadvisor.comparison.ledger import append
 
     entries = entries_of(result, wanted.sketch)
     if not entries:

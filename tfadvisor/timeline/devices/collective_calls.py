@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, true_at
-from tfadvisor.hlo.format.find_modules import Modules
+from tfadvisor.errors import TraceError
+from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import HLO_OPCODES, CollectiveKind, collective_of
 from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
-from tfadvisor.timeline.steps.windows import step_of
-from tfadvisor.timeline.summary.program_collectives import collectives_by_name
+from tfadvisor.timeline.windows import step_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from tfadvisor.program.collectives import CollectiveOp
 
 
 class CollectiveCalls(msgspec.Struct, frozen=True):
@@ -29,8 +32,8 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
     clock, waiting for others included. exposed_ps: how much of it the device only communicates, no computation beside
     it; exposed_from: when that begins, the end where it never does. step: the step it begins in, -1 outside of all. key:
     what the devices' calls of one collective share, -1 without one. bytes: of the message on one device, -1 where the
-    trace does not say. group: how many devices exchange it, 0 likewise. kinds: of each label, by
-    the HLO where the trace has it, else by name. dtypes: of each label likewise, "" where neither says.
+    trace does not say. group: how many devices exchange it, 0 where the trace does not say.
+    kinds and dtypes: of each label, by the HLO where the trace has it, else by name; a dtype is "" where neither says.
     """
 
     label: npt.NDArray[np.int32]
@@ -153,3 +156,18 @@ def _sizes(
                 kinds[used] = HLO_OPCODES.get(one.kind, kinds[used])
                 dtypes[used] = one.dtype or dtypes[used]
     return size, group
+
+
+# Which ops of a compiled program are collectives, by the HLO that the trace carries.
+
+
+def collectives_by_name(programs: Modules, module: str) -> Mapping[str, CollectiveOp]:
+    """Of all programs of one name; empty where the trace does not hold their HLO, or holds it damaged."""
+    if not programs.keys:
+        return {}
+    from tfadvisor.program.collectives import collectives  # only with HLO in the trace
+
+    try:
+        return {one.name: one for program in programs.named(module) for one in collectives(program)}
+    except TraceError:
+        return {}

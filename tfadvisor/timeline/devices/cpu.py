@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import constant, distinct
-from tfadvisor.hlo.format.find_modules import Modules
-from tfadvisor.timeline.devices.on_cpu.asynchronous_thunks import thunk_ends
-from tfadvisor.timeline.devices.on_cpu.calls_of_runs import calls_of_runs
-from tfadvisor.timeline.devices.on_cpu.unnamed_ops import unnamed_ops, with_unnamed_ops
-from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks
-from tfadvisor.timeline.devices.protocol import Properties, Recorded
-from tfadvisor.timeline.devices.stats_of_events import value_at
-from tfadvisor.timeline.host.eager_ops import eager_kernels
+from tfadvisor.program.find_modules import Modules
+from tfadvisor.timeline.devices.collective_calls import collectives_by_name
+from tfadvisor.timeline.devices.cpu_thunks import calls_of_runs, thunk_ends, unnamed_ops, with_unnamed_ops
+from tfadvisor.timeline.devices.event_stats import value_at
+from tfadvisor.timeline.devices.protocol import UNKNOWN, Peaks, Properties, Recorded
+from tfadvisor.timeline.host.dispatches import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Callers, Device, DeviceOps
@@ -23,9 +21,8 @@ from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collectives import tensorflow_collective
 from tfadvisor.timeline.names.devices import hlo_class, is_control_flow
 from tfadvisor.timeline.names.host import runs_python
-from tfadvisor.timeline.summary.program_collectives import collectives_by_name
+from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -72,11 +69,6 @@ class Cpu:
     def peaks(self, properties: Properties) -> Peaks:
         """The trace does not describe the host's cores."""
         return UNKNOWN
-
-
-def computing_events(trace: HostTrace, threads: Threads, pipeline_work: BoolArray) -> Int64Array:
-    """Positions of what computes on a CPU: XLA's thunks and TensorFlow's ops, those of the input pipeline left out."""
-    return np.concatenate([_thunks(trace, threads)[0], _ops(threads, pipeline_work)])
 
 
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:

@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tfadvisor.timeline.devices.copy_details import copies_by_details
-from tfadvisor.timeline.devices.peaks import Peaks, number, peaks_of_model, stated_peaks
+from tfadvisor.timeline.devices.event_stats import copies_by_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
-from tfadvisor.timeline.devices.protocol import Copies, Properties, Recorded
-from tfadvisor.timeline.devices.stats_of_events import numbers_of
+from tfadvisor.timeline.devices.protocol import (
+    Copies,
+    Peaks,
+    Properties,
+    Recorded,
+    number,
+    peaks_of_model,
+    stated_peaks,
+)
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.classes import DeviceClass, device_number, is_derived
 from tfadvisor.timeline.names.devices import device_class, gpu_model, is_for_games
-from tfadvisor.timeline.names.planes import device_number, is_derived
+from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +46,7 @@ products, a multiply and an add each)."""
 _HALVED = {(7, 5), (8, 6), (8, 9), (12, 0)}
 """Capabilities whose cards for games keep sums in fp32 at half that speed, by the same white papers."""
 _DOUBLE_RATE = (9, 4)
-"""AMD's architecture from which on its plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's
+"""AMD's first architecture whose plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's
 5.3. Of HBM2e before, it counts both."""
 
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import constant, distinct, is_in, true_at, used
-from tfadvisor.timeline.devices.launch_links import LaunchLinks
+from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
+from tfadvisor.timeline.devices.launches import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
-from tfadvisor.timeline.devices.stats_of_events import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import COLUMNS, Callers, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collectives import op_collective
 from tfadvisor.timeline.names.devices import is_command_buffer
-from tfadvisor.xplane.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
+from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -14,16 +14,22 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, true_at
-from tfadvisor.timeline.devices.copy_details import no_details
-from tfadvisor.timeline.devices.peaks import UNKNOWN, Peaks, peaks_of_model, stated_peaks
+from tfadvisor.timeline.devices.event_stats import no_details
 from tfadvisor.timeline.devices.planes import devices_of_planes
-from tfadvisor.timeline.devices.protocol import Copies, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import (
+    UNKNOWN,
+    Copies,
+    Peaks,
+    Properties,
+    Recorded,
+    peaks_of_model,
+    stated_peaks,
+)
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import awaited_start, exchanging_starts, hlo_class, is_control_flow
-from tfadvisor.timeline.names.planes import (
+from tfadvisor.timeline.names.classes import (
+    DeviceClass,
     device_number,
     holds_tpu_programs,
     holds_tpu_regions,
@@ -31,8 +37,9 @@ from tfadvisor.timeline.names.planes import (
     is_tpu_barrier,
     is_tpu_plane,
 )
+from tfadvisor.timeline.names.devices import awaited_start, exchanging_starts, hlo_class, is_control_flow
+from tfadvisor.trace.columns import Events, HostTrace
 from tfadvisor.vocabulary import DeviceKind
-from tfadvisor.xplane.columns import Events, HostTrace
 
 if TYPE_CHECKING:
     import numpy.typing as npt

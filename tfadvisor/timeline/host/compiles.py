@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
 from tfadvisor.errors import TraceError
-from tfadvisor.hlo.format.find_modules import Modules
+from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.classes import HostClass, is_keras, is_py_dataset
+from tfadvisor.timeline.names.frames import bare_frame
 from tfadvisor.timeline.names.programs import calls_module, jitted_function, names_jitted_function
-from tfadvisor.xplane.columns import HostTrace
+from tfadvisor.trace.columns import HostTrace
 
 _MOST_PROGRAMS = 6
 """So many programs of one function tell whether its arguments change."""
@@ -77,3 +80,28 @@ def _same_arguments(call: str, programs: Modules) -> bool | None:
     except TraceError:
         return None
     return len(taken) == 1
+
+
+# Which libraries a program is written with, as far as names in its trace prove it.
+
+
+class Libraries(msgspec.Struct, frozen=True):
+    """The first name that proves each, "" where none does."""
+
+    keras: str = ""
+    """Keras' own training loop."""
+    py_dataset: str = ""
+    """A PyDataset, in Keras 2 a Sequence, from which Keras takes its batches."""
+
+
+def libraries(threads: Threads) -> Libraries:
+    """By the names of host events, each distinct one looked at once."""
+    return _libraries(threads.names)
+
+
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def _libraries(names: tuple[str, ...]) -> Libraries:
+    return Libraries(
+        keras=bare_frame(next(filter(is_keras, names), "")),
+        py_dataset=bare_frame(next(filter(is_py_dataset, names), "")),
+    )

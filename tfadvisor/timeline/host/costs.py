@@ -1,17 +1,224 @@
-"""What a host spends time on that a fix could give back, one kind of work at a time."""
+"""Calls on the host that hold a step up by themselves: waits, synchronisation, allocation, dynamic loss scaling."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 
-from tfadvisor.timeline.host.calls_that_cost import allocating_time, building_time, handing_time, writing_time
-from tfadvisor.timeline.host.pipeline_work import crowded_by_pipeline
+import msgspec
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.timeline.host.dispatches import dispatches, named_eager_kernels
+from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
+from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Intervals, difference, intersection, union_of
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    intersection,
+    union,
+    union_of,
+)
 from tfadvisor.timeline.model import Device, HostActivity, Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.drivers import blocks_on_memory
+from tfadvisor.timeline.names.host import (
+    called_function,
+    calls_function,
+    is_single_op,
+    keeps_state,
+    makes_dataset,
+    op_type,
+    runs_python,
+    scales_loss,
+    writes_file,
+)
+from tfadvisor.timeline.names.input_pipeline import builds_pipeline
+from tfadvisor.timeline.names.programs import puts_on_device
+from tfadvisor.timeline.windows import in_counted_steps, step_of
 from tfadvisor.vocabulary import TimeClass
+
+_OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
+
+
+_EAGER_OPS = 8
+"""A step that dispatches fewer TensorFlow ops by themselves is not run op by op."""
+
+
+class HostCalls(msgspec.Struct, frozen=True):
+    """Counts over the counted steps of calls that hold a step up, over all threads where nothing else is said."""
+
+    dispatches: int = -1
+    """Programs and ops that the driving thread dispatches, -1 when no thread dispatches any by name."""
+    named_eager_kernels: int = 0
+    """Single ops that TensorFlow's eager runtime runs under their own name, as up to 2.8; later ones have its name."""
+    waits: int = 0
+    """How often the driving thread blocks."""
+    memory_calls: int = 0
+    """Calls of cudaMalloc, cudaFree and their kin: each waits for all work on the device."""
+    loss_scaling: int = 0
+    """TensorFlow's ops of a loss scale."""
+    python_op: str = ""
+    """The op by which the compiled step calls Python, "" when it calls none."""
+    writes: int = 0
+    """TensorFlow's ops that write files."""
+    builds: int = 0
+    """Counted steps in which the driving thread builds a tf.data pipeline."""
+    makes_datasets: bool = False
+    """Whether any op there makes a dataset, not only an iterator of one."""
+    eager_steps: int = -1
+    """Counted steps in which Python dispatches eight TensorFlow ops or more by themselves, those that save or restore
+    variables left out; -1 where it dispatches none at all."""
+    function_calls: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    """Of each tf.function that the driving thread calls: (calls, summed length in ps)."""
+    loop_iterations: int = 0
+    """Iterations of the longest while loop inside each step's compiled functions, added up."""
+
+
+def host_calls(
+    threads: Threads, steps: Steps, waits: Intervals, builds: int, iterations: tuple[Int64Array, Int64Array]
+) -> HostCalls:
+    """By name, each distinct one looked at once.
+
+    waits: of the driving thread. builds: how often it builds a pipeline. iterations: see counted_iterations.
+    """
+    pythons = threads.wanted_rows(runs_python)
+    python = threads.names[int(pythons.argmax())] if pythons.any() else ""
+    driver = threads.threads[steps.thread] if steps.thread >= 0 else None
+    dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
+    scales = _in_counted_steps(threads, steps, scales_loss)
+    counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
+    return HostCalls(
+        dispatches=len(counted) if len(dispatched) else -1,
+        named_eager_kernels=int(in_counted_steps(threads.start[named_eager_kernels(threads)], steps).sum()),
+        waits=int(in_counted_steps(waits.starts, steps).sum()),
+        memory_calls=device_memory_calls(threads, steps),
+        loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
+        python_op=op_type(python) or python,
+        writes=len(_in_counted_steps(threads, steps, writes_file)),
+        builds=builds,
+        makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
+        eager_steps=eager_steps(threads, steps),
+        function_calls=function_calls(threads, counted),
+        loop_iterations=counted_iterations(steps, *iterations),
+    )
+
+
+def function_calls(threads: Threads, calls: Int64Array) -> dict[str, tuple[int, int]]:
+    """(calls, ps) by the name of the tf.function, `train_step`, of these dispatches. Copies for other shapes count as one."""
+    found: dict[str, tuple[int, int]] = {}
+    calls = calls[threads.bear(calls, calls_function)]
+    lengths = (threads.end[calls] - threads.start[calls]).tolist()
+    for row, length in zip(threads.row[calls].tolist(), lengths, strict=True):
+        name = called_function(threads.names[row])
+        number, total = found.get(name, (0, 0))
+        found[name] = (number + 1, total + length)
+    return found
+
+
+def eager_steps(threads: Threads, steps: Steps) -> int:
+    """In how many counted steps Python dispatches eight ops or more that do not keep state; -1 where it dispatches no op."""
+    ops = _in_counted_steps(threads, steps, is_single_op)
+    if not len(ops):
+        return -1
+    ops = ops[~threads.bear(ops, keeps_state)]
+    return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
+
+
+def writing_time(threads: Threads, steps: Steps) -> Intervals:
+    """What the driving thread does for the sake of files: from the end of a step's longest dispatch to its last write, or
+    from the step's start where the files are written before that dispatch. Where functions are called, ops that are
+    dispatched by themselves are not that dispatch, such as one that encodes a picture."""
+    writes = _in_counted_steps(threads, steps, writes_file)
+    if steps.thread < 0 or not len(writes):
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    calls = dispatches(threads, thread)
+    alone = threads.bear(calls, is_single_op)
+    writes = writes[(writes >= thread.lo) & (writes < thread.hi)]
+    lo, hi = [], []
+    for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
+        inside = (threads.start[calls] >= start) & (threads.start[calls] < end)
+        mine = calls[inside & ~alone] if (inside & ~alone).any() else calls[inside]
+        written = writes[(threads.start[writes] >= start) & (threads.start[writes] < end)]
+        if len(mine) and len(written):
+            longest = mine[np.argmax(threads.end[mine] - threads.start[mine])]
+            last = int(threads.end[written[-1]])
+            after = last > int(threads.end[longest])
+            lo.append(int(threads.end[longest]) if after else start)
+            hi.append(last)
+    return union(np.array(lo, np.int64), np.array(hi, np.int64)) if lo else EMPTY
+
+
+def building_time(threads: Threads, steps: Steps) -> Intervals:
+    """What the driving thread does to build tf.data pipelines: of each counted step from the first op that makes a dataset or
+    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there,
+    though the next step may begin with that."""
+    if steps.thread < 0:
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    ops = _in_counted_steps(threads, steps, builds_pipeline)
+    ops = ops[(ops >= thread.lo) & (ops < thread.hi)]
+    step = step_of(threads.start[ops], steps)
+    building = distinct(step)
+    if not len(building):
+        return EMPTY
+    first = np.searchsorted(step, building)
+    built = np.maximum.reduceat(threads.end[ops], first)
+    batches = threads.of(thread, HostClass.GET_NEXT)
+    following = np.searchsorted(threads.start[batches], built)
+    taken = np.append(threads.end[batches], -1)[following]
+    asked = np.append(threads.start[batches], np.iinfo(np.int64).max)[following]
+    ends = steps.ends[building]
+    done = np.where(asked < ends, np.minimum(taken, ends), built)
+    done = np.where(asked == ends, taken, done)  # where steps begin with their batch, the next one's was built here
+    return union(threads.start[ops[first]], done)
+
+
+def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:
+    """Iterations of the longest while loop of each counted step, added up.
+
+    start, iteration: of the executor's events, which number the iterations of every loop from 1 on.
+    """
+    inside = in_counted_steps(start, steps)
+    step = np.searchsorted(steps.starts, start[inside], side="right") - 1
+    longest = np.zeros(len(steps), np.int64)
+    np.maximum.at(longest, step, iteration[inside])
+    return int(longest.sum())
+
+
+def allocating_time(threads: Threads) -> Intervals:
+    """When any thread is inside cudaMalloc, cudaFree or their kin."""
+    calls = threads.named(blocks_on_memory)
+    return union(threads.start[calls], threads.end[calls])
+
+
+def handing_time(threads: Threads, driver: int) -> Intervals:
+    """When the driving thread makes arrays of a device out of arrays of the host: JAX converts and copies each NumPy argument.
+
+    A loader's thread may do it without holding the step up.
+    """
+    if driver < 0:
+        return EMPTY
+    thread = threads.threads[driver]
+    calls = threads.named(puts_on_device)
+    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
+    return union(threads.start[calls], threads.end[calls])
+
+
+def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bool]) -> Int64Array:
+    """Positions of the counted steps' events whose name is wanted."""
+    positions = threads.named(wanted)
+    chosen: Int64Array = positions[in_counted_steps(threads.start[positions], steps)]
+    return chosen
+
+
+# What a host spends time on that a fix could give back, one kind of work at a time.
 
 
 class HostCost(Enum):
@@ -32,8 +239,6 @@ class HostCost(Enum):
     """No device works, and the step's compiled program is in Python."""
     BATCH_PYTHON = "batch_python"
     """No device works, and the loop's own Python makes the next batch."""
-    PERHAPS_BATCH_PYTHON = "perhaps_batch_python"
-    """No device works, and the loop's own Python may make the next batch, or do anything else."""
     EAGER = "eager"
     """No device works, and the driving thread dispatches TensorFlow ops one by one, other than to build a pipeline."""
     HANDING = "handing"
@@ -73,7 +278,6 @@ def host_costs(
         HostCost.ALLOCATING: alone(allocating_time(threads)),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
-        HostCost.PERHAPS_BATCH_PYTHON: alone(activity.perhaps_batch_python, TimeClass.HOST),
         HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),
         HostCost.HANDING: alone(handing_time(threads, steps.thread), TimeClass.LAUNCH),
         HostCost.CROWDED_LAUNCH: alone(crowded_by_pipeline(threads, pipeline), TimeClass.LAUNCH),

@@ -8,11 +8,13 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, true_at, used
+from tfadvisor.timeline.host.dispatches import dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, intersection, parents, union, union_of
+from tfadvisor.timeline.model import Steps, StepSource
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import is_python_op
 from tfadvisor.timeline.names.input_pipeline import (
     asking_stage,
@@ -23,8 +25,8 @@ from tfadvisor.timeline.names.input_pipeline import (
     stage_path,
     works_ahead,
 )
-from tfadvisor.timeline.nesting import parents
-from tfadvisor.xplane.columns import HostTrace, Int32Array, Value
+from tfadvisor.timeline.names.programs import makes_tensor
+from tfadvisor.trace.columns import HostTrace, Int32Array, Value
 
 _MOST_EVENTS = 2_000_000
 _MANY = 16
@@ -301,3 +303,89 @@ def _shown_stages(
             )
         )
     return tuple(stages)
+
+
+# Which host events are work of a tf.data pipeline.
+
+
+def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
+    """Whether each host event is work of a tf.data pipeline.
+
+    It is when its thread works for tf.data alone, or when it lies inside an executor run whose step id is that of a
+    captured function, which tf.data may run on the common thread pool.
+    """
+    work = np.zeros(len(threads), np.bool_)
+    for thread in threads.threads:
+        if thread.is_pipeline:
+            work[thread.lo : thread.hi] = True
+    position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
+    kind = threads.kind[position]
+    captured_ids = distinct(step_id[kind == HostClass.CAPTURED.value])
+    if not len(captured_ids):
+        return work
+    runs = position[(kind == HostClass.PROCESS.value) & is_in(step_id, captured_ids)]
+    for thread in threads.threads:
+        lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
+        if lo < hi and not thread.is_pipeline:
+            mine = runs[lo:hi]
+            inside = union(threads.start[mine], threads.end[mine])
+            work[thread.lo : thread.hi] = inside.contains(threads.start[thread.lo : thread.hi])
+    return work
+
+
+def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
+    """When ops of the pipeline run on two threads or more at once: one alone leaves the pool of threads to the step.
+
+    work: of pipeline_work.
+    """
+    ops = threads.everywhere(HostClass.OP, among=work)
+    thread = threads.thread_of(ops)
+    once = twice = EMPTY
+    for one in distinct(thread).tolist():
+        mine = ops[thread == one]
+        busy = union(threads.start[mine], threads.end[mine])
+        twice = union_of(twice, intersection(once, busy))
+        once = union_of(once, busy)
+    return twice
+
+
+# Python of a TensorFlow loop that ends in a tensor for the next dispatch: work that makes the next batch.
+
+_MOST_DISPATCHES = 8
+"""A step with as many dispatches runs op by op, and most of them have a conversion before them."""
+_MOST_STEPS = 0.5
+
+
+def made_batches(threads: Threads, steps: Steps) -> Intervals:
+    """Python inside a step's marker and before its dispatch that ends in a tensor, in most of the steps. Other events of the
+    thread lie inside it.
+    """
+    if steps.thread < 0 or not len(steps) or steps.source is not StepSource.MARKER:
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    if threads.bear(slice(thread.lo, thread.hi), is_frame).any():
+        return EMPTY
+    known = threads.of(thread, HostClass.LAUNCH)
+    conversions = outermost(threads, known[threads.bear(known, makes_tensor)])
+    batches = threads.everywhere(HostClass.GET_NEXT)  # also where a compiled function takes them, as in Keras' fit
+    calls = dispatches(threads, thread)
+    inside = union(threads.start[conversions], threads.end[conversions])
+    calls = calls[~inside.contains(threads.start[calls])] if len(conversions) else calls
+    most = _MOST_STEPS * len(steps)
+    if not len(conversions) or len(batches) >= most or len(calls) >= _MOST_DISPATCHES * len(steps):
+        return EMPTY
+
+    begun, ended = threads.start[calls], threads.end[calls]
+    first = np.searchsorted(begun, steps.starts)  # the first dispatch of each step
+    has = first < len(calls)
+    first = first[has]
+    until, after = begun[first], np.where(first > 0, ended[first - 1], steps.starts[has])
+    last = np.searchsorted(threads.start[conversions], until) - 1
+    converted = threads.start[conversions][np.maximum(last, 0)]
+    converts = (last >= 0) & (converted > after)
+    if int(converts.sum()) < min(most, int(has.sum())) or not converts.any():
+        return EMPTY
+    after, converted = after[converts], converted[converts]
+    start = np.maximum(steps.starts[has][converts], after)
+    marked = start < converted
+    return union(start[marked], converted[marked])

@@ -10,10 +10,10 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.copies_and_memory import is_allocation, is_host_allocator
+from tfadvisor.timeline.names.devices import is_allocation, is_host_allocator
 from tfadvisor.timeline.names.drivers import blocks_on_memory
-from tfadvisor.timeline.steps.windows import in_counted_steps
-from tfadvisor.xplane.columns import HostTrace
+from tfadvisor.timeline.windows import in_counted_steps
+from tfadvisor.trace.columns import HostTrace
 
 
 class DeviceMemory(msgspec.Struct, frozen=True):

@@ -11,24 +11,21 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import blocks, true_at, used
-from tfadvisor.timeline.crossing_frames import without_crossings
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
-from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union
+from tfadvisor.timeline.names.classes import HostClass, is_host_plane
 from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import host_classes
 from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
-from tfadvisor.timeline.names.planes import is_host_plane
-from tfadvisor.xplane.columns import LAST_EVENT, NUM_OCCURRENCES, Events, HostTrace, StatColumn
+from tfadvisor.trace.columns import LAST_EVENT, NUM_OCCURRENCES, Events, HostTrace, StatColumn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
 
 _FEW_NAMES = 4096
 _OTHERS = 1.25
 """Where a trace has so many times the events of its threads, theirs are worth a copy: the others' memory can go."""
 _MANY = 1 << 20
-"""Events from which on their memory matters."""
+"""From so many events their memory matters."""
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -311,3 +308,46 @@ def _order(threads: list[Thread], start: Int64Array, end: Int64Array) -> Int64Ar
             part = slice(thread.lo, thread.hi)
             order[part] = thread.lo + np.lexsort((-end[part], start[part]))
     return order
+
+
+# Python frames that cross: one begins within another and outlives it, which no call stack does.
+
+_LONG_PS = 1_000_000_000
+"""Shorter frames (1 ms) take no time worth telling from the caller's."""
+_MOST_ROUNDS = 64
+
+
+def without_crossings(start: Int64Array, end: Int64Array, frames: BoolArray) -> Int64Array:
+    """Ends of one thread's events, ps, such that long frames enclose each other or lie apart.
+
+    start, end: sorted by start, longer ones first among equal starts. frames: which of them are Python frames.
+
+    Where most of the later frame lies behind the end of the earlier one, or the earlier one begins with the recording, the
+    earlier had ended when the later began; else the later one ends with it.
+    """
+    long = np.flatnonzero(frames & (end - start >= _LONG_PS))
+    if len(long) < 2:
+        return end
+    recording = start[np.argmax(frames)]
+    begins, ends = start[long], end[long].copy()
+    for _ in range(_MOST_ROUNDS):
+        inner, outer = _crossing(begins, ends)
+        if not len(inner):
+            break
+        beyond = (ends[inner] - ends[outer] > ends[outer] - begins[inner]) | (begins[outer] == recording)
+        np.minimum.at(ends, outer[beyond], begins[inner[beyond]])
+        np.minimum.at(ends, inner[~beyond], ends[outer[~beyond]])
+    if (ends == end[long]).all():
+        return end
+    mended = end.copy()
+    mended[long] = ends
+    return mended
+
+
+def _crossing(begins: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(frames that outlive the one in which they begin, that one)."""
+    outer = parents(begins, ends)
+    inner = np.flatnonzero(outer >= 0)
+    outer = outer[inner]
+    crosses = (begins[inner] < ends[outer]) & (ends[inner] > ends[outer])
+    return inner[crosses], outer[crosses]

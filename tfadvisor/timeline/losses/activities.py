@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -10,15 +10,22 @@ import numpy as np
 from tfadvisor.arrays import blocks, distinct, true_at
 from tfadvisor.memory import give_back
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, union
-from tfadvisor.timeline.losses.model import Activity
+from tfadvisor.timeline.intervals import (
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    innermost,
+    intersection,
+    parents,
+    union,
+)
 from tfadvisor.timeline.model import Steps
-from tfadvisor.timeline.names.frames import annotates, bare_frame, frame_place
-from tfadvisor.timeline.names.package_files import is_users_frame
+from tfadvisor.timeline.names.frames import annotates, bare_frame, frame_place, is_users_frame
 from tfadvisor.timeline.names.programs import inside_runtime
-from tfadvisor.timeline.nesting import innermost, parents
 from tfadvisor.timeline.sweeps import reached
-from tfadvisor.xplane.columns import Int32Array
+from tfadvisor.trace.columns import Int32Array
+from tfadvisor.vocabulary import TimeClass
 
 _MOST_EVENTS = 3_000_000
 _FEW_GROUPS = 1 << 22
@@ -239,3 +246,86 @@ def _plain(name: str) -> str:
 def _place(name: str) -> str:
     place = frame_place(name)
     return f"{place[2]} ({place[0]}:{place[1]})" if place is not None else ""
+
+
+# What a class of lost time is spent on, by name and place.
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """One thing that runs, or waits, during the time of a class."""
+
+    name: str
+    """The innermost event, as the trace names it: a Python frame without its `$`, a call of the runtime, an op; "" where
+    the trace names none."""
+    calls: str
+    """What the user's function calls of which that is a part; "" where it is the same, or no such function is known."""
+    place: str
+    """The innermost function of the user's own program around it, `save (train.py:42)`; of an op of a compiled program, the
+    line that it comes from; "" where the trace does not tell."""
+    thread: str
+    """The thread's name, or the device's."""
+    before: str
+    """Where nothing is named: the event after which the time begins, "" where there is none."""
+    after: str
+    """Where nothing is named: the event that ends the time, "" where there is none."""
+    ps: int
+    """How much of the class's time in the counted steps it fills."""
+
+
+class LostTime(msgspec.Struct, frozen=True):
+    """One class of lost time on the first active device, or on the host without one."""
+
+    kind: TimeClass
+    """The class."""
+    ps: int
+    """Its time in the counted steps."""
+    activity: Activity
+    """What fills most of it."""
+
+
+# Python threads beside the loop that make its batches while it waits for one, and the function that they are mostly
+# in.
+
+_WORTH_LOOKING = 0.05
+"""Of the counted steps, what waiting for input must take."""
+_AT_WORK = 0.5
+"""Of the time that the loop waits for input, what functions of the user's program must take on a thread that makes batches."""
+
+
+class BatchMakers(msgspec.Struct, frozen=True):
+    """Threads that make batches."""
+
+    threads: int = 0
+    """How many are in the user's own functions for most of the time that the loop waits for input."""
+    place: str = ""
+    """The innermost of these functions in which they spend most of it, `__getitem__ (data.py:39)`; "" without threads."""
+
+
+def batch_makers(
+    threads: Threads, steps: Steps, classes: Mapping[TimeClass, Intervals], names: Callable[[], Names]
+) -> BatchMakers:
+    """Of the counted steps; none where the trace holds no frames of other threads. classes: of host_classes_of_time. names:
+    what the threads' names say, asked for only where the loop waits.
+    """
+    windows = steps.steady_time
+    if steps.thread < 0 or not windows:
+        return BatchMakers()
+    waiting = intersection(classes[TimeClass.INPUT], windows)
+    if waiting.length() < max(_WORTH_LOOKING * windows.length(), 1):
+        return BatchMakers()
+    users = names().users
+    count, time = 0, np.zeros(len(threads.names), np.int64)
+    for thread in threads.threads:
+        frames = true_at(users[threads.row[thread.lo : thread.hi]]) + thread.lo
+        frames = frames[threads.end[frames] > threads.start[frames]]
+        if thread.index == steps.thread or thread.is_pipeline or not len(frames):
+            continue
+        lo, hi, who = innermost(threads.start[frames], threads.end[frames])
+        spent = waiting.within(lo, hi)
+        if int(spent.sum()) >= _AT_WORK * waiting.length():
+            count += 1
+            np.add.at(time, threads.row[frames[who]], spent)
+    if not count:
+        return BatchMakers()
+    file, line, function = frame_place(threads.names[int(np.argmax(time))]) or ("", 0, "")
+    return BatchMakers(count, f"{function} ({file}:{line})")

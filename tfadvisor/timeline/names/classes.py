@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from enum import IntEnum
+
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.drivers import host_planes
 
 
 class HostClass(IntEnum):
@@ -64,3 +69,149 @@ COPIES = (
     DeviceClass.OTHER_COPY,
     DeviceClass.MEMSET,
 )
+
+# By which names a trace tells its framework, its version, what it lost, and that Keras runs the loop.
+
+_DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)
+"""`1,234 events dropped`, and the same the other way round."""
+_TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
+"""PyTorch/XLA's executor and Python files."""
+_TENSORFLOW = re.compile(
+    r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)"
+)
+"""TensorFlow's eager runtime, executor and Python ops."""
+_JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
+"""JAX's dispatch, its Python files and modules."""
+VERSION_STATS = {"jax": stats.JAX_VERSION}
+"""Framework -> the stat of a plane that gives its version."""
+UNKNOWN = "unknown"
+
+
+def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
+    """tensorflow, jax, pytorch-xla or unknown, by the names of events, else by those of XLA modules."""
+    names = tuple(events)
+    for framework, pattern in (("pytorch-xla", _TORCH), ("tensorflow", _TENSORFLOW), ("jax", _JAX)):
+        if any(pattern.search(name) for name in names):
+            return framework
+    return "jax" if any(_JAX.search(name) for name in modules) else UNKNOWN
+
+
+def says_graphs_are_off(name: str) -> bool:
+    """Whether XLA says in a host's event that it runs command buffers, which are CUDA graphs, kernel by kernel while it is
+    profiled."""
+    return name.startswith("WARNING: CommandBuffer disabled when profiling")
+
+
+def is_between_slices(name: str) -> bool:
+    """Whether a host sends for its TPUs over the network between slices: `MegaScale: Communication Transport Receive`."""
+    return name.startswith("MegaScale")
+
+
+def lost_events(warning: str) -> int:
+    """How many events the profiler says it dropped; 0 for warnings of other things."""
+    match = _DROPPED.search(warning)
+    return int((match.group(1) or match.group(2)).replace(",", "")) if match else 0
+
+
+_COMPILED = r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data|(?:train|test|predict)_function)"
+_KERAS = re.compile(
+    rf"__inference_{_COMPILED}_\d+$|\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ (?:fit|train_on_batch|{_COMPILED})$"
+    r"|keras/src/trainers/|^Profiled batch$"
+)
+"""`EagerLocalExecute: __inference_one_step_on_iterator_310`, `$trainer.py:260 fit`."""
+_PY_DATASET = re.compile(r"PyDataset|KerasSequence|OrderedEnqueuer|\$(?:\S*/)?py_dataset_adapter\.py:")
+"""`$py_dataset_adapter.py:241 get`; Keras 2 calls the same a Sequence."""
+
+
+def is_keras(name: str) -> bool:
+    """Whether an event is Keras' own training loop, or a function that it compiled."""
+    return _KERAS.search(name) is not None
+
+
+def is_py_dataset(name: str) -> bool:
+    """Whether an event is Keras taking batches from a PyDataset or Sequence."""
+    return _PY_DATASET.search(name) is not None
+
+
+# Names of planes and of their lines: whose work a plane holds, and which lines only repeat other lines' time.
+
+
+DEVICE_PLANES = "/device:"
+"""What the name of every device's plane begins with."""
+_HOST_PLANES = ("/host:CPU", "/host:python-tracer", "/host:TPU-runtime")
+"""Planes whose lines are threads; drivers have further ones."""
+_TPU_PLANES = "/device:TPU"
+"""Of TPUs and their sparse cores."""
+
+STEPS_LINE = "Steps"
+"""Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer saved them."""
+_TPU_LINES = ("XLA Ops", "Async XLA Ops")
+"""Of a TPU's lines those that hold its ops; the others sum them up."""
+_TPU_REGIONS = "XLA TraceMe"
+"""Of a TPU's lines that of regions inside of ops and between them, `barrier-cores` among them."""
+_TPU_BARRIER = "barrier-cores"
+_TPU_PROGRAMS = "XLA Modules"
+"""Of a TPU's lines that of whole programs."""
+_VIEWERS_LINE_IDS = (-559038737, -559038700)
+"""Of the lines that the profiler's viewer draws and old versions saved."""
+_DERIVED_GPU_LINE = re.compile(
+    r"^(?:Steps|Launch Stats|(?:Framework|TensorFlow) (?:Name Scope|Ops)|XLA Modules|XLA Ops|XLA TraceMe|Source code|Source)"
+    r"(?: - from #\d+)?$"
+)
+"""What the viewer calls them."""
+_COUNTERS = "_counters_"
+"""Of a device's lines that of samples of counters: clock, power, temperature."""
+_COLLECTOR_OVERHEAD = "overhead"
+"""In the name of a line of the time that the collector itself took."""
+
+
+def is_host_plane(name: str) -> bool:
+    """Whether a plane's lines are threads of the host."""
+    return name.startswith((*_HOST_PLANES, *host_planes()))
+
+
+def device_number(name: str, label: str) -> int | None:
+    """`/device:GPU:3` -> 3 for the label `GPU`; None for any other plane."""
+    number = name.removeprefix(f"{DEVICE_PLANES}{label}:")
+    return int(number) if number != name and re.fullmatch(r"\d+", number) else None
+
+
+def is_tpu_plane(name: str) -> bool:
+    """Whether a plane belongs to a TPU, parts of it such as its sparse cores included."""
+    return name.startswith(_TPU_PLANES)
+
+
+def holds_tpu_work(line: str) -> bool:
+    """Whether a TPU's line holds what it ran, op by op."""
+    return line in _TPU_LINES
+
+
+def holds_tpu_regions(line: str) -> bool:
+    """Whether a TPU's line holds regions, most of which lie inside of ops."""
+    return line == _TPU_REGIONS
+
+
+def is_tpu_barrier(name: str) -> bool:
+    """Whether a TPU waits for other cores in an event of this name, outside of every op."""
+    return name.removeprefix("%").startswith(_TPU_BARRIER)
+
+
+def holds_tpu_programs(line: str) -> bool:
+    """Whether a TPU's line holds executions of whole programs."""
+    return line == _TPU_PROGRAMS
+
+
+def drawn_by_viewer(line_id: int) -> bool:
+    """Whether the profiler's viewer drew a line and an old version saved it: their ids begin at 0xdeadbeef."""
+    signed = line_id - (1 << 32) if line_id >= 1 << 31 else line_id
+    return _VIEWERS_LINE_IDS[0] <= signed <= _VIEWERS_LINE_IDS[1]
+
+
+def is_derived(name: str, line_id: int) -> bool:
+    """Whether a GPU's line holds no work of its own: drawn by the viewer, overhead of the collector, or counters."""
+    return (
+        name == _COUNTERS
+        or drawn_by_viewer(line_id)
+        or bool(_DERIVED_GPU_LINE.match(name))
+        or _COLLECTOR_OVERHEAD in name.lower()
+    )

@@ -30,7 +30,7 @@ class CollectiveKind(Enum):
 
 
 class Collective(msgspec.Struct, frozen=True):
-    """dtype as in HLO: bf16, f32, u8. algorithm and protocol as NCCL writes them: RING, NVLS_TREE; LL128. None: not told.
+    """dtype as in HLO: bf16, f32, u8. algorithm and protocol as NCCL writes them: RING, NVLS_TREE; LL128. None: not known.
 
     algorithm is SYMMETRIC for NCCL's kernels over symmetric memory and ONE_SHOT or TWO_SHOT for those that read their
     peers' memory directly.
@@ -160,7 +160,7 @@ def collective_of(name: str) -> Collective | None:
 
 
 def tensorflow_collective(name: str) -> Collective | None:
-    """The same of TensorFlow's `name:Type`, as `sgd/CollectiveReduceV2:CollectiveReduceV2`."""
+    """The collective of TensorFlow's `name:Type`, as `sgd/CollectiveReduceV2:CollectiveReduceV2`."""
     _, _, kind = name.rpartition(":")
     if not kind.startswith(("Collective", "Nccl")):
         return None
@@ -169,7 +169,7 @@ def tensorflow_collective(name: str) -> Collective | None:
 
 
 def kernel_collective(name: str) -> Collective | None:
-    """The same of a GPU kernel."""
+    """The collective of a GPU kernel's name."""
     lower = name.lower()
     if any(library in lower for library in _NCCL_LIKE):
         return _of_nccl(name)
@@ -185,7 +185,7 @@ def kernel_collective(name: str) -> Collective | None:
 
 
 def op_collective(name: str) -> Collective | None:
-    """The same of an XLA op: `all-gather-start.1`, `psum.3`, `%all-reduce = f32[8] all-reduce(…)`."""
+    """The collective of an XLA op's name: `all-gather-start.1`, `psum.3`, `%all-reduce = f32[8] all-reduce(…)`."""
     stem = op_stem(name)
     whole = stem.removesuffix("-start").removesuffix("-done")
     kind = _OPS.get(stem) or _OPS.get(whole)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache, lru_cache
-
-import msgspec
+from functools import lru_cache
 
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import called_collective, kernel_collective, op_collective, op_stem
@@ -21,7 +18,7 @@ _COPY_STARTS = (
 )
 """Copies and fills on a GPU's stream, CUDA's and AMD's, in capitals."""
 _NO_WORK_STARTS = ("UM_", "UNIFIEDMEMORY", "MEMORY ", "MEMORYALLOC", "MEMORYFREE", "MEMORYRESIDENCY")
-"""CUPTI's records of memory that is allocated, lies or moves by page faults, in capitals: `UM_GPU_PAGE_FAULT`, `Memory Array`."""
+"""CUPTI's records of memory allocated, resident or moved by page faults, in capitals: `UM_GPU_PAGE_FAULT`, `Memory Device`."""
 _WHOLE_GRAPH = "CudaGraphExec:"
 """CUPTI's one event for all kernels of a CUDA graph, with the graph's number."""
 _EXCHANGES = (
@@ -186,105 +183,63 @@ def gpu_model(maker: str, capability: tuple[int, int], cores: float | None, memo
     return fitting[0] if len(fitting) == 1 else ""
 
 
-class Model(msgspec.Struct, frozen=True):
-    """What a device can do at most, as frameworks count devices (a MI250 is two), None where its maker does not say.
-
-    Operations are dense, not of sparse matrices; a multiply and an add count two. Sums of 16-bit products are kept in fp32, as
-    frameworks ask for: GeForce cards multiply half as fast then.
-
-    bf16, fp8, tf32, fp32: 10¹² operations a second, fp32 on ordinary cores but AMD's, which multiply fp32 matrices faster.
-    bandwidth: of its memory, 10⁹ bytes a second. source: the document.
-    """
-
-    bf16: float | None
-    fp8: float | None
-    tf32: float | None
-    fp32: float | None
-    bandwidth: float | None
-    source: str
+# What the drivers' collectors say of copies, and what allocators call themselves and their events.
 
 
-_PEAKS_TABLE = """
-nvidia v100             |  125   |   -    |   -    |  15.7 |  900 | NVIDIA V100 data sheet
-nvidia v100 pcie        |  112   |   -    |   -    |  14.0 |  900 | NVIDIA V100 data sheet
-nvidia t4               |   65   |   -    |   -    |   8.1 |  320 | NVIDIA T4 data sheet
-nvidia a100             |  312   |   -    |  156   |  19.5 | 1555 | NVIDIA A100 data sheet
-nvidia a100 pcie        |  312   |   -    |  156   |  19.5 | 1555 | NVIDIA A100 data sheet
-nvidia a30              |  165   |   -    |   82   |  10.3 |  933 | NVIDIA A30 data sheet
-nvidia a10              |  125   |   -    |   62.5 |  31.2 |  600 | NVIDIA A10 data sheet
-nvidia a10g             |   70   |   -    |   35   |  31.5 |  600 | NVIDIA A10G data sheet
-nvidia a40              |  149.7 |   -    |   74.8 |  37.4 |  696 | NVIDIA A40 data sheet
-nvidia rtx a6000        |  154.8 |   -    |   77.4 |  38.7 |  768 | NVIDIA Ampere GA102 white paper
-nvidia l4               |  121   |  242.5 |   60   |  30.3 |  300 | NVIDIA L4 data sheet
-nvidia l40              |  181   |  362   |   90.5 |  90.5 |  864 | NVIDIA L40 data sheet
-nvidia l40s             |  362   |  733   |  183   |  91.6 |  864 | NVIDIA L40S data sheet
-nvidia rtx 6000 ada     |  364.2 |  728.5 |  182.1 |  91.1 |  960 | NVIDIA Ada GPU Architecture white paper
-nvidia h100             |  989.4 | 1978.9 |  494.7 |  66.9 | 3350 | NVIDIA H100 Tensor Core GPU Architecture white paper
-nvidia h100 pcie        |  756   | 1513   |  378   |  51.2 | 2039 | NVIDIA H100 Tensor Core GPU Architecture white paper
-nvidia h100 nvl         |  835.5 | 1670.5 |  417.5 |  60   | 3900 | NVIDIA H100 data sheet
-nvidia h800             |  989.4 | 1978.9 |  494.7 |  66.9 | 3350 | NVIDIA H800 data sheet
-nvidia h200             |  989.4 | 1978.9 |  494.7 |  66.9 | 4800 | NVIDIA H200 data sheet
-nvidia h200 nvl         |  835.5 | 1670.5 |  417.5 |  60   | 4800 | NVIDIA H200 data sheet
-nvidia gh200            |  989.4 | 1978.9 |  494.7 |  66.9 | 4000 | NVIDIA GH200 data sheet
-nvidia h20              |  148   |  296   |   74   |  44   | 4000 | NVIDIA H20 data sheet
-nvidia b200             | 2250   | 4500   | 1125   |  75   | 8000 | NVIDIA HGX B200 data sheet, an eighth
-nvidia gb200            | 2500   | 5000   | 1250   |  80   | 8000 | NVIDIA GB200 NVL72 data sheet, half of a superchip
-nvidia b300             | 2250   | 4500   | 1125   |  75   | 8000 | NVIDIA HGX B300 data sheet, an eighth
-nvidia gb300            | 2500   | 5000   | 1250   |  80   | 8000 | NVIDIA GB300 NVL72 data sheet, a seventy-second
-nvidia gb10             |    -   |    -   |    -   |    -  |  273 | NVIDIA DGX Spark data sheet
-nvidia thor             |    -   |    -   |    -   |    -  |  273 | NVIDIA Jetson Thor data sheet
-nvidia orin             |   42.5 |    -   |    -   |   5.3 | 204.8 | NVIDIA Jetson AGX Orin data sheet: 85 of sparse matrices
-nvidia rtx 2080 ti      |   53.8 |   -    |   -    |  13.4 |  616 | NVIDIA Turing GPU Architecture white paper
-nvidia rtx 3080         |   59.5 |   -    |   29.8 |  29.8 |  760 | NVIDIA Ampere GA102 white paper
-nvidia rtx 3090         |   71   |   -    |   35.6 |  35.6 |  936 | NVIDIA Ampere GA102 white paper
-nvidia rtx 4080         |   97.5 |  194.9 |   48.7 |  48.7 |  716.8 | NVIDIA Ada GPU Architecture white paper
-nvidia rtx 4090         |  165.2 |  330.3 |   82.6 |  82.6 | 1008 | NVIDIA Ada GPU Architecture white paper
-nvidia rtx 5070         |   61.7 |  123.5 |   30.9 |  30.9 |  672 | NVIDIA RTX Blackwell GPU Architecture white paper
-nvidia rtx 5070 ti      |   87.9 |  175.8 |   43.9 |  43.9 |  896 | NVIDIA RTX Blackwell GPU Architecture white paper
-nvidia rtx 5080         |  112.6 |  225.1 |   56.3 |  56.3 |  960 | NVIDIA RTX Blackwell GPU Architecture white paper
-nvidia rtx 5090         |  209.5 |  419   |  104.8 | 104.8 | 1792 | NVIDIA RTX Blackwell GPU Architecture white paper
-nvidia rtx pro 6000     |  503.8 | 1007.6 |  251.9 | 126   | 1792 | NVIDIA RTX PRO Blackwell GPU Architecture white paper
-amd mi100               |   92.3 |   -    |   -    |  46.1 | 1228.8 | AMD Instinct MI100 data sheet
-amd mi210               |  181   |   -    |   -    |  45.3 | 1638.4 | AMD Instinct MI210 data sheet
-amd mi250               |  181   |   -    |   -    |  45.3 | 1638.4 | AMD Instinct MI250 data sheet, a half
-amd mi250x              |  191.5 |   -    |   -    |  47.9 | 1638.4 | AMD Instinct MI250X data sheet, a half
-amd mi300a              |  980.6 | 1961.2 |  490.3 | 122.6 | 5300 | AMD Instinct MI300A data sheet
-amd mi300x              | 1307.4 | 2614.9 |  653.7 | 163.4 | 5300 | AMD Instinct MI300X data sheet
-amd mi325x              | 1307.4 | 2614.9 |  653.7 | 163.4 | 6000 | AMD Instinct MI325X data sheet
-amd mi350x              | 2306.9 | 4613.7 |   -    | 144.2 | 8000 | AMD Instinct MI350X data sheet
-amd mi355x              | 2516.6 | 5033.2 |   -    | 157.3 | 8000 | AMD Instinct MI355X data sheet
-tpu v4                  |  275   |   -    |   -    |   -   | 1228 | Google Cloud TPU documentation, v4
-tpu v5e                 |  197   |   -    |   -    |   -   |  819 | Google Cloud TPU documentation, v5e
-tpu v5 lite             |  197   |   -    |   -    |   -   |  819 | Google Cloud TPU documentation, v5e
-tpu v5p                 |  459   |   -    |   -    |   -   | 2765 | Google Cloud TPU documentation, v5p
-tpu v5                  |  459   |   -    |   -    |   -   | 2765 | Google Cloud TPU documentation, v5p
-tpu v6e                 |  918   |   -    |   -    |   -   | 1640 | Google Cloud TPU documentation, v6e
-tpu v6 lite             |  918   |   -    |   -    |   -   | 1640 | Google Cloud TPU documentation, v6e
-tpu v7x                 | 1153.5 | 2307   |   -    |   -   | 3690 | Google Cloud TPU documentation, TPU7x, half a chip
-tpu 7x                  | 1153.5 | 2307   |   -    |   -   | 3690 | Google Cloud TPU documentation, TPU7x, half a chip
-"""
-"""Maker and model | bf16 (fp16 before Ampere) | fp8 | TF32 | fp32 | bandwidth | source."""
-_MAKERS = ("nvidia", "amd", "tpu")
-_SAYS_NOTHING = re.compile(
-    r"^(?:geforce|instinct|tesla|quadro|jetson|agx|oam|vf|gpu|blackwell|workstation|edition|generation|sxm\d?|hbm\d?e?|\d+gb|d?gx|480gb)$"
+PAGEABLE = "pageable"
+PINNED = "pinned"
+ON_DEVICE = frozenset({"device", "array", "managed"})
+"""Kinds of memory that need no memory of the host."""
+
+_BYTES = re.compile(r"(?:^|[\s\n])(?:size|num_bytes):(\d+)")
+"""CUPTI's collector writes `size:`, others `num_bytes:`."""
+_MEMORY = re.compile(r"kind_(?:src|dst):(\w+)")
+"""The kind of memory at either end."""
+_DIRECTIONS = (
+    (DeviceClass.H2D, ("HtoD", "H2D", "HostToDevice")),
+    (DeviceClass.D2H, ("DtoH", "D2H", "DeviceToHost")),
+    (DeviceClass.P2P, ("PtoP", "P2P", "Peer")),
+    (DeviceClass.D2D, ("DtoD", "D2D", "DeviceToDevice")),
 )
-"""Words of a name that tell no model: brands, memory, socket. What is left must be a row of the table as a whole, so that a
-`RTX 4090 Laptop GPU` or a slice of a H100 is none of them."""
+"""In the names of CUDA's and HIP's calls."""
 
 
-@cache
-def _models_by_name() -> Mapping[tuple[str, ...], Model]:
-    found = {}
-    for line in _PEAKS_TABLE.strip().splitlines():
-        name, *numbers, source = (one.strip() for one in line.split("|"))
-        bf16, fp8, tf32, fp32, bandwidth = (None if one == "-" else float(one) for one in numbers)
-        found[tuple(name.split())] = Model(bf16, fp8, tf32, fp32, bandwidth, source)
-    return found
+def copy_bytes(details: str) -> int:
+    """Bytes of a copy from its detail string (`size:` or `num_bytes:`, split by spaces or newlines); -1 if not there."""
+    match = _BYTES.search(details)
+    return int(match.group(1)) if match else -1
 
 
-def known_model(name: str) -> Model | None:
-    """What is known of a device by its name, `NVIDIA H100 80GB HBM3`; None for all others."""
-    words = [one for one in re.split(r"[\s_/-]+", name.lower()) if one and not _SAYS_NOTHING.match(one)]
-    if words and words[0] not in _MAKERS:
-        words.insert(0, "amd" if words[0].startswith("mi") else "nvidia")
-    return _models_by_name().get(tuple(words))
+def memory_kinds(details: str) -> tuple[str, ...]:
+    """The kinds of memory at a copy's ends, from its `kind_src:` and `kind_dst:`: ("pageable", "device")."""
+    return tuple(_MEMORY.findall(details.lower()))
+
+
+def direction_of(call: str) -> DeviceClass:
+    """Which way the copy goes that a call of this name launches; OTHER_COPY where the name does not say."""
+    return next((kind for kind, words in _DIRECTIONS if any(word in call for word in words)), DeviceClass.OTHER_COPY)
+
+
+_ALLOCATION = "MemoryAllocation"
+"""TensorFlow's and XLA's allocators giving out memory."""
+ALLOCATOR_EVENTS = (_ALLOCATION, "MemoryDeallocation")
+"""Events that bear an allocator's statistics."""
+_HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
+"""Parts of the names of allocators of the host's memory."""
+_DEVICE_ALLOCATOR = re.compile(r"^(?:GPU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)", re.IGNORECASE)
+"""Names of allocators of an accelerator's memory: `gpu_host_bfc` is none."""
+
+
+def is_host_allocator(name: str) -> bool:
+    """Whether an allocator gives out the host's memory."""
+    return any(word in name.lower() for word in _HOST_ALLOCATORS)
+
+
+def is_device_allocator(name: str) -> bool:
+    """Whether an allocator gives out memory of an accelerator, which proves that one was used: `GPU_0_bfc`."""
+    return _DEVICE_ALLOCATOR.match(name) is not None
+
+
+def is_allocation(name: str) -> bool:
+    """Whether an allocator gives out memory in an event of this name."""
+    return name == _ALLOCATION

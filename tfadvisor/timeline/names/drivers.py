@@ -80,11 +80,6 @@ def waits_somewhere(name: str) -> bool:
     return any(part in name for part in _joined("waits"))
 
 
-def synchronises(name: str) -> bool:
-    """Whether a call waits for a stream, an event or the device."""
-    return name.endswith(_joined("waits"))
-
-
 def launches_graph(name: str) -> bool:
     """Whether a call starts a whole graph."""
     return name.startswith(_joined("graph_launches"))

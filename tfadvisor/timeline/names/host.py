@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.copies_and_memory import ALLOCATOR_EVENTS
+from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import asks_tf_data, frame_class, sounds_like_loading
 
@@ -179,6 +179,11 @@ def op_type(name: str) -> str | None:
     return match.group(1) if match else None
 
 
+def runs_ops(name: str) -> bool:
+    """Whether TensorFlow's executor picks ops of a function to run."""
+    return name.startswith(_PROCESS_STARTS)
+
+
 def is_python_op(name: str) -> bool:
     """Whether an op is TensorFlow's call of Python."""
     return op_type(name) in PYTHON_OPS
@@ -230,11 +235,6 @@ def called_function(name: str) -> str:
     """The name that the program gave the tf.function that is run: `train_step`; the event's own name of other events."""
     found = _CALLED_FUNCTION.match(name)
     return found.group(1) if found else name
-
-
-def reads_variable(name: str) -> bool:
-    """Whether TensorFlow's eager runtime reads one variable here, as `get_weights()` does for each."""
-    return name == f"{_EAGER_OP}ReadVariableOp"
 
 
 def is_end_mark(name: str) -> bool:

@@ -25,6 +25,9 @@ _DROPPING = ("Shard", "Filter", "ParallelFilter")
 """Kinds of stages that give only some of the elements that they ask for."""
 _MAPPING = ("Map", "ParallelMap")
 """Kinds of stages that run the user's function once for each element."""
+_FUNCTIONS = ("Map", "MapAndBatch", "Generator", "Filter", "Interleave", "Scan")
+"""Kinds of stages that run a function, by how they end."""
+_FLATTENING = "FlatMap"
 _HIDDEN = frozenset(
     {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
 )
@@ -67,24 +70,14 @@ def works_ahead(kind: str) -> bool:
     return kind.startswith(_WORKING_AHEAD)
 
 
-def may_wait(kind: str) -> bool:
-    """Whether a stage of this kind may wait while it is asked: for its own threads, for Python, for a file."""
-    return kind.startswith((*_WORKING_AHEAD, *_WAITING))
-
-
 def fills_buffer(kind: str) -> bool:
     """Whether a stage of this kind asks for many elements before it gives the first."""
     return kind.startswith(_FILLING)
 
 
-def drops_elements(kind: str) -> bool:
-    """Whether a stage of this kind throws some of its elements away."""
-    return kind in _DROPPING
-
-
-def maps_elements(kind: str) -> bool:
-    """Whether a stage of this kind works on each element alone."""
-    return kind in _MAPPING
+def runs_function(kind: str) -> bool:
+    """Whether a stage of this kind runs a function of the user's for its elements. What a generator lies in only flattens it."""
+    return kind.endswith(_FUNCTIONS) and kind != _FLATTENING
 
 
 def produced_kind(name: str) -> str | None:

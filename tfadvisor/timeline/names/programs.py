@@ -89,11 +89,6 @@ def program_name(name: str) -> str:
     return _FINGERPRINT.sub("", name)
 
 
-def takes_elements(name: str) -> bool:
-    """Whether a dispatch is a part of Python taking an element, or a few of them, out of a JAX array."""
-    return jitted_function(name) in _TAKES_ELEMENTS
-
-
 def function_of_module(module: str) -> str | None:
     """`jit_train_step(123)` -> `train_step`, None for a lambda and for other modules."""
     match = _JITTED_MODULE.match(program_name(module))
@@ -131,7 +126,7 @@ def bounds_pool_work(name: str) -> bool:
 
 
 def names_what_it_dispatches(name: str) -> bool:
-    """Whether a dispatch says which program or op it starts, so that two of them can be told apart."""
+    """Whether a dispatch says which program or op it starts, so that two of them can be distinguished."""
     return name.startswith(_DISPATCHES)
 
 

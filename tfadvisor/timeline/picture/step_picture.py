@@ -11,12 +11,10 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, parents, union
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
-from tfadvisor.timeline.nesting import parents
-from tfadvisor.timeline.picture.drawing import Drawing
-from tfadvisor.timeline.picture.event_blocks import EventBlocks, LaneRows, event_blocks
+from tfadvisor.timeline.picture.events import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.breakdown import classes_of_time
 from tfadvisor.vocabulary import DeviceKind, LaneRole, TimeClass, WhichStep
 
@@ -258,3 +256,17 @@ def _nested(
         names,
     )
     return rows, enclosing, len(start) - len(shallow)
+
+
+# How much of a host is drawn.
+
+
+class Drawing(msgspec.Struct, frozen=True):
+    """Which steps are drawn, and with how many events."""
+
+    most_events: int
+    """Of the median and of the worst step each."""
+    other_events: int = 0
+    """Of all other steps together."""
+    step: int | None = None
+    """Only this one, by its index, with all of its threads."""

@@ -1,4 +1,4 @@
-"""How far apart the clocks of a run's hosts are, told from when the collectives that they share end.
+"""How far apart the clocks of a run's hosts are, measured by when the collectives that they share end.
 
 A collective ends on all its members at about the same instant, while each waits for the last of them to begin. So ends,
 not starts, align clocks (Kineto's and Meta's trace tools do the same).

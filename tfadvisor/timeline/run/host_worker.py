@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.processes import answer_tasks
-from tfadvisor.timeline.run.read_hosts import read_host
+from tfadvisor.timeline.run.one_host import read_host
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.picture.drawing import Drawing
+    from tfadvisor.timeline.picture.step_picture import Drawing
 
 
 def main() -> None:

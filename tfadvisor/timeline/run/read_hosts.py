@@ -5,31 +5,23 @@ Only summaries are kept, so memory does not grow with the number of hosts, and a
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from tfadvisor.cluster.engine import Engine
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory
-from tfadvisor.sources.ahead import fetched_ahead
-from tfadvisor.timeline.build import PICTURED, SELECTION, build_host
-from tfadvisor.timeline.devices.registry import on_own_clocks
-from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.run.host_task import by_engine
-from tfadvisor.timeline.summary.host import HostSummary, summarize
-from tfadvisor.xplane.columns import HostTrace, Selection
-from tfadvisor.xplane.decode import decode_file
+from tfadvisor.processes import Replaced, Worker
+from tfadvisor.timeline.run.one_host import Engine, Progress, Skip, Watch, by_engine, read_host
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.trace.copies import fetched_ahead
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.picture.drawing import Drawing
-
-Progress = Callable[[Path, int, int], None]
-"""Called with (host file, events done, events in all) while large files are decoded."""
-Skip = Callable[[Path, TraceError], None]
-"""Called with a host file that cannot be read and the reason, instead of giving up the whole run."""
+    from tfadvisor.timeline.picture.step_picture import Drawing
 
 _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
@@ -39,15 +31,6 @@ _OTHER_EVENTS = 80_000
 """In the pictures of all steps but the median and the worst, on all hosts together."""
 _MEMORY_PER_BYTE = 8
 """Peak memory of an analysis over the file's size; packed files hold ten times as much."""
-
-
-class Watch(msgspec.Struct, frozen=True):
-    """Someone who sees every event of each host before it is summarised."""
-
-    selection: Selection
-    """What must be decoded for it, at least what a timeline is built from."""
-    see: Callable[[HostTrace, HostTimeline], None]
-    """Takes one host. TPU events are on the chip's clock in both."""
 
 
 def run_hosts(
@@ -76,13 +59,11 @@ def run_hosts(
     elif watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
-        from tfadvisor.timeline.run.parallel import in_parallel  # noqa: PLC0415  (only many hosts need processes)
-
         yield from in_parallel(files, working, lambda file: (file, steps, drawing), progress, skip)
 
 
 def _drawing(hosts: int) -> Drawing:
-    from tfadvisor.timeline.picture.drawing import Drawing  # noqa: PLC0415  (only a page draws steps)
+    from tfadvisor.timeline.picture.step_picture import Drawing  # only a page draws steps
 
     return Drawing(min(max(_PICTURED_EVENTS // hosts, 500), 4_000), _OTHER_EVENTS // hosts)
 
@@ -120,43 +101,6 @@ def _in_order(
             skip(file, outcome)
 
 
-def read_host(
-    file: Path,
-    steps: tuple[int, int] | None,
-    progress: Progress | None,
-    drawing: Drawing | None = None,
-    watch: Watch | None = None,
-) -> HostSummary:
-    """One host. drawing: as for build_host. Raises TraceError when its file cannot be read or holds no event."""
-
-    def on_progress(done: int, total: int) -> None:
-        if progress is not None:
-            progress(file, done, total)
-
-    usual = SELECTION if drawing is None else PICTURED
-    excerpts = drawing is not None
-    if watch is None:  # the columns are nobody else's, so that each goes when it has been used
-        summary = summarize(build_host(_decode(file, usual, on_progress), steps, drawing), excerpts=excerpts)
-    else:
-        trace = _decode(file, watch.selection, on_progress)
-        timeline = build_host(trace, steps, drawing)
-        watch.see(on_own_clocks(trace), timeline)
-        summary = summarize(timeline, excerpts=excerpts)
-    on_progress(1, 1)
-    return summary
-
-
-def _decode(file: Path, selection: Selection, progress: Callable[[int, int], None]) -> HostTrace:
-    trace = decode_file(file, selection, progress)
-    if not len(trace.events):
-        raise TraceError(
-            str(file),
-            "holds no events.",
-            "The profiler stopped before anything ran, or could not attach: record at least three steps.",
-        )
-    return trace
-
-
 def progress_over(files: Sequence[Path], show: Callable[[float], None]) -> Progress:
     """Shows the share of all files that is done, each file counting alike."""
     done_of = dict.fromkeys(files, 0.0)
@@ -178,3 +122,82 @@ def _unpacked(file: Path) -> int:
     except OSError:
         return 0
     return size * 10 if file.suffix == ".gz" else size
+
+
+# Hosts read by several processes at once, each reading one host after the other. None of them outlives this one.
+
+
+def in_parallel(
+    files: Sequence[Path],
+    working: int,
+    task: Callable[[Path], object],
+    progress: Progress | None,
+    skip: Skip | None,
+) -> Iterator[HostSummary]:
+    """The summaries in the files' order. task: what a worker is asked for a file. progress and skip: as for run_hosts."""
+    workers: list[Replaced] = []
+    try:
+        workers += [Replaced(lambda: Worker(f"{__package__}.host_worker")) for _ in range(working)]
+        outcomes = _outcomes(files, workers, task, progress, skip)
+    finally:
+        for worker in workers:
+            worker.end()
+    for file in files:
+        outcome = outcomes[file]
+        if skip is not None and isinstance(outcome, TraceError):
+            skip(file, outcome)
+        elif isinstance(outcome, Exception):
+            raise outcome
+        else:
+            yield outcome
+
+
+def _outcomes(
+    files: Sequence[Path],
+    workers: Sequence[Replaced],
+    task: Callable[[Path], object],
+    progress: Progress | None,
+    skip: Skip | None,
+) -> dict[Path, Any]:
+    """What came of each file, a summary or an error; of those after the first error that ends the run, nothing.
+
+    A thread waits for each worker, so that this one can be interrupted.
+    """
+    waiting, ended = deque(files), SimpleQueue[tuple[Path, Any]]()
+
+    def drive(worker: Replaced) -> None:
+        with suppress(IndexError):
+            while True:
+                file = waiting.popleft()
+                try:
+                    ended.put((file, worker.ask(task(file))))
+                except EOFError:
+                    ended.put((file, _killed(file)))
+                except Exception as error:
+                    ended.put((file, error))
+
+    for worker in workers:
+        Thread(target=drive, args=(worker,), name="tfadvisor-host", daemon=True).start()
+    outcomes: dict[Path, Any] = {}
+    known, needed = 0, len(files)
+    while known < needed:
+        if files[known] in outcomes:
+            known += 1
+            continue
+        file, outcome = ended.get()
+        outcomes[file] = outcome
+        if not isinstance(outcome, Exception):
+            if progress is not None:
+                progress(file, 1, 1)
+        elif skip is None or not isinstance(outcome, TraceError):
+            waiting.clear()
+            needed = min(needed, files.index(file) + 1)  # an earlier host's error would come first
+    return outcomes
+
+
+def _killed(file: Path) -> TraceError:
+    return TraceError(
+        str(file),
+        "could not be read: the system killed each process that read it, probably because memory ran out.",
+        "Analyse one host at a time with --host NAME, or on a machine with more memory.",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,24 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.steps.few_calls import Calls, calls_with_device_work
-from tfadvisor.timeline.steps.inference import inferred_steps
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
-from tfadvisor.timeline.steps.rhythm import LEAST_CYCLES
-from tfadvisor.timeline.steps.windows import leading
+from tfadvisor.timeline.steps.periodicity import LEAST_CYCLES, Calls, Inferred, calls_with_device_work, uneven_calls
+from tfadvisor.timeline.steps.without_markers import (
+    batches_of_layered_steps,
+    batches_taken,
+    calls_of_jitted_function,
+    calls_of_tf_function,
+    executions_on_device,
+    iterations_in_function,
+    repeated_dispatches,
+    repeated_kernels,
+    runs_called_before,
+    thread_that_takes_most,
+)
 from tfadvisor.timeline.sweeps import reached
+from tfadvisor.timeline.windows import leading
+from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
-from tfadvisor.xplane.columns import HostTrace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -218,3 +228,37 @@ def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
         if length[candidates[0]] > _WARM_UP_FACTOR * typical and compiling[candidates[0]] < _COMPILING_SHARE:
             kinds[candidates[0]] = StepKind.WARM_UP
     return replace(steps, kinds=tuple(kinds))
+
+
+# Steps of a trace without markers: from executions of one program, from a pattern of launches, from the host's
+# loop.
+
+
+def inferred_steps(
+    trace: HostTrace,
+    threads: Threads,
+    devices: Sequence[Device],
+    driver: int,
+    launching: Callable[[], Calls | None],
+) -> Inferred | None:
+    """The first of these that gives three cycles: module executions, a launch pattern, the host's loop.
+
+    launching: gives the calls of the function that launches most device work, asked only where it is needed.
+    """
+    attempts: tuple[Callable[[], Inferred | None], ...] = (
+        lambda: executions_on_device(trace),
+        lambda: calls_of_jitted_function(threads, devices, driver),
+        lambda: runs_called_before(threads, devices, driver),
+        lambda: batches_of_layered_steps(threads, calls_of_tf_function(trace, threads)),
+        lambda: iterations_in_function(trace, threads),
+        lambda: uneven_calls(launching()),
+        lambda: batches_taken(threads, driver),
+        lambda: batches_taken(threads, thread_that_takes_most(threads)),
+        lambda: repeated_dispatches(threads, driver),
+        lambda: repeated_kernels(devices),
+    )
+    for attempt in attempts:
+        found = attempt()
+        if found is not None and found.confidence > 0:
+            return found
+    return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import msgspec
 import numpy as np
 
@@ -9,8 +12,11 @@ from tfadvisor.arrays import distinct, true_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, union
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.planes import DEVICE_PLANES, STEPS_LINE, drawn_by_viewer
-from tfadvisor.xplane.columns import HostTrace
+from tfadvisor.timeline.names.classes import DEVICE_PLANES, STEPS_LINE, drawn_by_viewer
+from tfadvisor.trace.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class MarkedSteps(msgspec.Struct, frozen=True):
@@ -117,3 +123,18 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
 
 def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:
     return np.append(starts[1:], np.maximum(ends[-1:], starts[-1:]))
+
+
+# Events whose names differ by a number only, as copies of one function or program do.
+
+
+def grouped(
+    rows: npt.NDArray[np.int32], names: Sequence[str], bare: Callable[[str], str]
+) -> tuple[list[str], Int64Array]:
+    """(distinct bare names, index of each row's among them). rows: one or more. bare: a name without its number."""
+    label = {row: bare(names[row]) for row in distinct(rows).tolist()}
+    labels = sorted(set(label.values()))
+    table = np.zeros(max(label) + 1, np.int64)
+    for row, text in label.items():
+        table[row] = labels.index(text)
+    return labels, table[rows]

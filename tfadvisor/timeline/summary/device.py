@@ -10,8 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, true_at
-from tfadvisor.hlo.format.find_modules import Modules
 from tfadvisor.memory import give_back
+from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.distributions import Distribution, distribution
@@ -35,7 +35,7 @@ TINY_PS = 20_000_000
 class OpTable(msgspec.Struct, frozen=True):
     """What ran in the counted steps: one row a distinct (name, op, module, program, class), shape (rows,).
 
-    name, op, module, program: as in DeviceOps. path: likewise, of the row's last event where it has several. count:
+    name, op, module, program: as in DeviceOps. path: as there, of the row's last event where it has several. count:
     how often. total_ps: its summed time. small: how many took less than SMALL_KERNEL_PS.
     """
 

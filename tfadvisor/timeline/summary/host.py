@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.timeline.capture import Capture
 from tfadvisor.timeline.distributions import FEWEST_KEPT
 from tfadvisor.timeline.host.costs import HostCost
-from tfadvisor.timeline.host_timeline import HostEvidence, HostTimeline
-from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union_of
+from tfadvisor.timeline.host_timeline import HostBreakdown, HostTimeline
+from tfadvisor.timeline.intervals import Int64Array, Intervals, union_of
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.summary.calm_ops import CalmOps, calm_ops
 from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
-from tfadvisor.timeline.summary.hot_ops import HotOps, hot_ops
+from tfadvisor.timeline.summary.hot_ops import CalmOps, HotOps, calm_ops, hot_ops
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.picture.program_excerpts import ProgramExcerpts
-    from tfadvisor.timeline.summary.program_patterns import ProgramPatterns
+    from tfadvisor.timeline.summary.programs import ProgramExcerpts, ProgramPatterns
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
 _FAR_MORE = 2
@@ -38,10 +35,11 @@ class DeviceTime(msgspec.Struct, frozen=True):
     """Summed device work over the time in which any device works, in the counted steps; 0 when none works."""
     gaps: Int64Array
     """Time without device work around each boundary between two counted steps, ps."""
-    synchronising_ps: npt.NDArray[np.int64]
-    """Idle time in which the driving thread blocks, shape (active devices, steps); one row without a device."""
     short_launch_ps: npt.NDArray[np.int64]
-    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape likewise."""
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps).
+
+    One row without a device.
+    """
 
 
 class ProgramSummary(msgspec.Struct, frozen=True):
@@ -55,21 +53,9 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     """What its hottest program could do better; None on a single CPU and without HLO."""
 
 
-class HostSummary(msgspec.Struct, frozen=True):
-    """One host. capture, steps, breakdown, takes_part and evidence are the timeline's own."""
+class HostSummary(HostBreakdown, frozen=True):
+    """One host without its events: what metrics read."""
 
-    host: str
-    """Its name."""
-    capture: Capture
-    """What its trace says about itself."""
-    steps: Steps
-    """By ascending start, those that do not count included."""
-    breakdown: npt.NDArray[np.int64]
-    """ps, shape (active devices, steps, TimeClass); one row when there is no active device."""
-    takes_part: npt.NDArray[np.bool_]
-    """Shape (active devices, steps): False where a device did nothing in a step that others worked in."""
-    evidence: HostEvidence
-    """What explains the breakdown."""
     devices: tuple[DeviceSummary, ...]
     """The active ones, in the breakdown's order."""
     device_time: DeviceTime
@@ -99,12 +85,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
     devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
     program = _program(devices, host) if devices else None
     return HostSummary(
-        host=host.host,
-        capture=host.capture,
-        steps=steps,
-        breakdown=host.breakdown,
-        takes_part=host.takes_part,
-        evidence=host.evidence,
+        **{name: getattr(host, name) for name in HostBreakdown.__struct_fields__},
         devices=devices,
         device_time=_device_time(host, active),
         program=program,
@@ -117,7 +98,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
 def _excerpts(devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
-    from tfadvisor.timeline.picture.program_excerpts import program_excerpts  # noqa: PLC0415  (only a page shows them)
+    from tfadvisor.timeline.summary.programs import program_excerpts  # only a page shows them
 
     return program_excerpts(program.hot_ops, devices[program.device].ops, host.programs)
 
@@ -131,7 +112,6 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
     return DeviceTime(
         concurrency=works / any_works if any_works else 0.0,
         gaps=_gaps(together, _inner_boundaries(host.steps)),
-        synchronising_ps=_synchronising(host, busy),
         short_launch_ps=host.short_launch_ps,
     )
 
@@ -140,7 +120,7 @@ def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSum
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
     if host.programs.keys and (one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)):
-        from tfadvisor.timeline.summary.program_patterns import program_patterns  # noqa: PLC0415  (small traces need none)
+        from tfadvisor.timeline.summary.programs import program_patterns  # small traces need none
 
         patterns = program_patterns(one.ops, host.programs)
     return ProgramSummary(index, hot_ops(one.ops, host.programs), patterns)
@@ -173,10 +153,3 @@ def _gaps(busy: Intervals, boundary: Int64Array) -> Int64Array:
     crossing = (following > 0) & (before > boundary)
     known = ~crossing & (following > 0) & (following < len(busy.starts))
     return np.where(known, after - before, 0)[known | crossing]
-
-
-def _synchronising(host: HostTimeline, busy: list[Intervals]) -> npt.NDArray[np.int64]:
-    """Idle time without another cause in which the driving thread blocks, shape (active devices, steps)."""
-    blocked = difference(host.costs[HostCost.WAITING], union_of(*host.classes.values()))
-    rows = [difference(blocked, one).within(host.steps.starts, host.steps.ends) for one in (busy or [EMPTY])]
-    return np.stack(rows)

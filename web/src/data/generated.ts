@@ -150,12 +150,16 @@ export interface Finding {
   title: string;
   summary: string;
   evidence: Evidence[];
-  saving: Saving;
+  saving: Saving | null;
   fixes: Fix[];
   locations: Location[];
   source: SourceRef[];
   caveat: string;
   claims: string[];
+  proof: string;
+  takes: number | null;
+  ask?: string;
+  tier?: string;
 }
 
 /** A rule that the trace cannot decide. */
@@ -195,7 +199,47 @@ export interface TimeBy {
   line: TimePart[];
 }
 
-/** Everything that one analysis found. findings: the largest saving first. ops: the hottest first. */
+/** Where something happens; "" for what the trace does not tell. */
+export interface Place {
+  file: string;
+  line: number | null;
+  function: string;
+  stage: string;
+  layer: string;
+  op: string;
+  kernel: string;
+}
+
+/** One call, op or event inside an activity. */
+export interface PlacedTime {
+  activity: string;
+  fraction: number;
+  ms: number;
+  places: Place[];
+}
+
+/** One activity in the time of a class: a kind of op, a kind of collective, a Python function, a stage of the pipeline. */
+export interface ActivityTime {
+  activity: string;
+  fraction: number;
+  ms: number;
+  places: Place[];
+  parts: PlacedTime[];
+}
+
+/** One class of step time, as in `breakdown`. */
+export interface ClassTime {
+  fraction: number;
+  ms: number;
+  parts: ActivityTime[];
+  class: string;
+}
+
+/**
+ * Everything that one analysis found. ops: the hottest first.
+ *
+ * findings: the largest saving first; those of preview rules after the others, questions last.
+ */
 export interface Report {
   tool: Tool;
   run: RunInfo;
@@ -208,6 +252,8 @@ export interface Report {
   capture: CaptureNote[];
   broken: Broken[];
   time_by: TimeBy;
+  attribution: ClassTime[];
+  attribution_absent: string | null;
   schema_version: "1";
 }
 

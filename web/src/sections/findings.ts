@@ -3,8 +3,9 @@ import { claimed } from "../data/marked_findings.js";
 import type { Finding, Fix, PageData, Report } from "../data/generated.js";
 import { h, withCode } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
+import { hasClass, openClass } from "./attribution.js";
 import { section, type Section, type View } from "../parts/section.js";
-import { duration, inWords, savingWords } from "../words.js";
+import { duration, inWords, percent, savingWords } from "../words.js";
 
 export interface Findings extends Section {
   /** Opens a finding and brings it into view; false when there is none of this id. */
@@ -13,9 +14,10 @@ export interface Findings extends Section {
 
 export function findings(view: View): Findings {
   const found = toChange(view.run.report);
-  const cards = found.map((one, place) => card(one, place, view));
+  const asked = toCheck(view.run.report);
+  const cards = [...found, ...asked].map((one, place) => card(one, place, view));
   const open = (id: string): boolean => {
-    const place = found.findIndex((one) => one.rule_id === id);
+    const place = [...found, ...asked].findIndex((one) => one.rule_id === id);
     const details = cards[place]?.querySelector("details");
     if (details === null || details === undefined) return false;
     details.open = true;
@@ -28,8 +30,10 @@ export function findings(view: View): Findings {
     "Findings",
     found.length === 0 ? "" : String(found.length),
     found.length === 0 ? h("p", { class: "calm" }, "Found nothing to change.") : null,
-    h("ol", { class: "cards" }, ...cards),
+    h("ol", { class: "cards" }, ...cards.slice(0, found.length)),
     plan(view.run, open),
+    asked.length === 0 ? null : h("h3", null, "Worth checking"),
+    asked.length === 0 ? null : h("ol", { class: "cards", start: found.length + 1 }, ...cards.slice(found.length)),
   );
   return { ...made, open };
 }
@@ -47,11 +51,17 @@ function plan({ plan: changes, plan_end: end }: PageData, open: (id: string) => 
 
 /** The findings that are about the program, the largest saving first; those about the trace have a section of their own. */
 export function toChange(report: Report): Finding[] {
-  return report.findings.filter((one) => one.category !== "capture");
+  return report.findings.filter((one) => one.category !== "capture" && one.proof !== "likely");
+}
+
+/** Questions, which only the user can answer; the report has them last. */
+export function toCheck(report: Report): Finding[] {
+  return report.findings.filter((one) => one.category !== "capture" && one.proof === "likely");
 }
 
 /** `35–70% of step time, 1.15 to 2.30 ms`; empty when a finding saves nothing on its own. */
 export function savedWords(report: Report, { saving }: Finding): string {
+  if (saving === null) return "";
   const step = report.steps.source === "whole-trace" ? 0 : (report.steps.time_ms?.median ?? 0);
   const share = savingWords(saving);
   if (share === "" || step <= 0) return share;
@@ -61,7 +71,7 @@ export function savedWords(report: Report, { saving }: Finding): string {
 
 /** What to change first, on the first screen: title, saving, place and edit. null when there is nothing to change. */
 export function firstChange(report: Report, open: (id: string) => void): HTMLElement | null {
-  const finding = toChange(report)[0];
+  const finding = toChange(report).find((one) => one.tier === undefined);
   if (finding === undefined) return null;
   const fix = finding.fixes[0];
   const saved = savedWords(report, finding);
@@ -88,14 +98,17 @@ function placeWords({ file, line }: Finding["locations"][number]): string {
 
 function card(finding: Finding, place: number, view: View): HTMLElement {
   const saving = savedWords(view.run.report, finding);
+  const question = finding.ask !== undefined;
+  const worth = saving !== "" ? `saves ${saving}` : question && finding.takes !== null ? `takes ${percent(finding.takes)} of the step` : "";
   return h(
     "li",
     { class: `card s-${finding.severity}`, id: `finding-${finding.rule_id}` },
     h(
       "details",
-      { open: place === 0 },
-      h("summary", null, h("span", { class: "severity" }, finding.severity), h("span", { class: "card-title" }, `${place + 1}. ${finding.title}`), saving === "" ? null : h("span", { class: "saving" }, `saves ${saving}`)),
+      { open: place === 0 && !question },
+      h("summary", null, h("span", { class: "severity" }, finding.severity), h("span", { class: "card-title" }, `${place + 1}. ${finding.title}`), finding.tier === undefined ? null : h("span", { class: "chip" }, finding.tier), worth === "" ? null : h("span", { class: "saving" }, worth)),
       h("div", { class: "card-body" },
+        finding.ask === undefined ? null : h("p", null, h("strong", null, finding.ask)),
         h("p", null, finding.summary),
         finding.caveat === "" ? null : h("p", { class: "caveat" }, finding.caveat),
         locations(finding),
@@ -156,7 +169,8 @@ function foot(finding: Finding, view: View): HTMLElement {
     "p",
     { class: "card-foot small" },
     canDraw ? h("button", { type: "button", class: "quiet", on: { click: () => { view.links.showTimeline("", null, kinds); } } }, `Show ${kinds.join(", ")} in the timeline`) : null,
-    finding.saving.high > 0 ? h("span", { class: "dim" }, `Saving: ${sentence(finding.saving.basis)}`) : null,
+    ...kinds.filter((one) => hasClass(view.run.report.attribution, one)).slice(0, 2).map((one) => h("button", { type: "button", class: "quiet", on: { click: () => { openClass(one); } } }, `Where ${one} goes`)),
+    finding.saving !== null ? h("span", { class: "dim" }, `Saving: ${sentence(finding.saving.basis)}`) : null,
     ...finding.source.map((one) => source(one)),
     h("a", { ...view.links.toFinding(finding.rule_id), title: "Link to this finding" }, finding.rule_id),
   );

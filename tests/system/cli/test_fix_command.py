@@ -1,0 +1,188 @@
+"""`tfadvisor fix` as it is installed: what it prints, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.places import FIXTURES
+
+COMMAND = Path(sys.executable).parent / "tfadvisor"
+SLOW = FIXTURES / "tf-no-prefetch"
+LINE = "batches = iter(dataset.with_options(options).prefetch(tf.data.AUTOTUNE))"
+
+
+def fix(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [str(COMMAND), "fix", str(SLOW), *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, **(env or {})}
+    )
+
+
+def git(folder: Path, *arguments: str, given: str | None = None) -> str:
+    name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    done = subprocess.run(
+        ["git", *name, *arguments], cwd=folder, input=given, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A work tree of git with the program that the trace was recorded from."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    shutil.copy(SLOW / "program.py", folder / "program.py")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "a program")
+    return folder
+
+
+def test_a_diff_on_stdout_a_line_on_stderr_and_nothing_written(project: Path) -> None:
+    done = fix(cwd=project)
+
+    assert done.returncode == 0
+    assert f"+{LINE}\n" in done.stdout
+    assert (
+        "input-not-prefetched: program.py:34: prefetch at the end of the pipeline (mechanical; results stay"
+        in done.stderr
+    )
+    assert git(project, "status", "--porcelain") == ""
+
+
+def test_git_takes_the_diff(project: Path) -> None:
+    git(project, "apply", given=fix("--source", "program.py", cwd=project).stdout)
+
+    assert LINE in (project / "program.py").read_text()
+
+
+def test_git_takes_the_diff_of_a_folder_below(project: Path) -> None:
+    (project / "below").mkdir()
+    git(project, "mv", "program.py", "below/program.py")
+
+    git(project, "apply", given=fix("--source", "below", cwd=project).stdout)
+
+    assert LINE in (project / "below" / "program.py").read_text()
+
+
+def test_apply_writes_it_and_git_takes_it_back(project: Path) -> None:
+    (project / "program.py").chmod(0o755)
+    git(project, "commit", "-aqm", "to be run")
+
+    done = fix("--apply", cwd=project)
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert LINE in (project / "program.py").read_text()
+    assert (project / "program.py").stat().st_mode & 0o777 == 0o755
+    git(project, "checkout", ".")
+    assert git(project, "status", "--porcelain") == ""
+
+
+def test_apply_wants_a_clean_work_tree(project: Path) -> None:
+    text = (project / "program.py").read_text() + "# mine\n"
+    (project / "program.py").write_text(text)
+
+    done = fix("--apply", cwd=project)
+
+    assert done.returncode == 2
+    assert "clean git work tree" in done.stderr
+    assert (project / "program.py").read_text() == text
+
+
+def test_apply_wants_git_at_all(tmp_path: Path) -> None:
+    shutil.copy(SLOW / "program.py", tmp_path / "program.py")
+
+    done = fix("--apply", cwd=tmp_path, env={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+
+    assert done.returncode == 2
+    assert "is in none" in done.stderr
+
+
+def test_apply_wants_a_file_that_git_knows(project: Path) -> None:
+    git(project, "rm", "-q", "--cached", "program.py")
+    git(project, "commit", "-qm", "forgotten")
+
+    assert "is not added" in fix("--apply", cwd=project).stderr
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anything"
+)
+def test_apply_leaves_a_read_only_file(project: Path) -> None:
+    (project / "program.py").chmod(0o444)
+
+    assert "read-only" in fix("--apply", cwd=project).stderr
+
+
+def test_a_place_where_nothing_can_be_patched_exits_with_4(tmp_path: Path) -> None:
+    done = fix(cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "no patch" in done.stderr
+
+
+def test_several_places_are_asked_about_and_at_chooses(project: Path) -> None:
+    shutil.copy(project / "program.py", project / "second.py")
+
+    asked = fix("--rule", "input-not-prefetched", cwd=project)
+    chosen = fix("--rule", "input-not-prefetched", "--at", "second.py:34", cwd=project)
+
+    assert (asked.returncode, asked.stdout) == (4, "")
+    assert "program.py:34" in asked.stderr and "second.py:34" in asked.stderr
+    assert chosen.returncode == 0
+    assert chosen.stdout.startswith("--- a/second.py")
+
+
+def test_the_report_with_the_patch_in_its_fix(project: Path) -> None:
+    report = json.loads(fix("--format", "json", cwd=project).stdout)
+
+    finding = next(one for one in report["findings"] if one["rule_id"] == "input-not-prefetched")
+    patch = finding["fixes"][0]["patch"]
+    assert {name: patch[name] for name in ("file", "sure", "check")} == {
+        "file": "program.py",
+        "sure": "mechanical",
+        "check": "batches",
+    }
+    assert LINE in patch["diff"]
+    assert all("patch" not in fix for one in report["findings"] if one is not finding for fix in one["fixes"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--rule", "input-not-prefetch"), "Did you mean input-not-prefetched?"),
+        (("--at", "program.py"), "a file and a line"),
+        (("--diff", "--apply"), "Give one of them"),
+        (("--source", "missing"), "no such file or folder"),
+    ],
+)
+def test_mistakes_exit_with_2_and_say_what_to_do(project: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = fix(*arguments, cwd=project)
+
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_without_libcst_one_line_names_the_extra(project: Path) -> None:
+    (project / "libcst.py").write_text("raise ModuleNotFoundError('No module', name='libcst')\n")
+
+    done = fix(cwd=project, env={"PYTHONPATH": str(project)})
+
+    assert done.returncode == 2
+    assert "pip install 'tfadvisor[fix]'" in done.stderr
+
+
+def test_a_file_that_is_nested_without_end_costs_one_line(project: Path) -> None:
+    (project / "odd.py").write_text("import jax\nif a == 0:\n    f()\n" + "elif a == 1:\n    f()\n" * 1500)
+
+    done = fix(cwd=project)
+
+    assert done.returncode == 0
+    assert f"+{LINE}\n" in done.stdout
+    assert "odd.py is left alone: its statements or expressions are nested too deeply\n" in done.stderr

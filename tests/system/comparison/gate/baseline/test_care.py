@@ -1,0 +1,155 @@
+"""Looking after a store: names, days, what is taken out, many writers, and snapshots of every version."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from support.made_runs import side, snapshot
+from support.places import ROOT
+
+from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot
+from tfadvisor.comparison.baseline.snapshot_json import as_text, from_text
+from tfadvisor.comparison.baseline.store import add, before, named, prune, read_store, remove
+from tfadvisor.comparison.side import Found, Traits
+from tfadvisor.errors import UsageError
+from tfadvisor.vocabulary import Better, Scatter
+
+STORED = Path(__file__).parent / "stored"
+
+
+def on(day: int, ms: float = 100.0, commit: str = "", findings: tuple[Found, ...] = (), model: str = "m") -> Snapshot:
+    made = snapshot(of=side(ms, findings=findings), recorded_at=f"2026-01-{day:02d}T00:00:00+00:00", model=model)
+    return replace(made, origin=Origin(commit=commit, branch="main", machine="host-1"))
+
+
+def days(folder: Path) -> list[str]:
+    return [kept.snapshot.recorded_at[8:10] for kept in read_store(folder).runs]
+
+
+def test_a_run_is_named_by_file_fingerprint_or_commit(tmp_path: Path) -> None:
+    add(tmp_path, [on(1, commit="aaaa111"), on(2, commit="bbbb222")], 10)
+    first, second = read_store(tmp_path).runs
+
+    for name in (first.file.name, first.file.stem[:11], first.snapshot.fingerprint[:8], "aaaa", str(first.file)):
+        assert named(tmp_path, [name]) == [first]
+    assert named(tmp_path, ["bbbb", "aaaa"]) == [second, first]
+    with pytest.raises(UsageError, match="fits 2 runs"):
+        named(tmp_path, ["2026"])
+    with pytest.raises(UsageError, match="is no run of it"):
+        named(tmp_path, [""])
+
+
+def test_a_wrong_name_takes_nothing_out(tmp_path: Path) -> None:
+    add(tmp_path, [on(1, commit="aaaa"), on(2, commit="bbbb")], 10)
+    with pytest.raises(UsageError):
+        remove(tmp_path, ["aaaa", "cccc"])
+    assert days(tmp_path) == ["01", "02"]
+
+    remove(tmp_path, ["aaaa"])
+
+    assert days(tmp_path) == ["02"]
+
+
+def test_pruning_leaves_the_latest_of_each_baseline(tmp_path: Path) -> None:
+    add(tmp_path, [on(day) for day in (1, 2, 3)] + [on(4, model="other")], 10)
+
+    assert [kept.snapshot.recorded_at[8:10] for kept in prune(tmp_path, 1, "m", "release")] == []
+    assert [kept.snapshot.recorded_at[8:10] for kept in prune(tmp_path, 1, None)] == ["01", "02"]
+    assert days(tmp_path) == ["03", "04"]
+
+
+def test_the_run_before_is_of_the_same_baseline(tmp_path: Path) -> None:
+    add(tmp_path, [on(1), on(2, model="other"), on(3)], 10)
+    first, other, third = read_store(tmp_path).runs
+
+    assert before(tmp_path, third) == first
+    assert before(tmp_path, first) is None
+    assert before(tmp_path, other) is None
+
+
+def test_a_finding_keeps_the_day_it_came(tmp_path: Path) -> None:
+    """It came on the 2nd; the run of the 2nd leaves the store, the day stays."""
+    known = Found("slow-thing", "host", "Slow", "train.py:4", "high")
+    add(tmp_path, [on(1), on(2, findings=(known,)), on(3, findings=(known,))], 10)
+    for day in (4, 5, 6):
+        add(tmp_path, [on(day, findings=(known, replace(known, rule_id="another")))], 2)
+
+    days_came = {one.rule_id: one.since for one in read_store(tmp_path).runs[-1].snapshot.side.findings}
+
+    assert days_came == {"slow-thing": "2026-01-02", "another": "2026-01-04"}
+
+
+JOB = """
+import os, sys, time
+sys.path.insert(0, sys.argv[3])
+from pathlib import Path
+from support.made_runs import snapshot
+import tfadvisor.files
+from tfadvisor.comparison.baseline.store import add
+
+who = int(sys.argv[2])
+run = snapshot(float(who + 1), fingerprint=f"{who:032x}", recorded_at=f"2026-01-01T00:00:{who:02d}")
+if who == 0:
+    def hang(*_: object) -> None:
+        print("written and not in place", flush=True)
+        time.sleep(600)
+    os.replace = hang
+add(Path(sys.argv[1]), [run], 30)
+"""
+
+
+@pytest.mark.nightly
+def test_twenty_jobs_add_at_once_while_one_is_killed_in_the_middle(tmp_path: Path) -> None:
+    """The first has written its file, but not put it in place, and holds the lock; then comes SIGKILL, and the others go on."""
+    start = [sys.executable, "-c", JOB, str(tmp_path)]
+    tests = str(ROOT / "tests")
+    (tmp_path / ".gitignore").write_text("")  # there already, so that only the snapshot is put in place
+    killed = subprocess.Popen([*start, "0", tests], stdout=subprocess.PIPE, text=True)
+    assert killed.stdout is not None and killed.stdout.readline().startswith("written")
+    others = [subprocess.Popen([*start, str(who), tests]) for who in range(1, 21)]
+    os.kill(killed.pid, signal.SIGKILL)
+
+    assert [one.wait(100) for one in others] == [0] * 20
+    killed.wait(10)
+    killed.stdout.close()
+    contents = read_store(tmp_path)
+
+    assert contents.unusable == ()
+    assert {kept.snapshot.side.median_ms for kept in contents.runs} == {float(who + 1) for who in range(1, 21)}
+
+
+def test_snapshots_of_the_version_that_kept_units_alone_are_read() -> None:
+    """Written by hand of what that version stored; as long as this passes, it can be read for ever."""
+    read = from_text((STORED / "units-alone.json").read_text(encoding="utf-8"))
+
+    assert (read.key.model, read.fingerprint) == ("jax_input", "56a493fc1ae6359e2f3a904ab6060a4d")
+    assert (read.side.mean_ms, read.side.median_ms) == (2.15799962, 1.948781)
+    assert read.side.traits == {}
+    assert [(one.rule_id, one.severity, one.since) for one in read.side.findings] == [("input-loader-in-step", "", "")]
+    assert read.origin == Origin()
+
+
+def test_snapshots_of_the_version_that_kept_traits_are_read() -> None:
+    read = from_text((STORED / "with-traits.json").read_text(encoding="utf-8"))
+
+    assert (read.key.labels, read.level) == ({"batch": "256"}, 0)
+    assert (read.side.mean_ms, read.side.median_error_ms) == (39.9626137, 0.926493311)
+    assert read.side.traits["step_time_ms"] == Traits(Better.LESS, Scatter.FACTOR)
+    assert read.origin == Origin()
+
+
+def test_todays_snapshots_are_read_for_ever() -> None:
+    """All that is stored, as of this version; a test of its own for the next one, and this stays."""
+    text = (STORED / "with-origin.json").read_text(encoding="utf-8")
+    read = from_text(text)
+
+    assert read.origin == Origin("0123456789abcdef0123456789abcdef01234567", "main", "host-1")
+    (found,) = read.side.findings
+    assert (found.rule_id, found.severity, found.since) == ("largest-compute", "info", "2026-11-20")
+    assert as_text(read) == text

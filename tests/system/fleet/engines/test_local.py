@@ -1,0 +1,102 @@
+"""Processes of this machine: every answer once, also when processes are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tfadvisor.fleet.engines.local import LocalProcesses
+from tfadvisor.timeline.run.one_host import Engine
+
+WORK = """
+import os, signal
+from pathlib import Path
+
+def twice(task):
+    return task * 2
+
+def kills_once(task):
+    file = Path(task.decode())
+    if file.name.startswith("kill") and not file.exists():
+        file.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return b"done " + file.name.encode()
+
+def kills_always(task):
+    if task == b"poison":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task
+
+def fails(task):
+    raise KeyError("no such thing")
+
+def where(task):
+    return str(os.getpid()).encode()
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A module that the processes can import as well."""
+    (tmp_path / "work_of_processes.py").write_text(WORK)
+    monkeypatch.syspath_prepend(tmp_path)
+    import work_of_processes
+
+    yield work_of_processes
+    del sys.modules["work_of_processes"]
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return LocalProcesses(2)
+
+
+def test_every_answer_comes_once(work, engine: Engine) -> None:
+    tasks = [f"{number}-".encode() for number in range(50)]
+
+    assert {one.task: one.value for one in engine.each(work.twice, tasks)} == {
+        number: f"{number}-{number}-".encode() for number in range(50)
+    }
+
+
+def test_no_more_processes_than_tasks(work) -> None:
+    assert len({one.value for one in LocalProcesses(64).each(work.where, [b"x"])}) == 1
+
+
+def test_nothing_to_do_starts_nothing(work, engine: Engine) -> None:
+    assert list(engine.each(work.twice, [])) == []
+
+
+def test_processes_killed_in_the_middle_lose_nothing(work, engine: Engine, tmp_path: Path) -> None:
+    names = ["kill-one" if number == 3 else "kill-two" if number == 6 else f"{number}" for number in range(10)]
+
+    found = {
+        one.task: one.value for one in engine.each(work.kills_once, [str(tmp_path / name).encode() for name in names])
+    }
+
+    assert found == {number: f"done {name}".encode() for number, name in enumerate(names)}
+
+
+def test_a_task_that_always_kills_its_process_is_told_and_the_others_are_done(work, engine: Engine) -> None:
+    tasks = [b"poison" if number == 2 else str(number).encode() for number in range(6)]
+
+    found = {one.task: one.value for one in engine.each(work.kills_always, tasks)}
+
+    assert found == {number: None if number == 2 else task for number, task in enumerate(tasks)}
+
+
+def test_what_work_raises_is_raised(work, engine: Engine) -> None:
+    with pytest.raises(KeyError, match="no such thing"):
+        list(engine.each(work.fails, [b"x"] * 20))
+
+
+def test_processes_end_with_the_work(work, engine: Engine) -> None:
+    processes = {int(one.value or b"0") for one in engine.each(work.where, [b"x"] * 20)}
+
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, signal.SIGCONT)

@@ -1,0 +1,182 @@
+"""What a table says the fleet loses, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tfadvisor.fleet.costs import Fleet, summed
+from tfadvisor.fleet.forms import as_page, as_text
+from tfadvisor.fleet.table import Table, read_table, write_table
+from tfadvisor.fleet.work import Row
+
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+def row(place: str, day: int = 0, **columns: object) -> Row:
+    usual: dict[str, object] = {
+        "run": place,
+        "recorded_at": NEW_YEAR + timedelta(days=day),
+        "devices": 8,
+        "healthy": False,
+        "verdict": "input",
+        "verdict_fraction": 0.5,
+        "step_time_ms": 100.0,
+        "stamp": "",
+        "rules": "",
+        "tool": "",
+    }
+    return Row(place=place, **{**usual, **columns})  # type: ignore[arg-type]
+
+
+def told(*rows: Row, hours: tuple[float | None, ...] = ()) -> Fleet:
+    return summed(Table(rows, hours))
+
+
+def test_device_hours_by_cause() -> None:
+    """8 devices lose half of an hour and 16 a quarter: 4 of 8, and 4 of 16. 8 more are healthy."""
+    fleet = told(
+        row("a"),
+        row("b", verdict="compile", verdict_fraction=0.25, devices=16),
+        row("c", healthy=True, verdict="none", verdict_fraction=0.1),
+    )
+
+    assert [(one.name, one.hours, one.lost) for one in fleet.causes] == [
+        ("compile", 16, 4),
+        ("input", 8, 4),
+        ("healthy", 8, 0),
+    ]
+    assert (fleet.whole.hours, fleet.whole.lost) == (32, 8)
+
+
+def test_hours_of_the_table_weigh() -> None:
+    """Ten hours of 8 devices and, where nothing is told, one."""
+    fleet = told(row("a"), row("b", verdict="compile"), hours=(10.0, None))
+
+    assert [(one.name, one.hours, one.lost) for one in fleet.causes] == [("input", 80, 40), ("compile", 8, 4)]
+    assert fleet.weighed
+
+
+def test_what_first_findings_could_save() -> None:
+    """A quarter to a half of 8 device-hours."""
+    fleet = told(row("a", finding="slow-input", saving_low=0.25, saving_high=0.5), row("b"))
+
+    (one,) = fleet.findings
+    assert (one.name, one.low, one.high, one.runs) == ("slow-input", 2, 4, 1)
+    assert (fleet.causes[0].finding, fleet.causes[0].runs) == ("slow-input", 2)
+
+
+def test_teams_and_models_only_where_they_are_told() -> None:
+    fleet = told(row("a", team="vision"), row("b", devices=1))
+
+    assert [(one.name, one.runs) for one in fleet.teams] == [("vision", 1), ("(not told)", 1)]
+    assert fleet.models == ()
+
+
+@pytest.mark.parametrize(
+    ("last", "names"),
+    [
+        (26, ["2026-01-01", "2026-01-27"]),
+        (40, ["2025-12-29", "2026-02-09"]),  # Mondays
+        (400, ["2026-01", "2027-02"]),
+    ],
+)
+def test_the_trend_is_by_day_week_or_month(last: int, names: list[str]) -> None:
+    assert [one.name for one in told(row("a"), row("b", day=last)).trend] == names
+
+
+def series(*times: float, model: str = "bert") -> list[Row]:
+    return [row(f"{model}-{day}", day, model=model, step_time_ms=one) for day, one in enumerate(times)]
+
+
+def test_a_run_that_got_worse() -> None:
+    """From 100 to 200 ms: half of its 8 device-hours."""
+    (one,) = told(*series(100, 101, 99, 100, 100, 102, 98, 200)).worse
+
+    assert (one.place, one.name, one.was_ms, one.is_ms, one.earlier) == ("bert-7", "bert", 100, 200, 7)
+    assert one.lost == pytest.approx(4)
+
+
+def test_what_is_no_worse_than_chance() -> None:
+    assert told(*series(100, 120, 90, 105, 95, 110, 100, 118)).worse == ()
+
+
+def test_faster_is_not_worse() -> None:
+    assert told(*series(100, 101, 99, 100, 100, 50)).worse == ()
+
+
+def test_other_machines_are_no_earlier_runs() -> None:
+    runs = series(100, 101, 99, 100, 100)
+
+    assert told(*runs, row("new", 9, model="bert", step_time_ms=400.0, device_model="slower")).worse == ()
+
+
+def test_failed_runs_are_named_and_cost_nothing() -> None:
+    fleet = told(row("a"), row("b", error="is cut short.", error_kind="trace", healthy=None))
+
+    assert [one.place for one in fleet.failed] == ["b"]
+    assert fleet.whole.hours == 8
+    assert "b: is cut short." in as_text(fleet)
+
+
+def test_a_table_without_a_report_is_told_too() -> None:
+    fleet = told(row("b", error="is cut short.", error_kind="trace"))
+
+    assert "No run has a report." in as_text(fleet)
+    assert "No run has a report." in as_page(fleet)
+
+
+def test_names_are_text_on_the_page() -> None:
+    page = as_page(told(row("<script>alert(1)</script>", team="<b>us</b>")))
+
+    assert "<script" not in page
+    assert "&lt;b&gt;us&lt;/b&gt;" in page
+    assert not re.search(r"https?://", page)
+
+
+def test_the_command_in_every_form(tmp_path: Path, say) -> None:
+    table = tmp_path / "runs.parquet"
+    write_table(table, {one.place: one for one in [row("a", team="vision"), row("b", day=3)]})
+
+    code, out, _ = say("fleet", "report", table)
+    assert code == 0
+    assert "2 runs, 16 device-hours" in out
+    assert "8 device-hours (50%)" in out
+    assert say("fleet", "report", table, "-o", tmp_path / "fleet.html")[0] == 0
+    assert "<h2>By team</h2>" in (tmp_path / "fleet.html").read_text()
+    code, out, _ = say("fleet", "report", table, "--format", "json")
+    assert json.loads(out)["whole"]["lost"] == 8
+
+
+def test_hours_that_somebody_adds(tmp_path: Path) -> None:
+    table = tmp_path / "runs.parquet"
+    write_table(table, {"a": row("a")})
+    found = pq.read_table(table)
+    pq.write_table(found.append_column("hours", pa.array([3.0])), table)
+
+    assert read_table(table).hours == (3.0,)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", b"text"])
+def test_what_is_no_table(tmp_path: Path, say, content: bytes) -> None:
+    (tmp_path / "runs.parquet").write_bytes(content)
+
+    code, out, err = say("fleet", "report", tmp_path / "runs.parquet")
+
+    assert (code, out) == (3, "")
+    assert "is no table of runs" in err
+
+
+def test_a_parquet_file_of_something_else(tmp_path: Path, say) -> None:
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
+
+    code, _, err = say("fleet", "report", tmp_path / "other.parquet")
+
+    assert code == 3
+    assert "is no table of runs" in err

@@ -1,0 +1,116 @@
+"""Files that were made to fill the memory of their reader: refused, or read in 200 MB and twenty times their size."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.trace_builder import trace
+from support.wire import number, sized
+
+from tfadvisor.printable import one_line
+from tfadvisor.trace.columns import text_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures as Linux does")
+
+MEASURED = """
+import re, sys
+from tfadvisor.cli.main import guarded_main
+code = guarded_main(["analyze", sys.argv[1], "-o", sys.argv[2]])
+print(code, re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+"""
+"""Of this program alone: what getrusage tells counts the memory of the one that started it."""
+
+
+def good() -> bytes:
+    return trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+
+
+def host(content: bytes) -> bytes:
+    return good() + sized(1, sized(2, b"/host:CPU") + content)
+
+
+def name(id_: int, text: bytes) -> bytes:
+    return sized(4, number(1, id_) + sized(2, number(1, id_) + sized(2, text)))
+
+
+def packed_texts() -> bytes:
+    """Each has 2 kB and unpacks to 1 MB."""
+    stat = sized(5, number(1, 1) + sized(2, number(1, 1) + sized(2, b"hlo_op")))
+    texts = (gzip.compress(b"%d" % one + b"a" * 1_000_000, 9, mtime=0) for one in range(200))
+    return host(stat + sized(3, b"".join(sized(4, sized(4, number(1, 1) + sized(8, text))) for text in texts)))
+
+
+REFUSED: dict[str, Callable[[], bytes]] = {
+    "a million empty planes": lambda: good() + sized(1, b"") * 1_000_000,
+    "400,000 planes": lambda: good() + sized(1, sized(2, b"/device:GPU:1")) * 400_000,
+    "a million empty lines": lambda: host(sized(3, b"") * 1_000_000),
+    "half a million names": lambda: host(b"".join(name(one, b"") for one in range(500_000))),
+    "values of one name": lambda: host(sized(4, number(1, 1) + sized(2, b"") * 500_000)),
+    "a million stats of a plane": lambda: host(sized(6, b"") * 1_000_000),
+    "five million events": lambda: host(sized(3, sized(4, b"") * 5_000_000)),
+    "a million host names": lambda: good() + sized(4, b"a") * 1_000_000,
+}
+READ: dict[str, Callable[[], bytes]] = {
+    "a name of 60 MB": lambda: host(name(1, b"a" * 60_000_000) + sized(3, sized(4, number(1, 1) + number(3, 5)))),
+    "a host's name of 60 MB": lambda: good() + sized(4, b"a" * 60_000_000),
+    "texts that unpack to 200 MB": packed_texts,
+    "two million stats": lambda: host(sized(3, sized(4, sized(4, b"") * 2_000_000))),
+}
+
+
+def measured(data: bytes, folder: Path) -> tuple[int, int, str]:
+    """Exit code, peak memory in MB, and what was said."""
+    path = folder / "h.xplane.pb"
+    path.write_bytes(data)
+    call = [sys.executable, "-c", MEASURED, str(path), str(folder / "report.txt")]
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    code, kilobytes = map(int, done.stdout.split())
+    return code, kilobytes // 1000, done.stderr
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_more_things_than_a_profiler_writes_are_refused(tmp_path: Path, what: str) -> None:
+    data = REFUSED[what]()
+
+    code, megabytes, err = measured(data, tmp_path)
+
+    assert code == 3
+    assert "no profiler puts into" in err or "than any profiler writes" in err
+    assert megabytes < 200 + 20 * len(data) / 1e6
+
+
+@pytest.mark.parametrize("what", READ)
+def test_long_texts_take_memory_in_proportion(tmp_path: Path, what: str) -> None:
+    data = READ[what]()
+
+    code, megabytes, _ = measured(data, tmp_path)
+
+    assert code == 0
+    assert megabytes < 200 + 20 * len(data) / 1e6
+    assert (tmp_path / "report.txt").stat().st_size < 20_000
+
+
+def test_a_long_name_is_cut_where_it_is_kept_and_where_it_is_shown() -> None:
+    assert len(text_of(b"a" * 60_000_000)) == 256 * 1024
+    assert len(one_line("a" * 60_000_000)) == 300
+
+
+def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(tmp_path: Path) -> None:
+    """20 kB of one text again and again."""
+    path = tmp_path / "h.xplane.pb.gz"
+    path.write_bytes(gzip.compress(good() + sized(2, b"warning " * 1000) * 4000, 9, mtime=0))
+    began = time.monotonic()
+
+    call = [sys.executable, "-c", MEASURED, str(path), str(tmp_path / "report.txt")]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+
+    assert done.stdout.startswith("3 ")
+    assert "expands to more than 16,777,216 bytes" in done.stderr
+    assert int(done.stdout.split()[1]) < 200_000
+    assert time.monotonic() - began < 20

@@ -1,0 +1,224 @@
+"""`tfadvisor mcp`, driven as an agent drives it: by the SDK's own client, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.places import ROOT
+
+pytest.importorskip("mcp.server.mcpserver", reason="needs the MCP SDK 2")
+
+from mcp import Client, StdioServerParameters
+
+FIXTURES = ROOT / "fixtures"
+Call = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with a program, two logdirs of it, and links that lead out."""
+    below = tmp_path / "project"
+    shutil.copytree(FIXTURES / "tf-no-prefetch", below / "slow", ignore=shutil.ignore_patterns("*.py"))
+    shutil.copytree(FIXTURES / "tf-healthy-loop", below / "fast", ignore=shutil.ignore_patterns("*.py"))
+    shutil.copy(FIXTURES / "tf-no-prefetch" / "program.py", below / "train.py")
+    outside = tmp_path / "outside"
+    shutil.copytree(FIXTURES / "jax-logging", outside)
+    (below / "link").symlink_to(outside)
+    (below / "files").mkdir()
+    for file in outside.rglob("*.xplane.pb*"):
+        (below / "files" / file.name).symlink_to(file)
+    return below
+
+
+def answers(root: Path, *calls: Call) -> list[tuple[bool, str]]:
+    """(whether it is an error, the text) of each call of one session with `tfadvisor mcp`.
+
+    The handshake that agents use waits for the server. The newer one asks first and gives up after 10 s, in which a busy
+    machine may not have started it.
+    """
+
+    async def talk() -> list[tuple[bool, str]]:
+        server = StdioServerParameters(command=sys.executable, args=["-m", "tfadvisor", "mcp", "--root", str(root)])
+        async with Client(server, mode="legacy") as client:
+            results = [await client.call_tool(name, arguments) for name, arguments in calls]
+        return [(bool(one.is_error), "".join(part.text for part in one.content)) for one in results]
+
+    return asyncio.run(talk())
+
+
+def test_an_agent_finds_the_run_its_cause_and_the_patch(project: Path) -> None:
+    listed, brief, rule, patch, compared = answers(
+        project,
+        ("list_runs", {}),
+        ("analyze", {"path": "slow"}),
+        ("explain_rule", {"rule_id": "input-not-prefetched"}),
+        ("fix", {"path": "slow", "source": "train.py", "rule": "input-not-prefetched"}),
+        ("compare", {"base": "slow", "new": "fast"}),
+    )
+
+    assert not any(error for error, _ in (listed, brief, rule, patch, compared))
+    assert {run["path"].split("/")[0] for run in json.loads(listed[1])["runs"]} == {"slow", "fast"}
+    assert brief[1].startswith("INPUT-BOUND")
+    assert "Fires when" in rule[1]
+    assert "--- a/train.py" in patch[1]
+    assert ".prefetch(" in patch[1]
+    assert "input" in compared[1]
+    assert ".prefetch(" not in (project / "train.py").read_text("utf-8")
+
+
+def test_the_whole_report_and_parts_of_it(project: Path) -> None:
+    parts, unknown, flags = answers(
+        project,
+        ("analyze", {"path": "slow", "detail": "full", "sections": ["schema_version", "verdict"]}),
+        ("analyze", {"path": "slow", "detail": "full", "sections": ["metric"]}),
+        ("check_flags", {"flags": "--xla_gpu_enable_latency_hiding_schedular=true", "jaxlib": "0.6.2"}),
+    )
+
+    assert json.loads(parts[1])["verdict"]["bottleneck"] == "input"
+    assert list(json.loads(parts[1])) == ["schema_version", "verdict"]
+    assert unknown[0]
+    assert "no field metric. Did you mean metrics?" in unknown[1]
+    assert json.loads(flags[1])["settings"][0]["level"] == "error"
+
+
+@pytest.mark.parametrize("path", ["..", "../outside", "link", "/", "files", "slow/../../outside"])
+def test_what_lies_outside_the_root_is_refused(project: Path, path: str) -> None:
+    (error, text), (listing_error, listing) = answers(
+        project, ("analyze", {"path": path}), ("list_runs", {"path": path})
+    )
+
+    assert error
+    assert re.search("leads? out of", text)
+    assert listing_error or json.loads(listing)["runs"] == []
+
+
+def test_files_that_are_read_with_a_trace_are_refused_where_they_lead_out(project: Path, tmp_path: Path) -> None:
+    """A second window, counters of the machine, the note of a recording: each found beside the trace."""
+    outside = next((tmp_path / "outside").rglob("*.xplane.pb*"))
+    trace = next((project / "slow").rglob("*.xplane.pb*"))
+    host = trace.name.partition(".xplane")[0]
+    for name in (f"{host}.calls.pb", f"{host}.lines.pb", f"{host}.machine.json", "recording.json"):
+        link = trace.with_name(name)
+        link.unlink(missing_ok=True)
+        link.symlink_to(outside)
+
+        (error, text), (_, listing) = answers(project, ("analyze", {"path": "slow"}), ("list_runs", {"path": "slow"}))
+
+        assert error
+        assert "leads out of" in text
+        assert json.loads(listing)["runs"] == []
+        link.unlink()
+
+
+def test_a_folder_that_is_called_as_a_snapshot_is_no_way_out(project: Path, tmp_path: Path) -> None:
+    folder = project / "evil.json"
+    folder.mkdir()
+    (folder / "h.xplane.pb").symlink_to(next((tmp_path / "outside").rglob("*.xplane.pb*")))
+
+    ((error, text),) = answers(project, ("compare", {"base": "evil.json", "new": "slow"}))
+
+    assert error
+    assert "lead out of" in text
+
+
+def test_no_message_names_what_lies_outside(project: Path, tmp_path: Path) -> None:
+    """Runs, hosts and files behind links, in lists of what there is and in guesses of what was meant."""
+    secret = tmp_path / "outside" / "secret-run"
+    shutil.copytree(FIXTURES / "jax-healthy", secret)
+    (tmp_path / "outside" / "secret.overview_page.json").write_text("")
+    (project / "empty").mkdir()
+    (project / "empty" / "link").symlink_to(tmp_path / "outside")
+    (project / "empty" / "secret.trace.json").symlink_to(tmp_path / "outside" / "secret.overview_page.json")
+
+    told = answers(
+        project,
+        ("analyze", {"path": ".", "run": "secret"}),
+        ("analyze", {"path": "files", "host": "nope"}),
+        ("analyze", {"path": "empty"}),
+        ("list_runs", {"path": "."}),
+    )
+
+    assert [text for _, text in told if "secret-run" in text or "overview" in text or "secret.trace" in text] == []
+    assert [error for error, _ in told] == [True, True, True, False]
+
+
+def test_faults_are_errors_of_the_tool_in_the_words_of_the_command(project: Path) -> None:
+    (project / "empty.xplane.pb").write_bytes(b"")
+    cases: Sequence[tuple[Call, str]] = (
+        (("analyze", {"path": "nowhere"}), "nowhere: does not exist."),
+        (("analyze", {"path": "empty.xplane.pb"}), "is empty."),
+        (("analyze", {"path": "slow", "run": "yesterday"}), "is not there"),
+        (("explain_rule", {"rule_id": "input-not-prefetch"}), "Did you mean input-not-prefetched?"),
+        (("fix", {"path": "slow", "source": ".."}), "leads out of"),
+        (("compare", {"base": "slow", "new": "../outside"}), "leads out of"),
+        (("check_flags", {"flags": "", "jaxlib": "new"}), "is no version"),
+        (("analyze", {"path": "slow", "detail": "all"}), "brief"),
+    )
+
+    told = answers(project, *(call for call, _ in cases))
+
+    assert [error for error, _ in told] == [True] * len(cases)
+    assert [text for (_, text), (_, words) in zip(told, cases, strict=True) if words not in text] == []
+
+
+def test_nothing_but_the_protocol_is_on_standard_output(project: Path) -> None:
+    """Each line is a message, and when the client closes the server ends by itself with 0.
+
+    It is not closed before it has answered: what it has not begun to answer by then is for nobody.
+    """
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    server = subprocess.Popen([sys.executable, "-m", "tfadvisor", "mcp"], cwd=project, text=True, **pipes)
+    assert server.stdin is not None and server.stdout is not None
+    lines = []
+    for sent in ((hello,), (ready, call)):
+        server.stdin.write("".join(json.dumps(one) + "\n" for one in sent))
+        server.stdin.flush()
+        lines.append(server.stdout.readline())
+    rest, said = server.communicate()
+
+    messages = [json.loads(line) for line in [*lines, *rest.splitlines()]]
+    tools = messages[1]["result"]["tools"]
+    assert (server.returncode, said, len(messages)) == (0, "", 2)
+    assert messages[0]["result"]["serverInfo"]["name"] == "tfadvisor"
+    assert [one["name"] for one in tools][:2] == ["list_runs", "analyze"]
+    assert all(one["annotations"]["readOnlyHint"] and one["description"] for one in tools)
+
+
+def test_a_root_that_is_none_is_said_before_anything_is_spoken() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tfadvisor", "mcp", "--root", "/nowhere/at/all"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tfadvisor: --root /nowhere/at/all: no such folder.\n"
+
+
+def test_limits_of_the_roots_own_configuration_hold_and_no_other(project: Path) -> None:
+    """The steps of `slow` wait for their input, but for less than 99.9% of their time; above the root nothing is read."""
+    (project.parent / "tfadvisor.toml").write_text("this is no TOML")
+    ((_, before),) = answers(project, ("analyze", {"path": "slow"}))
+    (project / "tfadvisor.toml").write_text('[rules.input-not-prefetched]\ninput_bound_fraction = "99.9%"\n')
+    ((_, after),) = answers(project, ("analyze", {"path": "slow"}))
+
+    assert "input-not-prefetched" in before
+    assert "(input-not-prefetched)" not in after

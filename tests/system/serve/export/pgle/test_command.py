@@ -1,0 +1,144 @@
+"""`tfadvisor export --to pgle`: the file, what is printed, what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.places import FIXTURES
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.advice.flags.check import check
+
+COMMAND = Path(sys.executable).parent / "tfadvisor"
+
+
+def export(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [COMMAND, "export", *map(str, arguments), "--to", "pgle"]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def run(dot: float, version: str | None = "0.9.2") -> TraceBuilder:
+    """Three steps of JAX, each with a product of that many µs and an all-reduce of 5 µs."""
+    builder = trace().call("PjitFunction(step)", 0, 1)
+    if version is not None:
+        builder.plane_stat("/host:CPU", jax_version=version)
+    for at in (0, 100, 200):
+        for op, start, end in (("dot.1", at, at + dot), ("all-reduce.2", at + 60, at + 65)):
+            builder.on_line(
+                "/device:GPU:0", "Stream #1", op, start, end, hlo_op=op, hlo_module="jit_step", program_id=7
+            )
+    return builder
+
+
+def test_the_profile_and_the_two_lines_that_use_it(tmp_path: Path) -> None:
+    run(10).write(tmp_path / "logdir")
+
+    done = export(tmp_path / "logdir", "-o", tmp_path / "a.pbtxt")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "a.pbtxt").read_text() == (
+        'costs { name: "all-reduce.2" cost_us: 5.0 }\ncosts { name: "dot.1" cost_us: 10.0 }\n'
+    )
+    assert done.stdout.splitlines() == [
+        "# 2 instructions, 6 executions, from 1 trace. Compile with them:",
+        "XLA_FLAGS='--xla_gpu_enable_latency_hiding_scheduler=true "
+        f"--xla_gpu_pgle_profile_file_or_directory_path={tmp_path}/a.pbtxt'",
+        "# or let JAX measure and compile again on its own, each time it starts:",
+        "JAX_ENABLE_PGLE=true JAX_PGLE_PROFILING_RUNS=3",
+    ]
+
+
+def test_the_printed_lines_pass_the_check_of_flags(tmp_path: Path) -> None:
+    run(10).write(tmp_path / "logdir")
+
+    lines = export(tmp_path / "logdir", "-o", tmp_path / "a.pb").stdout.splitlines()
+
+    for line in (lines[1], lines[3]):
+        checked = check(line, "0.9.2")
+        assert checked.settings
+        assert not checked.has("warning")
+
+
+def test_several_runs_and_a_percentile(tmp_path: Path) -> None:
+    """10, 20, 40: at half way 20, at the end 40."""
+    runs = [run(dot).write(tmp_path / str(dot)) for dot in (10, 20, 40)]
+
+    assert export(*runs, "--percentile", 50, "-o", tmp_path / "half.pbtxt").returncode == 0
+    assert export(*runs, "--percentile", 100, "-o", tmp_path / "end.pbtxt").returncode == 0
+
+    assert '"dot.1" cost_us: 20.0' in (tmp_path / "half.pbtxt").read_text()
+    assert '"dot.1" cost_us: 40.0' in (tmp_path / "end.pbtxt").read_text()
+
+
+def test_a_copy_of_a_file_counts_once(tmp_path: Path) -> None:
+    runs = [run(10).write(tmp_path / name) for name in ("one", "two")]
+
+    done = export(*runs, "-o", tmp_path / "a.pb")
+
+    assert "holds the very bytes of another file" in done.stderr
+    assert "from 1 trace." in done.stdout
+
+
+def test_without_a_name_it_is_named_after_the_run(tmp_path: Path) -> None:
+    run(10).write(tmp_path / "logdir" / "monday")
+
+    assert export(tmp_path / "logdir" / "monday", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "monday.pgle.pb").read_bytes()
+
+
+def test_a_version_that_does_not_say_is_judged_by_the_newest(tmp_path: Path) -> None:
+    run(10, version=None).write(tmp_path / "logdir")
+
+    assert "the newest recorded" in export(tmp_path / "logdir", "-o", tmp_path / "a.pb").stdout
+
+
+def test_a_run_on_a_cpu_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    done = export(FIXTURES / "jax-loader", "-o", tmp_path / "a.pb")
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no plane of a GPU" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-o", "a.bin"], ".pb or .pbtxt"),
+        (["-o", "a.pb.gz"], ".pb or .pbtxt"),
+        (["-o", "a.pb", "--percentile", "101"], "0 to 100"),
+        (["-o", "a.pb", "--jaxlib", "new"], "give a version"),
+        (["-o", "a.pb", "--steps", "1:2"], "whole traces"),
+        (["-o", "logdir/a.pb"], "nothing is written into what is analysed"),
+        (["-o", "a.pb", "--run", "nowhere"], "is not there"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_use_exits_with_2(arguments: list[str], says: str, tmp_path: Path) -> None:
+    run(10).write(tmp_path / "logdir")
+
+    done = export("logdir", *arguments, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["logdir"]
+
+
+def test_its_options_go_with_no_other_export(tmp_path: Path) -> None:
+    command = [
+        COMMAND,
+        "export",
+        FIXTURES / "jax-loader",
+        "--to",
+        "perfetto",
+        "-o",
+        tmp_path / "a",
+        "--percentile",
+        "50",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "go with --to pgle" in done.stderr

@@ -1,0 +1,198 @@
+"""Each run is analysed once, in a process of its own that ends with its parent, and failures are told, not repeated."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.logdirs import add_broken_run, add_run
+from support.trace_builder import trace
+from support.web_server import web_server
+
+import tfadvisor
+from tfadvisor import processes
+from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+from tfadvisor.serve.tensorboard.cache import Cache
+from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
+from tfadvisor.trace.remote_path import place_of, places_of
+from tfadvisor.trace.runs import Run
+
+
+def listed(logdir: Path) -> ListedRun:
+    return next(iter(Listing([("", logdir)]).current().values()))
+
+
+@pytest.fixture
+def analyses(tmp_path: Path) -> Analyses:
+    return Analyses(Cache(tmp_path / "cache"))
+
+
+def ended(analysis: bytes | Analysis) -> Analysis:
+    assert isinstance(analysis, Analysis)
+    assert analysis.ended.wait(60)
+    return analysis
+
+
+def test_the_report_is_that_of_the_command_and_the_page_holds_it(tmp_path: Path, analyses: Analyses) -> None:
+    folder = add_run(tmp_path / "logdir", "train/run")
+    run = listed(tmp_path / "logdir")
+    assert ended(analyses.report(run)).error is None
+
+    report, page = analyses.report(run), analyses.page(run)
+
+    assert isinstance(report, bytes)
+    assert isinstance(page, bytes)
+    expected = tfadvisor.analyze(folder).to_dict()
+    expected["run"]["name"] = "train/run"
+    assert json.loads(report) == json.loads(json.dumps(expected))
+    assert json.loads(gzip.decompress(page))["runs"][0]["report"]["verdict"]["bottleneck"] == "host"
+
+
+def test_nothing_is_written_into_the_logdir(tmp_path: Path, analyses: Analyses) -> None:
+    add_run(tmp_path / "logdir", "run")
+    before = sorted((tmp_path / "logdir").rglob("*"))
+
+    ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert sorted((tmp_path / "logdir").rglob("*")) == before
+
+
+def test_who_asks_twice_waits_for_the_same(tmp_path: Path, analyses: Analyses) -> None:
+    add_run(tmp_path / "logdir", "run")
+    run = listed(tmp_path / "logdir")
+
+    assert analyses.page(run) is analyses.page(run)
+
+
+def test_a_broken_file_is_told_and_not_read_again_unless_asked(tmp_path: Path, analyses: Analyses) -> None:
+    add_broken_run(tmp_path / "logdir", "run")
+    run = listed(tmp_path / "logdir")
+
+    failed = ended(analyses.page(run))
+
+    assert failed.state == "failed"
+    assert failed.error is not None
+    assert "xplane.pb" in failed.error["place"]
+    assert failed.error["remedy"] != ""
+    assert analyses.page(run) is failed
+    assert analyses.page(run, again=True) is not failed
+
+
+def test_a_step_of_a_run_on_a_server_is_drawn_from_the_file_of_its_host(analyses: Analyses) -> None:
+    pytest.importorskip("aiohttp", reason="http:// needs it")
+    with web_server() as server:
+        server.content["/other.xplane.pb"] = b"no trace"
+        server.content["/host.xplane.pb"] = trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+        files = places_of(f"{server.address}/{name}.xplane.pb" for name in ("other", "host"))
+        run = ListedRun(Run("r", place_of(server.address), files), 0, 0.0, "stamp")
+
+        error = ended(analyses.step(run, "host", 1)).error
+        step = analyses.step(run, "host", 1)
+
+    assert error is None
+    assert isinstance(step, bytes)
+    assert [path for method, path, _ in server.asked if method == "GET"] == ["/host.xplane.pb"]
+
+
+def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:
+    """Whatever ended TensorBoard, its standard input is closed."""
+    worker = "from tfadvisor.serve.tensorboard.worker import main; main()"
+    never_written = tmp_path / "host.xplane.pb"
+    os.mkfifo(never_written)
+    task = {"kind": "analyse", "name": "x", "path": "x", "files": [str(never_written)], "folder": "x", "processes": 1}
+    with subprocess.Popen([sys.executable, "-c", worker], stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(task).encode() + b"\n")
+        process.stdin.close()
+
+        assert process.wait(60) == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "the system killed the process"),
+        ("raise ValueError('of some kind')", "of some kind"),
+        ("import os; os._exit(0)", "ended without a message"),
+    ],
+)
+def test_a_process_that_dies_is_told(
+    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch, end: str, told: str
+) -> None:
+    add_run(tmp_path / "logdir", "run")
+    monkeypatch.setattr(processes, "_START", f"paths = {{paths!r}}; {end}")
+
+    failed = ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert failed.error is not None
+    assert told in failed.error["cause"]
+
+
+def test_a_process_that_died_before_it_got_its_task_is_told(
+    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = processes.start(*arguments, **options)
+        process.wait()
+        return process
+
+    add_run(tmp_path / "logdir", "run")
+    monkeypatch.setattr(processes, "_START", "paths = {paths!r}; raise ValueError('of some kind')")
+    monkeypatch.setattr("tfadvisor.serve.tensorboard.analyses.start", started)
+
+    failed = ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert failed.error is not None
+    assert "of some kind" in failed.error["cause"]
+
+
+def test_the_working_directory_brings_no_modules(
+    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_run(tmp_path / "logdir", "run")
+    (tmp_path / "tfadvisor.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+
+    assert ended(analyses.page(listed(tmp_path / "logdir"))).error is None
+
+
+def test_several_hosts_say_how_far_they_are(tmp_path: Path, analyses: Analyses) -> None:
+    add_run(tmp_path / "logdir", "run", "jax-hosts-late")
+
+    analysis = ended(analyses.page(listed(tmp_path / "logdir")))
+
+    assert analysis.error is None
+    assert 0 < analysis.fraction <= 1
+
+
+def test_limits_of_the_folder_where_tensorboard_was_started_hold_and_wrong_ones_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run has 10 steps; few-steps asks for fewer than 3. Another number makes another entry of the cache."""
+    add_run(tmp_path / "logdir", "run")
+    run, cache = listed(tmp_path / "logdir"), Cache(tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    ended(Analyses(cache).report(run))
+
+    (tmp_path / "tfadvisor.toml").write_text("[rules.few-steps]\nsteps_counted = 500\n")
+    changed = Analyses(cache)
+    ended(changed.report(run))
+    (tmp_path / "tfadvisor.toml").write_text("[rules.few-steps]\nsteps = 500\n")
+    unknown = ended(Analyses(cache).report(run)).error
+    (tmp_path / "tfadvisor.toml").write_text("[rules.few-steps\n")
+    no_toml = ended(Analyses(cache).report(run)).error
+
+    report = changed.report(run)
+    assert isinstance(report, bytes)
+    assert [one["value"] for one in json.loads(report)["changed_limits"]] == [500]
+    assert "few-steps" in [one["rule_id"] for one in json.loads(report)["findings"]]
+    assert unknown is not None
+    assert "tfadvisor.toml:2: few-steps has no limit steps." in unknown["cause"]
+    assert no_toml is not None
+    assert "tfadvisor.toml:1: is no TOML" in no_toml["cause"]

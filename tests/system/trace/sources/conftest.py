@@ -1,0 +1,48 @@
+"""Every test here has a folder for copies of its own, and a trace to put somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.trace_builder import trace
+from support.web_server import Objects, web_server
+
+from tfadvisor.cli.main import guarded_main
+from tfadvisor.trace import copies as transfer
+
+
+@pytest.fixture(autouse=True)
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which copies are kept."""
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(transfer, "_PAUSE_S", 0.0)
+    return tmp_path / "cache" / "copies"
+
+
+@pytest.fixture
+def web() -> Iterator[Objects]:
+    """A web server."""
+    with web_server() as held:
+        yield held
+
+
+@pytest.fixture
+def good() -> bytes:
+    """A trace of three steps of 100 ms."""
+    return trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]):
+    """Runs the command in this process and returns (exit code, stdout, stderr)."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = guarded_main([str(one) for one in arguments])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        assert "bug in tfadvisor" not in err
+        return code, out, err
+
+    return run

@@ -1,0 +1,405 @@
+"""The one sentence: each bound from both sides, and whose fault lost time is."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from support.outcome import outcome_of
+
+import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.findings import Finding, Verdict
+from tfadvisor.advice.judging.verdict import give_verdict
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.vocabulary import Severity
+
+CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+
+
+def metrics(facts: dict[str, str], values: dict[str, float]) -> Metrics:
+    return Metrics(
+        {n: Measured(values.get(n), m.unit, "", m.about) for n, m in registered_metrics().items()},
+        {n: (facts.get(n), "") for n in registered_facts()},
+    )
+
+
+def verdict(shares: dict[str, float], findings: tuple[Finding, ...] = (), /, **known: float | str) -> Verdict:
+    """On a GPU; the classes that are not named take no time."""
+    facts = {"device_kind": "gpu"} | {name: value for name, value in known.items() if isinstance(value, str)}
+    values = {name: value for name, value in known.items() if not isinstance(value, str)}
+    return give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics(facts, values), findings)
+
+
+def finding(share: float) -> Finding:
+    """A finding that could save this share of step time: medium from 10%."""
+    (rule,) = [one for one in load_catalogue().rules if one.id == "input-loader-in-step"]
+    facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
+    found = outcome_of(rule, metrics(facts, {"input_bound_fraction": share}))
+    assert isinstance(found, Finding)
+    return found
+
+
+@pytest.mark.parametrize("loss", ["input", "host", "launch", "compile", "transfer", "collective"])
+@pytest.mark.parametrize(("share", "named"), [(0.15, True), (0.149, False)])
+def test_a_loss_is_named_from_15_percent(loss: str, share: float, named: bool) -> None:
+    found = verdict({loss: share, "compute": 1 - share})
+
+    assert (found.bottleneck, found.fraction) == ((loss, share) if named else ("compute", 1 - share))
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        ("input", "waiting for or preparing the next batch"),
+        ("host", "Python work on the host"),
+        ("launch", "dispatching ops and kernels"),
+        ("compile", "tracing and compiling"),
+        ("transfer", "copying data"),
+        ("collective", "communication that no computation hides"),
+    ],
+)
+def test_the_sentence_says_what_the_loss_is(loss: str, words: str) -> None:
+    assert words in verdict({loss: 0.4, "compute": 0.6}).summary
+
+
+def test_what_nobody_can_explain_is_named_where_it_is_more_than_any_loss_and_the_work() -> None:
+    assert verdict({"input": 0.3, "idle": 0.3, "compute": 0.4}).bottleneck == "input"
+    assert verdict({"input": 0.3, "idle": 0.36, "compute": 0.34}).bottleneck == "unknown"
+    assert verdict({"input": 0.1, "idle": 0.45, "compute": 0.45}).bottleneck == "compute"
+    assert verdict({"input": 0.1, "idle": 0.46, "compute": 0.44}).fraction == 0.46
+
+
+def test_little_idle_time_beside_little_work_is_not_named() -> None:
+    """15% idle, 10% compute and losses below 15% each: the devices compute, as far as can be said."""
+    rest = {"input": 0.13, "host": 0.13, "launch": 0.13, "compile": 0.12, "transfer": 0.12, "collective": 0.12}
+
+    assert verdict({**rest, "idle": 0.15, "compute": 0.10}).bottleneck == "compute"
+    assert verdict({**rest, "idle": 0.16, "compute": 0.09}).bottleneck == "unknown"
+
+
+def test_little_work_is_compute_still_and_none_is_unknown() -> None:
+    """Classes of 14% each are no loss worth naming; what is left is the work, if there is any."""
+    rest = {"input": 0.14, "host": 0.14, "launch": 0.14, "compile": 0.14, "transfer": 0.14, "idle": 0.14}
+
+    assert verdict({**rest, "collective": 0.12, "compute": 0.04}).bottleneck == "compute"
+    none = verdict({**rest, "collective": 0.14})
+    assert (none.bottleneck, none.fraction, none.healthy) == ("unknown", 0.0, False)
+    assert none.summary.startswith("No device computes")
+
+
+def test_an_empty_trace_is_unknown_and_not_healthy() -> None:
+    found = verdict({})
+
+    assert (found.bottleneck, found.fraction, found.healthy) == ("unknown", 0.0, False)
+
+
+@pytest.mark.parametrize(("works", "said"), [(0.019, "too little to show"), (0.02, "does not show why")])
+def test_devices_that_work_less_than_2_percent_of_a_trace_without_steps_ran_nothing_to_judge(
+    works: float, said: str
+) -> None:
+    found = verdict({"transfer": works, "idle": 1 - works}, step_confidence=0.2)
+
+    assert (found.bottleneck, found.fraction) == ("unknown", 1 - works)
+    assert said in found.summary
+
+
+def test_all_kinds_of_work_count_against_the_2_percent() -> None:
+    shares = {"compute": 0.008, "collective": 0.008, "transfer": 0.008, "idle": 0.976}
+
+    assert "does not show why" in verdict(shares, step_confidence=0.2).summary
+
+
+def test_devices_that_never_work_and_steps_that_are_sure_are_judged_as_always() -> None:
+    assert "does not show why" in verdict({"idle": 1.0}, step_confidence=0.2).summary
+    assert "does not show why" in verdict({"transfer": 0.01, "idle": 0.99}, step_confidence=0.9).summary
+
+
+@pytest.mark.parametrize(("confidence", "healthy"), [(0.5, True), (0.49, False)])
+def test_no_loss_is_harmless_where_steps_were_guessed(confidence: float, healthy: bool) -> None:
+    found = verdict({"input": 0.2, "compute": 0.8}, step_confidence=confidence)
+
+    assert found.healthy is healthy
+    assert ("The trace shows no steps" in found.summary) is not healthy
+    assert verdict({"compute": 1.0}, step_confidence=confidence).healthy
+
+
+@pytest.mark.parametrize(("share", "healthy"), [(0.10, False), (0.099, True)])
+def test_a_medium_finding_is_worth_acting_on(share: float, healthy: bool) -> None:
+    found = verdict({"compute": 1.0}, (finding(share),))
+
+    assert found.healthy is healthy
+    assert ("No finding is worth acting on" in found.summary) is healthy
+    assert ("One change could save up to 10%" in found.summary) is not healthy
+
+
+def test_the_first_finding_says_what_one_change_could_save() -> None:
+    found = verdict({"compute": 1.0}, (finding(0.3), finding(0.2)))
+
+    assert "One change could save up to 30%" in found.summary
+
+
+def test_host_work_is_no_loss_where_no_device_computes() -> None:
+    """All three are above 15%; only compilation is what somebody waits for."""
+    shares = {"host": 0.5, "launch": 0.3, "compile": 0.2}
+    found = give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics({}, {}), ())
+
+    assert (found.bottleneck, found.fraction) == ("compile", 0.2)
+
+
+def test_the_wait_for_a_straggler_is_imbalance_and_no_fault_of_the_collective() -> None:
+    """Of 40% communication 25% is the wait for the late host, so 15% is left."""
+    shares = {"collective": 0.4, "compute": 0.6}
+
+    late = verdict(shares, late_host_fraction=0.3, collective_wait_fraction=0.25, late_host="worker-3")
+    assert (late.bottleneck, late.fraction) == ("imbalance", 0.3)
+    assert "all hosts waiting for worker-3" in late.summary
+    less = verdict(shares, late_host_fraction=0.12, collective_wait_fraction=0.25, late_host="worker-3")
+    assert (less.bottleneck, less.fraction) == ("collective", pytest.approx(0.15))
+    more = verdict(shares, late_host_fraction=0.14, collective_wait_fraction=0.5, late_host="worker-3")
+    assert more.bottleneck == "compute"
+
+
+def test_the_later_of_a_late_host_and_a_late_device_is_named() -> None:
+    shares = {"collective": 0.1, "compute": 0.9}
+    named = {"late_host": "worker-3", "late_device": "GPU:2"}
+
+    for host, device, words in (
+        (0.3, 0.2, "all hosts waiting for worker-3"),
+        (0.2, 0.2, "all hosts waiting for worker-3"),
+        (0.2, 0.3, "devices waiting for GPU:2"),
+    ):
+        found = verdict(shares, late_host_fraction=host, late_device_fraction=device, **named)
+        assert (found.bottleneck, found.fraction) == ("imbalance", max(host, device))
+        assert words in found.summary
+    alone = verdict(shares, late_device_fraction=0.3, **named)
+    assert (alone.bottleneck, alone.fraction) == ("imbalance", 0.3)
+    assert "devices waiting for GPU:2" in alone.summary
+
+
+def test_skew_counts_only_where_no_collective_tells_who_is_late() -> None:
+    """Devices that meet in collectives and are never late wait for nobody, however unevenly they compute."""
+    shares = {"collective": 0.2, "compute": 0.8}
+
+    alone = verdict(shares, device_skew_fraction=0.3)
+    assert (alone.bottleneck, alone.fraction) == ("imbalance", 0.3)
+    assert "devices waiting for the busiest one" in alone.summary
+    met = verdict(shares, device_skew_fraction=0.3, late_device_fraction=0.0)
+    assert (met.bottleneck, met.fraction) == ("collective", 0.2)
+
+
+def test_allocating_is_taken_from_the_dispatch_and_then_from_the_host_as_which_it_shows() -> None:
+    """35% allocating: all of 20% launch, and 15 of the 40% host. Of 25% the host keeps 35."""
+    shares = {"launch": 0.2, "host": 0.4, "compute": 0.4}
+
+    much = verdict(shares, memory_call_fraction=0.35)
+    assert (much.bottleneck, much.fraction) == ("memory", 0.35)
+    assert "allocating memory from the driver" in much.summary
+    little = verdict(shares, memory_call_fraction=0.25)
+    assert (little.bottleneck, little.fraction) == ("host", pytest.approx(0.35))
+
+
+def test_what_the_dispatch_does_beside_allocating_stays_its_own() -> None:
+    """Of 50% launch 20% is allocating; the host's own 25% are untouched."""
+    found = verdict({"launch": 0.5, "host": 0.25, "compute": 0.25}, memory_call_fraction=0.2)
+
+    assert (found.bottleneck, found.fraction) == ("launch", 0.3)
+    host = verdict({"launch": 0.2, "host": 0.3, "compute": 0.5}, memory_call_fraction=0.2)
+    assert (host.bottleneck, host.fraction) == ("host", 0.3)
+
+
+def test_a_device_whose_work_was_not_recorded_is_unknown_with_the_proof() -> None:
+    found = verdict({"idle": 1.0}, unrecorded_device="100 kernels were launched")
+
+    assert (found.bottleneck, found.fraction, found.healthy) == ("unknown", 1.0, False)
+    assert "although 100 kernels were launched" in found.summary
+
+
+def test_a_device_that_was_not_recorded_beside_some_that_were_is_no_verdict() -> None:
+    found = verdict({"idle": 0.9, "compute": 0.1}, unrecorded_device="100 kernels were launched")
+
+    assert (found.bottleneck, found.fraction) == ("unknown", 0.9)
+    assert "was not recorded" not in found.summary
+    assert "was not recorded" not in verdict({"idle": 1.0}).summary
+
+
+def test_where_no_wait_in_collectives_is_known_they_keep_their_time() -> None:
+    """A late device of 10 %, and 20 % communication: nobody knows who waits in it."""
+    found = verdict({"collective": 0.2, "compute": 0.8}, late_device_fraction=0.1, late_device="GPU:2")
+
+    assert (found.bottleneck, found.fraction) == ("collective", 0.2)
+
+
+@pytest.mark.parametrize(("steps", "loss"), [(3, "input"), (2, "compute")])
+def test_one_or_two_steps_name_no_loss_below_the_work(steps: float, loss: str) -> None:
+    """40 % input beside 60 % work; from three steps on it is the bottleneck."""
+    found = verdict({"input": 0.4, "compute": 0.6}, steps_counted=steps)
+
+    assert found.bottleneck == loss
+
+
+def test_all_kinds_of_work_count_against_a_loss_of_few_steps() -> None:
+    """A loss of 40 % beside 20 + 10 + 10 % work is as much, one of 39 less."""
+    work = {"compute": 0.2, "collective": 0.1, "transfer": 0.1}
+
+    assert verdict({**work, "input": 0.4, "host": 0.2}, steps_counted=1).bottleneck == "input"
+    assert verdict({**work, "input": 0.375, "host": 0.225}, steps_counted=1).bottleneck == "compute"
+
+
+@pytest.mark.parametrize(("loss", "steps", "beside"), [(0.15, 2, True), (0.149, 2, False), (0.4, 1, True)])
+def test_few_steps_leave_open_whether_a_loss_beside_the_work_recurs(loss: float, steps: float, beside: bool) -> None:
+    found = verdict({"input": loss, "compute": 1 - loss}, steps_counted=steps)
+
+    assert found.bottleneck == "compute"
+    assert ("waiting for or preparing the next batch" in found.summary) is beside
+
+
+def test_a_loss_of_few_steps_that_a_finding_explains_is_no_open_question() -> None:
+    summary = verdict({"input": 0.3, "compute": 0.7}, (finding(0.3),), steps_counted=1).summary
+
+    assert summary.startswith(
+        "The devices compute for 70% of step time; 30% is waiting for or preparing the next batch."
+    )
+
+
+def test_a_finding_about_another_class_or_of_little_weight_explains_no_loss_of_few_steps() -> None:
+    """One of medium severity is about input, the other about the loss itself, but low."""
+    for loss, share in (("host", 0.3), ("input", 0.09)):
+        summary = verdict({loss: 0.3, "compute": 0.7}, (finding(share),), steps_counted=1).summary
+
+        assert "so few steps cannot show whether the 30%" in summary
+
+
+@pytest.mark.parametrize(
+    ("queued", "launch", "bottleneck"),
+    [(0.499, 0.3, "launch"), (0.5, 0.3, "compute"), (0.9, 0.499, "compute"), (0.9, 0.5, "launch")],
+)
+def test_launch_gaps_are_no_limit_where_most_kernels_queue_and_the_device_works_longer(
+    queued: float, launch: float, bottleneck: str
+) -> None:
+    found = verdict({"launch": launch, "compute": 1 - launch}, queued_kernel_fraction=queued)
+
+    assert (found.bottleneck, found.fraction) == (bottleneck, launch if bottleneck == "launch" else 1 - launch)
+
+
+def test_launch_time_beside_queued_kernels_is_told() -> None:
+    said = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9).summary.replace(" %", "%")
+
+    assert "compute for 70%" in said
+    assert "the 30% of dispatching ops and kernels is not the limit" in said
+
+
+@pytest.mark.parametrize(
+    ("waits", "waited", "bottleneck"), [(1.0, 0.05, "launch"), (0.99, 0.05, "compute"), (1.0, 0.049, "compute")]
+)
+def test_a_host_that_waits_in_every_step_is_not_ahead_at_its_end(waits: float, waited: float, bottleneck: str) -> None:
+    known = {"waits_per_step": waits, "wait_fraction": waited, "turnaround_fraction": 0.2}
+    found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known)
+
+    assert found.bottleneck == bottleneck
+    assert found.fraction == pytest.approx(0.2 if bottleneck == "launch" else 0.7)
+
+
+def test_queued_kernels_beside_15_percent_of_launch_are_told_and_beside_less_are_not() -> None:
+    told = verdict({"launch": 0.15, "compute": 0.85}, queued_kernel_fraction=0.9)
+    untold = verdict({"launch": 0.149, "compute": 0.851}, queued_kernel_fraction=0.9)
+
+    assert "the 15% of dispatching ops and kernels is not the limit" in told.summary
+    assert "no other cost is large" in untold.summary
+
+
+def test_a_way_back_that_is_longer_than_all_launches_leaves_them_as_they_are() -> None:
+    """14% of launch is below what is named; 5% more, which nobody measured, would not be."""
+    known = {"waits_per_step": 1.0, "wait_fraction": 0.1, "turnaround_fraction": 0.3}
+
+    assert verdict({"launch": 0.14, "compute": 0.86}, queued_kernel_fraction=0.9, **known).bottleneck == "compute"
+    found = verdict({"launch": 0.25, "compute": 0.75}, queued_kernel_fraction=0.9, **known)
+    assert (found.bottleneck, found.fraction) == ("launch", 0.25)
+
+
+def test_where_the_way_back_is_not_known_the_queues_explain_all_launches() -> None:
+    known = {"waits_per_step": 1.0, "wait_fraction": 0.1}
+    found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known)
+
+    assert found.bottleneck == "compute"
+    assert "the 30% of dispatching ops and kernels is not the limit" in found.summary
+
+
+def test_a_host_of_which_no_wait_is_known_is_ahead() -> None:
+    for known in ({"waits_per_step": 1.0}, {"wait_fraction": 0.1}):
+        found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, turnaround_fraction=0.2, **known)
+
+        assert found.bottleneck == "compute"
+
+
+def test_python_between_steps_is_named_whether_kernels_queue_or_not() -> None:
+    assert verdict({"host": 0.3, "compute": 0.7}, queued_kernel_fraction=1.0).bottleneck == "host"
+
+
+@pytest.mark.parametrize("loss", ["input", "host", "launch", "compile", "transfer", "collective", "idle"])
+@pytest.mark.parametrize(
+    ("share", "steps", "confidence", "healthy"),
+    [(0.15, 3, 0.5, False), (0.149, 3, 0.5, True), (0.7, 3, 1.0, False)],
+)
+def test_no_run_that_loses_15_percent_of_its_steps_is_healthy(
+    loss: str, share: float, steps: int, confidence: float, healthy: bool
+) -> None:
+    found = verdict({loss: share, "compute": 1 - share}, steps_counted=steps, step_confidence=confidence)
+
+    assert found.healthy is healthy
+    assert ("No finding is worth acting on" in found.summary) is healthy
+
+
+def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
+    told = verdict(
+        {"idle": 0.8, "compute": 0.2}, idle_activity="gc collect, called by main (train.py:3) on python, 97 % of it"
+    )
+    untold = verdict(
+        {"idle": 0.8, "compute": 0.2}, idle_activity="work that the trace does not name, on python, 97 % of it"
+    )
+
+    assert "most of it during gc collect, called by main (train.py:3)" in told.summary
+    assert "the trace does not show why" in untold.summary
+
+
+@pytest.mark.parametrize(
+    ("steps", "loss", "healthy"), [(2, 0.3, True), (2, 0.499, True), (2, 0.5, False), (1, 0.86, False), (3, 0.3, False)]
+)
+def test_two_steps_that_lose_less_than_half_do_not_call_a_run_unhealthy(steps: int, loss: float, healthy: bool) -> None:
+    found = verdict({"launch": loss, "compute": 1 - loss}, steps_counted=steps, step_confidence=0.9)
+
+    assert found.healthy is healthy
+    assert ("No finding is worth acting on" in found.summary) is healthy
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.2, True), (0.199, False)])
+def test_a_healthy_step_may_still_compute_more_than_it_needs(share: float, told: bool) -> None:
+    """The sentence says where to look first: the largest line, else the largest layer."""
+    line = verdict({"compute": 1.0}, largest_line="train.py:34", largest_line_fraction=share, largest_layer="dense")
+    layer = verdict({"compute": 1.0}, largest_layer="dense", largest_layer_fraction=share)
+
+    assert line.healthy and layer.healthy
+    assert ("no trace shows; the line train.py:34 takes 20% of the step." in line.summary) is told
+    assert ("no trace shows; the layer dense takes 20% of the step." in layer.summary) is told
+
+
+def test_where_something_is_worth_acting_on_that_comes_first() -> None:
+    found = verdict({"compute": 1.0}, (finding(0.1),), largest_line="train.py:34", largest_line_fraction=0.9)
+
+    assert found.summary.endswith("One change could save up to 10%.")
+
+
+def test_a_loss_without_a_finding_promises_nothing() -> None:
+    known = {"steps_counted": 9, "step_confidence": 1.0}
+    found = verdict({"input": 0.4, "compute": 0.6}, **known)
+
+    assert not found.healthy
+    assert found.summary.endswith("of step time is waiting for or preparing the next batch.")
+
+
+def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() -> None:
+    doubt = replace(finding(0.2), severity=Severity.LOW, category="compute", title="A loop masks turns", saving=None)
+
+    assert "One thing to check: a loop masks turns (a.py:3)." in verdict({"compute": 1.0}, (doubt,)).summary
+    assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary
+    promises = replace(doubt, saving=finding(0.05).saving)
+    assert "to check" not in verdict({"compute": 1.0}, (promises,)).summary

@@ -1,0 +1,73 @@
+"""Numbers for fixes: steps a call, steps between waits, copies, directions, places."""
+
+from __future__ import annotations
+
+import pytest
+from support import hlo_builder as hlo
+from support.gpu_step import gpu_steps
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.metrics.collective_kinds import _until_small
+
+
+@pytest.mark.parametrize(
+    ("lost", "steps"), [(0.0, "2"), (0.05, "2"), (0.2, "8"), (0.5, "32"), (0.92, "256"), (0.999, "1024"), (1.0, "1024")]
+)
+def test_how_many_steps_leave_less_than_a_twentieth(lost: float, steps: str) -> None:
+    """Of 0.2: 19 · 0.2 / 0.8 = 4.75 steps, so 8. With n steps a call, 0.2 / (0.2 + 8 · 0.8) = 3%."""
+    assert _until_small(lost) == steps
+    if 0 < lost < 0.98:
+        assert lost / (lost + int(steps) * (1 - lost)) < 0.05
+
+
+def copying(*copies: tuple[str, float, float, int]) -> TraceBuilder:
+    builder = trace()
+    for index in range(3):
+        at = index * 100
+        builder.step(at, at + 100).busy("GPU:0", (at, at + 50))
+        for kind, start, end, size in copies:
+            builder.copy("GPU:0", kind, at + start, at + end, size)
+    return builder
+
+
+def test_copies_between_host_and_device() -> None:
+    metrics = copying(
+        ("H2D", 60, 70, 1000), ("H2D", 70, 72, 3000), ("D2H", 80, 81, 2000), ("D2D", 90, 95, 99)
+    ).measure()
+
+    assert metrics.value("host_copies_per_step") == 3
+    assert metrics.value("host_copy_bytes") == 2000
+    assert metrics.fact("copy_direction") == "in"
+
+
+@pytest.mark.parametrize(("kind", "word"), [("H2D", "in"), ("D2H", "out"), ("D2D", "within")])
+def test_the_direction_of_most_copying(kind: str, word: str) -> None:
+    assert copying((kind, 60, 90, 10)).measure().fact("copy_direction") == word
+
+
+def test_a_run_without_copies_has_no_direction() -> None:
+    metrics = copying().measure()
+
+    assert metrics.fact("copy_direction") is None
+    assert metrics.value("host_copies_per_step") == 0
+    assert metrics.value("host_copy_bytes") is None
+
+
+def test_the_op_that_is_copied_for() -> None:
+    builder = copying()
+    stats = {"hlo_op": "copy.5", "hlo_module": "jit_step"}
+    builder.on_line("/device:GPU:0", "Stream #9(MemcpyD2D)", "MemcpyD2D", 60, 80, **stats)
+
+    assert builder.measure().fact("copied_op") == "copy.5 of jit_step"
+
+
+def test_the_place_of_the_most_frequent_tiny_op() -> None:
+    """negate runs twice a step for 2 µs, tanh once for 3; the product is too long to be tiny."""
+    ops = [
+        hlo.op(index, opcode, "f32[8]", 1, name=opcode, metadata=hlo.metadata(opcode, "model.py", index))
+        for index, opcode in ((2, "negate"), (3, "tanh"), (4, "cosine"))
+    ]
+    program = hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[8]"), *ops))
+    kernels = ("a", 2, "negate"), ("a", 2, "negate"), ("b", 3, "tanh"), ("c", 60, "cosine")
+
+    assert gpu_steps(*kernels, program=program).measure().fact("tiny_op_place") == "negate (model.py:2)"

@@ -1,0 +1,174 @@
+"""Shares by precision on timelines whose answer is worked out on paper, and on traces that others recorded."""
+
+from __future__ import annotations
+
+import pytest
+from support import hlo_builder as hlo
+from support.shared_traces import FOLDER, needs_shared_traces
+from support.trace_builder import TraceBuilder, trace
+
+import tfadvisor
+from tfadvisor.metrics import precision
+from tfadvisor.timeline.names.kernels import kernel_kind
+
+approx = pytest.approx
+
+HOPPER = {
+    "nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT": 30,
+    "nvjet_qqtst_112x128_128x7_2x1_v_bz_coopA_algo2_TNN": 10,
+    "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize256x128x32_warpgroupsize2x1x1": 5,
+    "ampere_sgemm_128x64_nn": 8,
+    "volta_dgemm_64x64_nn": 2,
+    "void tensorflow::functor::ApplyAdamKernel<float>(int, float*)": 5,
+    "gemm_fusion_dot_general_1": 15,
+    "loop_add_fusion": 25,
+}
+"""100 µs: of 60 the precision is known, 70 are matrix products, 55 both."""
+
+
+def run(kernels: dict[str, int], **properties: object) -> TraceBuilder:
+    builder, at = trace().step(0, 100), 0
+    for name, length in kernels.items():
+        builder.busy("GPU:0", (at, at + length), name=name)
+        at += length
+    return builder.plane_stat("/device:GPU:0", **properties) if properties else builder
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ("fp16_kernel_share", 40 / 60),
+        ("unknown_precision_share", 0.4),
+        ("matrix_kernel_share", 0.7),
+        ("unknown_matrix_precision_share", 15 / 70),
+        ("tensor_core_kernel_share", 45 / 55),
+        ("fp32_matrix_share", 0.08),
+    ],
+)
+def test_shares(metric: str, value: float) -> None:
+    assert run(HOPPER).measure().value(metric) == approx(value)
+
+
+def test_the_slowest_fp32_kernel_leaves_tensor_cores_idle() -> None:
+    kernels = {"ampere_sgemm_128x64_nn": 10, "volta_sgemm_64x64_nn": 20, "Cijk_Ailk_Bljk_SB_MT64x64_MI16x16x4_SN": 30}
+
+    assert run(kernels).measure().fact("slowest_fp32_kernel") == "volta_sgemm_64x64_nn"
+
+
+def test_no_share_of_fp32_where_most_matrix_kernels_do_not_tell() -> None:
+    measured = run({"ampere_sgemm_128x64_nn": 40, "gemm_fusion_dot_1": 41}).measure()
+
+    assert measured.value("unknown_matrix_precision_share") == approx(41 / 81)
+    assert measured.value("fp32_matrix_share") is None
+    assert measured["fp32_matrix_share"].reason.endswith("whose names do not show their precision")
+
+
+def test_no_matrix_kernel_at_all_is_no_fp32_matrix_time() -> None:
+    measured = run({"loop_add_fusion": 50}).measure()
+
+    assert measured.value("fp32_matrix_share") == 0
+    assert measured.value("matrix_kernel_share") == 0
+    assert measured.value("unknown_matrix_precision_share") is None
+    assert measured.value("fp16_kernel_share") is None
+
+
+@pytest.mark.parametrize(
+    ("vendor", "major", "minor", "has"),
+    [
+        ("Nvidia", 6, 1, False),
+        ("Nvidia", 7, 0, True),
+        ("AMD", 9, 0, False),  # MI200, or Vega 20, which has none
+        ("AMD", 9, 4, True),
+        ("AMD", 10, 3, False),
+        ("AMD", 11, 0, True),
+    ],
+)
+def test_which_gpus_have_tensor_cores(vendor: str, major: int, minor: int, has: bool) -> None:
+    gpu = {"device_vendor": vendor, "compute_cap_major": major, "compute_cap_minor": minor}
+
+    assert (run({"volta_sgemm_64x64_nn": 20}, **gpu).measure().value("fp32_matrix_share") is not None) is has
+
+
+def test_a_kernel_that_uses_tensor_cores_proves_them() -> None:
+    gpu = {"device_vendor": "AMD", "compute_cap_major": 9, "compute_cap_minor": 0}
+    kernels = {
+        "Cijk_Ailk_Bljk_HHS_BH_MT64x64x32_MI32x32x8x1_SN": 30,
+        "miopenSp3AsmConv_v21_1_3_gfx9_fp32_f2x3_stride1": 10,
+    }
+
+    assert run(kernels, **gpu).measure().value("tensor_core_kernel_share") == approx(0.75)
+
+
+def test_each_name_is_sorted_once_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(precision, "kernel_kind", lambda name: seen.append(name) or kernel_kind(name))
+    run(HOPPER).measure()
+
+    assert sorted(seen) == sorted(HOPPER)
+
+
+@needs_shared_traces
+@pytest.mark.parametrize(
+    ("trace_name", "matrix", "of_it_unknown", "fp16"),
+    [
+        ("tfprof-demo/plugins/profile/GPU-multi-worker", 0.0, None, 0.0),  # dropout on a V100
+        ("tracelens-jax-mi300/jax08_gemm", 0.955, 0.005, 1.0),
+        ("tracelens-jax-mi300/jax08_attention", 0.502, 0.190, 1.0),
+        ("tracelens-jax-mi300/jax_conv_minimal_08", 0.430, 0.0, 1.0),
+        ("tracelens-jax-te/test_data_jax_te_fused_attn_categorization", 0.883, 0.345, 1.0),
+    ],
+)
+def test_only_xlas_own_matrix_kernels_do_not_tell(
+    trace_name: str, matrix: float, of_it_unknown: float | None, fp16: float
+) -> None:
+    metrics = tfadvisor.analyze(FOLDER / trace_name).metrics
+    unknown = metrics["unknown_matrix_precision_share"].value
+
+    assert metrics["matrix_kernel_share"].value == approx(matrix, abs=0.001)
+    assert unknown == (None if of_it_unknown is None else approx(of_it_unknown, abs=0.001))
+    assert metrics["fp16_kernel_share"].value == fp16
+
+
+def test_a_product_with_a_vector_is_no_fallback() -> None:
+    """Batch 1: memory is what cuBLAS' gemv waits for, and no Tensor Core could help."""
+    name = "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16>(int)"
+    metrics = run({name: 80}, compute_cap_major=9, compute_cap_minor=0).measure()
+
+    assert metrics.value("fallback_kernel_fraction") == 0
+    assert metrics.value("matrix_kernel_share") == 1
+
+
+SQUARE = "[64,64]"
+
+
+def fusion_of(dtype: str) -> bytes:
+    shape = f"{dtype}{SQUARE}"
+    return hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", shape),
+            hlo.op(2, "dot", shape, 1, 1, name="gemm_fusion_dot.2", extra=hlo.dot_numbers([1], [0])),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "major", "metric"),
+    [
+        ("f32", 9, "tf32_matrix_share"),
+        ("f32", 7, "fp32_matrix_share"),
+        ("bf16", 9, "bf16_kernel_share"),
+        ("f32", 0, None),
+    ],
+)
+def test_where_a_kernels_name_is_silent_its_ops_types_answer(dtype: str, major: int, metric: str | None) -> None:
+    """Triton's products of fp32 round to TF32 since Ampere."""
+    builder = trace().program("jit_step", fusion_of(dtype)).step(0, 100)
+    stats = {"hlo_op": "gemm_fusion_dot.2", "hlo_module": "jit_step", "program_id": 7}
+    builder.on_line("/device:GPU:0", "Stream #1(Compute)", "gemm_fusion_dot_2", 0, 90, **stats)
+    if major:
+        builder.plane_stat("/device:GPU:0", compute_cap_major=major, compute_cap_minor=0)
+    metrics = builder.measure()
+
+    for name in ("tf32_matrix_share", "fp32_matrix_share", "bf16_kernel_share"):
+        assert (metrics.value(name) == 1) == (name == metric), name

@@ -1,0 +1,32 @@
+"""GPUs as their driver saw them."""
+
+from __future__ import annotations
+
+import pytest
+from support.counters import grew, measured
+
+from tfadvisor.trace.counters import Gpu
+
+
+def test_utilization_is_a_mean_and_the_clock_that_of_the_slowest_that_worked() -> None:
+    """A third GPU idles at a low clock, which says nothing."""
+    metrics = measured(
+        grew(
+            None,
+            Gpu("A", utilization=0.9, clock_mhz=1900, highest_clock_mhz=2000),
+            Gpu("A", utilization=0.6, clock_mhz=1200, highest_clock_mhz=2000, slowed_by=("heat",)),
+            Gpu("A", utilization=0.0, clock_mhz=300, highest_clock_mhz=2000),
+        )
+    )
+
+    assert metrics.value("gpu_utilization_fraction") == pytest.approx(0.5)
+    assert metrics.value("gpu_clock_fraction") == pytest.approx(0.6)
+    assert metrics.fact("gpu_slowed_by") == "heat"
+
+
+def test_without_a_driver_nothing_is_known_of_them() -> None:
+    metrics = measured(grew())
+
+    assert metrics["gpu_utilization_fraction"].reason == "no driver of a GPU told it during the recording"
+    assert metrics.value("gpu_clock_fraction") is None
+    assert metrics.fact("gpu_slowed_by") is None

@@ -1,0 +1,183 @@
+"""Input preparation and debugging in steps, layers without gradients, repeated gradients and pairs, in steps of 100 µs."""
+
+from __future__ import annotations
+
+import pytest
+from support.cpu_step import cpu_steps
+
+from tfadvisor.advice.loading.catalogue import built_in_rules
+from tfadvisor.metrics.needless import KINDS, costly_kind
+
+approx = pytest.approx
+
+
+@pytest.mark.parametrize(
+    ("op_type", "kind"),
+    [
+        ("CheckNumericsV2", "checks for NaN and Inf"),
+        ("DebugNumericSummaryV2", "checks for NaN and Inf"),
+        ("EncodePng", "summaries and printing"),
+        ("PrintV2", "summaries and printing"),
+        ("StringFormat", "summaries and printing"),
+        ("DecodeAndCropJpeg", "decoding of files and records"),
+        ("ImageProjectiveTransformV3", "augmentation and resizing of images"),
+        ("ResizeBicubic", "augmentation and resizing of images"),
+        ("StringSplitV2", "text"),
+        ("LookupTableFindV2", "text"),
+    ],
+)
+def test_kinds_by_op_type(op_type: str, kind: str) -> None:
+    found = costly_kind(op_type, "")
+
+    assert found is not None
+    assert found.name == kind
+
+
+@pytest.mark.parametrize(
+    "op_type",
+    "MatMul _MklNativeConv2D RandomShuffle Mul Sum FusedBatchNormV3 LayerNorm AssignAddVariableOp Softmax Normalizer".split(),
+)
+def test_what_steps_are_made_of_is_of_no_kind(op_type: str) -> None:
+    assert costly_kind(op_type, "model/dense_1") is None
+
+
+@pytest.mark.parametrize(
+    ("layer", "kind"),
+    [
+        ("model/random_contrast_1", "augmentation and resizing of images"),
+        ("model/text_vectorization", "text"),
+        ("model/random_fourier_features", None),
+        ("model/my_resizing_net", None),
+    ],
+)
+def test_kinds_by_scope(layer: str, kind: str | None) -> None:
+    found = costly_kind("Mul", layer)
+
+    assert (found.name if found else None) == kind
+
+
+def test_each_kind_has_a_fix() -> None:
+    """The rule's fixes name in their conditions what they are for."""
+    rule = next(one for one in built_in_rules() if one.id == "costly-ops")
+    conditions = " ".join(repr(one.when) for one in rule.fixes)
+
+    assert [one.name for one in KINDS if repr(one.name) not in conditions] == []
+
+
+def test_names_of_kinds_are_distinct() -> None:
+    assert len({one.name for one in KINDS}) == len(KINDS)
+
+
+def test_the_kind_that_takes_most() -> None:
+    """20 and 10 of 100 µs change images, 25 split text."""
+    metrics = cpu_steps(
+        ("model/random_rotation/ImageProjectiveTransformV3:ImageProjectiveTransformV3", 20),
+        ("model/random_rotation/sub:Sub", 10),
+        ("vectorize/StringSplit/StringSplitV2:StringSplitV2", 25),
+        ("dense/MatMul:MatMul", 45),
+    ).measure()
+
+    assert metrics.value("costly_fraction") == approx(0.3)
+    assert metrics.fact("costly_op_kind") == "augmentation and resizing of images"
+    assert metrics.fact("costly_op") == "model/random_rotation/ImageProjectiveTransformV3"
+
+
+def test_what_a_decoder_enlarges_has_a_gradient_and_is_no_preparation() -> None:
+    """The input's resize takes 4 of 100 µs."""
+    metrics = cpu_steps(
+        *TRAINED,
+        ("net_1/resizing/resize/ResizeBicubic:ResizeBicubic", 4),
+        ("net_1/up/resize/ResizeNearestNeighbor:ResizeNearestNeighbor", 6),
+        ("gradient_tape/net_1/up/resize/ResizeNearestNeighborGrad:ResizeNearestNeighborGrad", 9),
+    ).measure()
+
+    assert metrics.value("costly_fraction") == approx(0.04)
+    assert metrics.fact("costly_op") == "net_1/resizing/resize/ResizeBicubic"
+
+
+def test_a_step_of_products() -> None:
+    metrics = cpu_steps(("dense/MatMul:MatMul", 45)).measure()
+
+    assert metrics.value("costly_fraction") == 0
+    assert metrics.fact("costly_op_kind") is None
+
+
+TRAINED = (
+    ("net_1/dense/MatMul:MatMul", 10.0),
+    ("gradient_tape/net_1/dense/MatMul/MatMul:MatMul", 20.0),
+)
+
+
+def test_layers_without_gradients() -> None:
+    """15 of 100 µs in another call of the layers that are trained, 40 in a frozen scope, 5 in one that multiplies nothing."""
+    metrics = cpu_steps(
+        *TRAINED,
+        ("net_3/dense/MatMul:MatMul", 13),
+        ("net_3/relu/Relu:Relu", 2),
+        ("net_1/backbone/conv/Conv2D:Conv2D", 30),
+        ("net_1/backbone/relu/Relu:Relu", 10),
+        ("net_1/pool/Mean:Mean", 5),
+    ).measure()
+
+    assert metrics.value("forward_only_fraction") == approx(0.55)
+    assert metrics.fact("forward_only_op") == "net_1/backbone/conv/Conv2D"
+
+
+def test_inference_has_no_layers_without_gradients() -> None:
+    assert cpu_steps(("net_1/dense/MatMul:MatMul", 45)).measure().value("forward_only_fraction") is None
+
+
+def test_differences_of_all_pairs() -> None:
+    """10 forward, 12 and 8 of sums for both operands, 5 of a negation; the sum of one operand alone is a shift's."""
+    metrics = cpu_steps(
+        *TRAINED,
+        ("sub:Sub", 10),
+        ("gradient_tape/sub/Sum:Sum", 12),
+        ("gradient_tape/sub/Neg:Neg", 5),
+        ("gradient_tape/sub/Sum_1:Sum", 8),
+        ("gradient_tape/net_1/shift/add/Sum_1:Sum", 9),
+    ).measure()
+
+    assert metrics.value("pair_difference_fraction") == approx(0.35)
+    assert metrics.fact("pair_difference_op") == "gradient_tape/sub/Sum"
+
+
+def gradients(*names: str) -> list[tuple[str, float]]:
+    return [(f"gradient_tape/net_1/{name}:{name.rpartition('/')[2].removesuffix('_1')}", 10.0) for name in names]
+
+
+def test_two_losses_of_one_forward_pass() -> None:
+    """The second pass is half of the 60 µs of gradients of each 100 µs."""
+    once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
+    metrics = cpu_steps(*gradients(*once, *(f"{name}_1" for name in once))).measure()
+
+    assert metrics.value("backward_passes") == 2
+    assert metrics.value("repeated_backward_fraction") == approx(0.3)
+    assert metrics.fact("repeated_backward_layer") == "net_1/a"
+
+
+def test_one_loss() -> None:
+    once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
+    metrics = cpu_steps(*gradients(*once)).measure()
+
+    assert metrics.value("backward_passes") == 1
+    assert metrics.value("repeated_backward_fraction") == 0
+    assert metrics.fact("repeated_backward_layer") is None
+
+
+def test_two_gradients_of_weights_tell_no_number_of_passes() -> None:
+    metrics = cpu_steps(*gradients("a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad")).measure()
+
+    assert metrics.value("backward_passes") is None
+
+
+def test_a_whole_jacobian() -> None:
+    """20 and 15 of 100 µs; a layer called pfor_net is none."""
+    metrics = cpu_steps(
+        *TRAINED,
+        ("gradient_tape/net_1/dense/MatMul/pfor/MatMul:MatMul", 20),
+        ("loop_body/MatMul/pfor/MatMul:MatMul", 15),
+        ("pfor_net/dense/MatMul:MatMul", 25),
+    ).measure()
+
+    assert metrics.value("full_derivative_fraction") == approx(0.35)

@@ -1,0 +1,97 @@
+"""Shares of a step in what a compiled program computes in vain, known by its HLO."""
+
+from __future__ import annotations
+
+import pytest
+from support import hlo_builder as hlo
+from support.gpu_step import gpu_steps
+
+approx = pytest.approx
+
+
+def program(path: str, *, opcode: str = "sine", line: int = 31) -> bytes:
+    """One op of this path."""
+    where = hlo.metadata(path, "train.py", line)
+    op = hlo.op(2, opcode, "f32[64]", 1, name="op", metadata=where)
+    return hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[64]"), op))
+
+
+def value(metric: str, path: str) -> float | None:
+    """The op takes 40 of 100 µs."""
+    return gpu_steps(("kernel", 40.0, "op"), program=program(path)).measure().value(metric)
+
+
+@pytest.mark.parametrize(
+    ("path", "draws"),
+    [
+        ("jit(step)/jit(_normal)/jit(_normal_real)/jit(_uniform)/while", True),
+        ("jit(step)/random_bits", True),
+        ("jit(step)/jvp(Net)/sample_dropoff/jit(_normal)/while", True),
+        ("jit(step)/jvp(Net)/Dropout_0/jit(_bernoulli)/jit(_uniform)/while", True),
+        ("jit(step)/jit(_where)/select_n", False),
+        ("jit(step)/normalise/mul", False),
+    ],
+)
+def test_random_numbers_by_their_paths(path: str, draws: bool) -> None:
+    assert value("random_number_fraction", path) == approx(0.4 if draws else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "of_each"),
+    [
+        ("jit(step)/vmap(transpose(jvp()))/transpose", True),
+        ("jit(step)/transpose(jvp(vmap()))/dot_general", False),  # the gradient of a mean
+    ],
+)
+def test_a_map_around_a_gradient(path: str, of_each: bool) -> None:
+    assert value("per_example_gradient_fraction", path) == approx(0.4 if of_each else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "in_full"),
+    [
+        ("jit(step)/transpose(jvp(vmap(vmap(jvp(jvp())))))/dot_general", True),
+        ("jit(step)/vmap(jvp(vmap(transpose(jvp()))))/mul", True),
+        ("jit(step)/jvp(vmap(jvp(jvp())))/mul", False),  # one direction for each example
+    ],
+)
+def test_second_derivatives_along_all_directions(path: str, in_full: bool) -> None:
+    assert value("full_derivative_fraction", path) == approx(0.4 if in_full else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "again"),
+    [
+        ("jit(step)/transpose(jvp(jvp()))/checkpoint/dot_general", True),
+        ("jit(step)/transpose(jvp())/checkpoint/rematted_computation/tanh", True),
+        ("jit(step)/jvp()/checkpoint/tanh", False),  # the first time
+    ],
+)
+def test_what_checkpoints_compute_again(path: str, again: bool) -> None:
+    assert value("recomputed_gradient_fraction", path) == approx(0.4 if again else 0.0)
+
+
+def pairs(rows: int) -> bytes:
+    """rows × 100 differences of 64 features, squared on the same line."""
+    where = hlo.metadata("jit(step)/sub", "near.py", 22)
+    of = f"f32[{rows},100,64]"
+    return hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", f"f32[{rows},64]"),
+            hlo.op(2, "parameter", "f32[100,64]", number=1),
+            hlo.op(3, "broadcast", of, 1),
+            hlo.op(4, "broadcast", of, 2),
+            hlo.op(5, "subtract", of, 3, 4, name="minus", metadata=where),
+            hlo.op(6, "multiply", of, 5, 5, name="square", metadata=where),
+            hlo.op(7, "sine", of, 6, name="other", metadata=hlo.metadata("jit(step)/sin", "near.py", 23)),
+        )
+    )
+
+
+def test_differences_of_all_pairs_with_what_their_line_does() -> None:
+    """20 + 10 of 100 µs; the 30 µs of the next line do not count."""
+    kernels = (("a", 20.0, "minus"), ("b", 10.0, "square"), ("c", 30.0, "other"))
+
+    assert gpu_steps(*kernels, program=pairs(1000)).measure().value("pair_difference_fraction") == approx(0.3)
+    assert gpu_steps(*kernels, program=pairs(20)).measure().value("pair_difference_fraction") == 0.0

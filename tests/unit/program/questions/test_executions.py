@@ -1,0 +1,61 @@
+"""How often each computation runs when the module runs once."""
+
+from __future__ import annotations
+
+import pytest
+from support import hlo_builder as hlo
+
+from tfadvisor.errors import TraceError
+from tfadvisor.program.flow import Executions, executions, trip_count
+from tfadvisor.program.module import Module
+
+LEAF = hlo.computation(4, hlo.op(41, "constant", "s32[]"))
+
+
+def loop(one: int, body: int, config: object) -> bytes:
+    return hlo.op(one, "while", "s32[]", calls=[body], config=config)
+
+
+def test_nested_loops_multiply_and_call_sites_add() -> None:
+    """The entry runs a loop of 5 whose body runs one of 3, and calls the leaf once more: 5 × 3 + 1."""
+    inner = hlo.computation(3, loop(31, 4, {"known_trip_count": {"n": "3"}}))
+    main = hlo.computation(1, loop(11, 3, {"known_trip_count": {"n": "5"}}), hlo.op(12, "call", "s32[]", calls=[4]))
+
+    found = executions(Module(hlo.module(LEAF, inner, main)))
+
+    assert found == {1: Executions(1, True), 3: Executions(5, True), 4: Executions(16, True)}
+
+
+def test_a_loop_of_unknown_length_makes_what_is_below_it_inexact() -> None:
+    inner = hlo.computation(3, loop(31, 4, {"known_trip_count": {"n": "3"}}))
+    main = hlo.computation(1, loop(11, 3, ""))
+
+    assert executions(Module(hlo.module(LEAF, inner, main)))[4] == Executions(3, False)
+
+
+def test_a_branch_may_or_may_not_run() -> None:
+    main = hlo.computation(1, hlo.op(11, "conditional", "s32[]", calls=[4]))
+
+    assert executions(Module(hlo.module(LEAF, main)))[4] == Executions(1, False)
+
+
+def test_a_reduction_function_is_no_piece_of_the_program() -> None:
+    main = hlo.computation(1, hlo.op(11, "reduce", "s32[]", calls=[4]))
+
+    assert 4 not in executions(Module(hlo.module(LEAF, main)))
+
+
+@pytest.mark.parametrize("n", ['"-1"', '"many"', "[]", "Infinity", '"' + "9" * 5000 + '"', '"99999999999999999"'])
+def test_a_trip_count_beyond_sense_is_unknown(n: str) -> None:
+    main = hlo.computation(1, loop(11, 4, f'{{"known_trip_count":{{"n":{n}}}}}'))
+
+    assert trip_count(Module(hlo.module(LEAF, main)).entry.root) is None
+
+
+def test_a_computation_that_calls_itself_or_a_later_one_is_damage() -> None:
+    itself = hlo.computation(1, hlo.op(11, "call", "s32[]", calls=[1]))
+    later = hlo.computation(1, hlo.op(11, "call", "s32[]", calls=[4]))
+
+    for module in (Module(hlo.module(itself)), Module(hlo.module(later, LEAF))):
+        with pytest.raises(TraceError, match="calls what stands after it"):
+            executions(module)

@@ -1,0 +1,189 @@
+"""What a report, a comparison and a trace show in a notebook, and the frames that they give."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from pydoc import plaintext, render_doc
+
+import pytest
+from msgspec.structs import replace
+from support.places import ROOT
+
+import tfadvisor
+from tfadvisor.analysis import Analysis
+from tfadvisor.comparison.wording import signed
+from tfadvisor.errors import TraceError, UsageError
+
+FIXTURES = ROOT / "fixtures"
+LOGGING = next((FIXTURES / "jax-logging").rglob("*.xplane.pb*"))
+
+
+@pytest.fixture(scope="module")
+def report() -> Analysis:
+    return tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance")
+
+
+class _Elements(HTMLParser):
+    """Every element with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_a_report_is_one_line_and_one_self_contained_fragment(report: Analysis) -> None:
+    shown = report._repr_html_()
+
+    assert re.fullmatch(r"<tfadvisor\.Report of .*: UNBALANCED, .* steps of .*, \d+ findings?>", repr(report))
+    elements = _Elements(shown).found
+    assert not [attributes for _, attributes in elements if {"src", "href", "onclick"} & attributes.keys()]
+    assert not [tag for tag, _ in elements if tag in ("script", "link", "img", "iframe")]
+    assert "http" not in re.sub(r"<details>.*</details>", "", shown, flags=re.S)
+    assert "prefers-color-scheme:dark" in shown
+
+
+def test_names_from_a_trace_are_text(report: Analysis) -> None:
+    bad = "<img src=x onerror=alert(1)>\x1b[31m"
+    verdict = replace(report.verdict, summary=bad)
+    findings = tuple(replace(one, title=bad, summary=bad) for one in report.findings)
+
+    shown = replace(report, verdict=verdict, findings=findings, run=replace(report.run, name=bad))
+
+    assert not [tag for tag, _ in _Elements(shown._repr_html_()).found if tag == "img"]
+    assert "\x1b" not in shown._repr_html_() + repr(shown)
+
+
+def test_every_table_of_a_report_is_a_frame(report: Analysis) -> None:
+    findings, metrics, steps, ops, collectives = (
+        report.to_dataframe(name) for name in ("findings", "metrics", "steps", "ops", "collectives")
+    )
+
+    assert list(findings["rule_id"]) == [one.rule_id for one in report.findings]
+    assert metrics.set_index("name")["value"]["device_skew_fraction"] == report.metrics["device_skew_fraction"].value
+    assert list(steps["duration_ms"]) == [one.duration_ms for one in report.steps.each]
+    assert list(steps["collective"]) == [one.breakdown["collective"] for one in report.steps.each]
+    assert len(ops) == len(report.ops)
+    assert (collectives["devices"] == 4).all()
+    assert {"bytes", "median_ms", "bus_gb_s"} <= set(collectives.columns)
+
+
+def test_a_table_that_there_is_not_and_a_table_without_rows(report: Analysis) -> None:
+    with pytest.raises(UsageError, match=r"no table metric\. Did you mean metrics\?"):
+        report.to_dataframe("metric")
+    assert list(replace(report, findings=()).to_dataframe().columns)[:2] == ["rule_id", "category"]
+
+
+def test_without_pandas_a_line_says_what_to_install(report: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+    with pytest.raises(UsageError, match=r"pip install 'tfadvisor\[pandas\]'"):
+        report.to_dataframe()
+
+
+def test_the_page_is_written_from_the_trace(report: Analysis, tmp_path: Path) -> None:
+    report.to_html(tmp_path / "report.html")
+
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert text.startswith("<!doctype html>")
+    assert report.run.name in text
+
+
+def test_what_an_analysis_adds_to_the_report_is_not_written(report: Analysis) -> None:
+    assert isinstance(report, tfadvisor.Report)
+    assert report.to_dict() == report.report.to_dict()
+    assert {"source", "options"} & report.to_dict().keys() == set()
+
+
+def test_the_page_of_a_trace_that_is_gone_says_so(tmp_path: Path) -> None:
+    file = shutil.copy(LOGGING, tmp_path)
+    report = tfadvisor.analyze(file)
+    Path(file).unlink()
+
+    with pytest.raises(TraceError, match="No such file"):
+        report.to_html(tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_page_is_shown_in_a_frame_of_the_notebook(report: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shell:
+        kernel = object()
+
+    class IPython:
+        get_ipython = Shell
+
+    shown: list[str] = []
+
+    class Display:
+        HTML = str
+        display = shown.append
+
+    monkeypatch.setitem(sys.modules, "IPython", IPython)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython.display", Display)  # type: ignore[arg-type]
+
+    report.show(height=500)
+
+    [(tag, attributes)] = _Elements(shown[0]).found
+    assert (tag, attributes["height"]) == ("iframe", "500")
+    assert (attributes["srcdoc"] or "").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("given", ["bytes", "file", "stream"])
+def test_the_content_of_a_trace_is_read_as_its_file_is(given: str) -> None:
+    data = LOGGING.read_bytes()
+    by_path = tfadvisor.analyze(LOGGING)
+
+    with LOGGING.open("rb") as file:
+        forms = {"bytes": data, "file": file, "stream": io.BytesIO(data)}
+        found = tfadvisor.analyze(forms[given])
+
+    assert found.metrics == by_path.metrics
+    assert found.findings == by_path.findings
+    assert found.run.path == (LOGGING.name if given == "file" else "trace in memory")
+    assert len(found.page().ops) >= len(found.ops)
+
+
+def test_content_that_is_no_trace_is_said_without_a_path() -> None:
+    with pytest.raises(TraceError) as told:
+        tfadvisor.analyze(b"\xff" * 64)
+    assert str(told.value).startswith("trace in memory: ")
+    with pytest.raises(UsageError, match="mode 'rb'"):
+        tfadvisor.analyze(io.StringIO("text"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a int is no trace"):
+        tfadvisor.analyze(7)  # type: ignore[arg-type]
+
+
+def test_a_comparison_shows_its_causes() -> None:
+    change = tfadvisor.compare(FIXTURES / "tf-no-prefetch", FIXTURES / "tf-healthy-loop")
+
+    assert repr(change).startswith("<tfadvisor.Comparison of ")
+    assert f">{signed(change.median_change_ms)}</td><td></td><td>total" in change._repr_html_()
+    assert change.to_dataframe()["change_ms"].sum() == pytest.approx(change.change_ms)
+    assert change.to_dataframe("classes")["change_ms"].sum() == pytest.approx(change.change_ms)
+    with pytest.raises(UsageError, match="no table cause"):
+        change.to_dataframe("cause")
+
+
+def test_a_trace_shows_its_planes() -> None:
+    trace = tfadvisor.open(LOGGING)
+
+    events = sum(len(host.events) for host in trace.hosts)
+    assert repr(trace) == f"<tfadvisor.Trace of {trace.run.name}: 1 host, {events:,} events>"
+    assert "/host:CPU" in trace._repr_html_()
+    assert len(tfadvisor.open(LOGGING.read_bytes()).events()) == events
+
+
+def test_the_package_says_what_it_holds() -> None:
+    assert tfadvisor.__version__ == tfadvisor.analyze(LOGGING).tool.version
+    assert set(dir(tfadvisor)) == set(tfadvisor.__all__)
+    for record in (tfadvisor.Report, tfadvisor.Comparison, tfadvisor.Trace):
+        told = render_doc(record, renderer=plaintext)
+        assert [name for name in record.__struct_fields__ if name not in told] == []

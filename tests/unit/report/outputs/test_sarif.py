@@ -1,0 +1,30 @@
+"""Findings for editors and code scanning."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from support.places import FIXTURES, ROOT
+
+import tfadvisor
+from tfadvisor.report.forms.sarif import as_sarif
+
+SCHEMA = json.loads((ROOT / "tests" / "gate" / "schemas" / "sarif-2.1.0.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["jax-logging", "tf-python-map", "jax-healthy"])
+def test_it_is_sarif(name: str) -> None:
+    jsonschema.validate(json.loads(as_sarif(tfadvisor.analyze(FIXTURES / name))), SCHEMA)
+
+
+def test_a_finding_stands_at_its_file_and_line() -> None:
+    (run,) = json.loads(as_sarif(tfadvisor.analyze(FIXTURES / "jax-logging")))["runs"]
+    first = run["results"][0]
+
+    assert (first["ruleId"], first["level"]) == ("host-work-in-loop", "error")
+    assert first["locations"] == [
+        {"physicalLocation": {"artifactLocation": {"uri": "program.py"}, "region": {"startLine": 28}}}
+    ]
+    assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == "host-work-in-loop"

@@ -1,0 +1,122 @@
+"""Questions stand in a section of their own in every form, with what is asked, and promise nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+from support.trace_builder import trace
+
+from tfadvisor.report.forms.brief import LARGEST, as_brief
+from tfadvisor.report.forms.html import as_json
+from tfadvisor.report.forms.markdown import as_markdown
+from tfadvisor.report.forms.notebook import as_fragment
+from tfadvisor.report.forms.sarif import as_sarif
+from tfadvisor.report.forms.terminal import as_text
+from tfadvisor.report.model import Report
+from tfadvisor.report.wording import advice, questions
+from tfadvisor.vocabulary import Severity
+
+ASK = "Do all examples need the |whole| table?"
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """Its first finding again, as a question about 12% of the step."""
+    builder = trace()
+    for index in range(5):
+        at = index * 100
+        builder.step(at, at + 100).call("load_batch", at, at + 60).call("$train.py:7 load_batch", at, at + 60)
+        builder.kernel("GPU:0", "k", at + 70, at + 100, launched=(at + 61, at + 62))
+    made = builder.report()
+    first = advice(made)[0]
+    question = replace(
+        first,
+        rule_id="large-table",
+        title="A large table is read",
+        severity=Severity.LOW,
+        saving=None,
+        proof="likely",
+        ask=ASK,
+        takes=0.12,
+    )
+    return replace(made, findings=(first, question))
+
+
+def test_findings_and_questions_are_apart(report: Report) -> None:
+    assert [one.rule_id for one in questions(report)] == ["large-table"]
+    assert "large-table" not in [one.rule_id for one in advice(report)]
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_the_terminal_asks_behind_all_findings(report: Report, details: bool) -> None:
+    before, _, section = as_text(report, details=details).partition("Worth checking\n")
+
+    assert "A large table is read" not in before
+    assert "takes 12% of the step" in section
+    assert ASK in section
+    assert "train.py:7" in section
+    assert "saves" not in section.split("About this trace")[0].split("Steps\n")[0]
+
+
+def test_markdown_asks_in_a_section_and_escapes(report: Report) -> None:
+    before, _, section = as_markdown(report).partition("## Worth checking\n")
+
+    assert "A large table is read" not in before
+    assert "### 2. A large table is read" in section
+    assert "**low**, takes 12% of the step · `large-table`" in section
+    assert "the \\|whole\\| table?**" in section
+
+
+def test_the_brief_asks_one_question_if_there_is_room(report: Report) -> None:
+    text = as_brief(report)
+
+    assert f"worth checking: A large table is read, takes 12% of the step (large-table): {ASK}" in text
+    assert len(text.encode()) <= LARGEST
+
+
+def test_the_brief_counts_the_questions_that_it_leaves_out(report: Report) -> None:
+    asked = report.findings[1]
+    three = replace(report, findings=(*report.findings, asked, asked))
+
+    assert "2 more: --format json" in as_brief(three)
+
+
+def test_a_notebook_asks(report: Report) -> None:
+    before, _, section = as_fragment(report).partition("<h4>Worth checking</h4>")
+
+    assert "A large table is read" not in before
+    assert "low, takes 12% of the step" in section
+    assert f"<b>{ASK}</b>" in section
+
+
+def test_sarif_asks_in_a_note(report: Report) -> None:
+    result = json.loads(as_sarif(report))["runs"][0]["results"][-1]
+
+    assert (result["ruleId"], result["level"]) == ("large-table", "note")
+    assert result["message"]["text"].startswith(f"Worth checking: {ASK} ")
+    assert result["message"]["text"].endswith(" It takes 12% of the step.")
+
+
+def test_json_has_proof_question_and_share_and_no_saving(report: Report) -> None:
+    shown, asked = json.loads(as_json(report))["findings"]
+
+    assert (shown["proof"], "ask" in shown, shown["saving"] is None) == ("shown", False, False)
+    assert (asked["proof"], asked["ask"], asked["takes"], asked["saving"]) == ("likely", ASK, 0.12, None)
+
+
+def test_a_report_of_nothing_but_questions_has_nothing_to_change(report: Report) -> None:
+    only = replace(report, findings=report.findings[1:])
+
+    assert "Found nothing to change." in as_text(only)
+    assert "Found nothing to change." in as_markdown(only)
+    assert only.worst() is None
+
+
+def test_a_finding_of_a_rule_on_trial_says_so(report: Report) -> None:
+    trial = replace(report, findings=(replace(report.findings[0], tier="preview"),))
+
+    assert "(preview)" in as_text(trial)
+    assert "` · preview" in as_markdown(trial)
+    assert "preview" in json.loads(as_sarif(trial))["runs"][0]["tool"]["driver"]["rules"][0]["properties"]["tags"]

@@ -1,0 +1,93 @@
+"""Lines about the machine and about limits."""
+
+from __future__ import annotations
+
+import msgspec
+from support.counters import grew
+from support.trace_builder import trace
+
+from tfadvisor.advice.loading.limits import LimitChange
+from tfadvisor.analysis import Options
+from tfadvisor.report.assembly.parts import machine_infos
+from tfadvisor.report.model import MetricValue, Report
+from tfadvisor.report.tables import about_lines
+from tfadvisor.trace.counters import Gpu, HostCounters
+
+
+def report(*hosts: HostCounters, limits: tuple[LimitChange, ...] = (), **values: float) -> Report:
+    """Of a small run, with these machines and metrics; all others are not known."""
+    builder = trace().steps(4, period=100).busy("GPU:0", (0, 40), (100, 140), (200, 240), (300, 340))
+    made = builder.report(Options(limits=limits))
+    infos = machine_infos(msgspec.structs.replace(builder.build(), counters=hosts))
+    metrics = {
+        name: MetricValue(values.get(name), one.unit, None if name in values else "not told", one.about)
+        for name, one in made.metrics.items()
+    }
+    return msgspec.structs.replace(made, machines=infos or msgspec.UNSET, metrics=metrics)
+
+
+def test_without_counters_and_limits_there_is_nothing_to_say() -> None:
+    assert about_lines(report()) == []
+
+
+def test_a_limit_that_was_set_is_told_with_the_shipped_one() -> None:
+    limits = (LimitChange("few-steps", "steps_counted", 5, "tfadvisor.toml:2"),)
+
+    assert about_lines(report(limits=limits)) == [
+        "few-steps is judged by a limit that was set: steps_counted below 5, shipped with 3 (tfadvisor.toml:2)."
+    ]
+
+
+def test_a_machine_is_told_in_one_line() -> None:
+    gpu = Gpu("NVIDIA T4", "550.54", False, 0.9, 1200, 1590, 60, 70, ("heat",))
+    settings = {
+        "cores": 64,
+        "allowed_cores": 16,
+        "quota_cores": 2.5,
+        "memory_bytes": 32.0 * (1 << 30),
+        "huge_pages": "madvise",
+        "versions": {"python": "3.12.1", "jax": "0.10.2"},
+        "variables": {"OMP_NUM_THREADS": "8"},
+        "threads": {"intra_op": 4},
+        "file_systems": ("nfs4",),
+    }
+
+    (line,) = about_lines(report(grew(settings, gpu, gpu)))
+
+    assert line == (
+        "Recorded on: 16 of 64 cores with a quota of 2.5; 32 GiB; python 3.12.1, jax 0.10.2; 2 × NVIDIA T4 (driver 550.54, "
+        "1,200 of 1,590 MHz, power limit 60 W instead of 70 W, persistence mode off, held down by heat); intra_op threads 4; "
+        "huge pages madvise; files open on nfs4; OMP_NUM_THREADS=8."
+    )
+
+
+def test_hosts_that_are_set_alike_share_a_line() -> None:
+    hosts = [msgspec.structs.replace(grew({"cores": 4}), host=f"w{at}") for at in range(3)]
+    other = msgspec.structs.replace(grew({"cores": 1}), host="w3")
+
+    assert about_lines(report(*hosts, other)) == ["w0 and 2 alike: 4 cores.", "w3: 1 core."]
+
+
+def test_of_many_different_machines_four_are_told() -> None:
+    lines = about_lines(report(*(grew({"cores": at}) for at in range(1, 8))))
+
+    assert len(lines) == 5
+    assert lines[-1] == "3 more machines are set otherwise: --format json."
+
+
+def test_what_happened_meanwhile_is_told_where_it_is_worth_a_word() -> None:
+    lines = about_lines(
+        report(
+            grew({"cores": 2}),
+            program_cores=1.1,
+            other_cores=0.8,
+            stolen_core_share=0.001,
+            major_faults_per_step=0,
+            throttled_fraction=0.3,
+        )
+    )
+
+    assert lines[1] == (
+        "Meanwhile the program kept 1.1 of 2 cores busy, other processes 0.8, the quota stopped the program in 30% of its "
+        "periods."
+    )

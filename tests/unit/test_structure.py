@@ -1,0 +1,199 @@
+"""How the package is laid out: telling names, imports that run one way, public names that are explained."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from support.places import ROOT
+
+import tfadvisor
+
+PACKAGE = ROOT / "tfadvisor"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
+PUBLIC = ("analysis", "comparing", "xplane.trace", "report.model")
+NAMED_UNITS = re.compile(r"_(ms|ns|ps|us|bytes|gb_s)$")
+
+
+def name_of(path: Path) -> str:
+    """The module's name as imports write it."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = frozenset(map(name_of, MODULES))
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert [name for name in NAMES if SAYS_NOTHING & set(name.split("."))] == []
+
+
+def run_when_imported(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that importing a module executes: neither bodies of functions nor what only type checkers read."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from run_when_imported(child)
+
+
+def imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """The package's modules that these nodes import."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= whole & NAMES or {node.module}
+    return found & NAMES
+
+
+def import_graph(nodes_of: Callable[[ast.AST], Iterable[ast.AST]]) -> dict[str, set[str]]:
+    """Each module with those that it imports. nodes_of: which nodes of a module's tree count."""
+    trees = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+    return {name: imported(nodes_of(tree)) - {name} for name, tree in trees.items()}
+
+
+def circle_in(graph: Mapping[str, Set[str]]) -> str:
+    """One circle in words, "" where there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return " imports ".join(reversed(error.args[1]))
+    return ""
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = import_graph(run_when_imported)
+
+    assert sum(map(len, graph.values())) > len(graph)
+    assert circle_in(graph) == ""
+
+
+def test_no_modules_need_each_other_even_late_or_for_types() -> None:
+    """Imports inside functions and under TYPE_CHECKING count as well."""
+    assert circle_in(import_graph(ast.walk)) == ""
+
+
+def test_no_folders_of_the_timeline_need_each_other() -> None:
+    """A module that lies beside the folders counts as a folder of its own."""
+    home, graph = "tfadvisor.timeline.", import_graph(ast.walk)
+    part = {name: name.removeprefix(home).split(".")[0] for name in graph if name.startswith(home)}
+
+    folders: dict[str, set[str]] = {one: set() for one in part.values()}
+    for name, one in part.items():
+        folders[one] |= {part[other] for other in graph[name] & part.keys()} - {one}
+
+    assert circle_in(folders) == ""
+
+
+READING = (
+    "analysis", "assembly", "comparison", "engine", "hlo", "ledger", "machine", "metrics", "report", "sources", "statistics",
+    "timeline", "xplane",
+)  # fmt: skip
+ACTING = ("against", "cluster", "fleet", "record", "repair", "trial")
+
+
+def test_reading_a_trace_never_imports_what_acts() -> None:
+    """Gate and comparing neither: they stand above reading."""
+    graph = import_graph(ast.walk)
+    acts = {f"tfadvisor.{one}" for one in (*ACTING, "gate", "comparing")}
+
+    asked = {
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        if name.split(".")[1:2] and name.split(".")[1] in READING
+        for other in others
+        if ".".join(other.split(".")[:2]) in acts
+    }
+
+    assert asked == set()
+
+
+def test_a_cycle_of_imports_is_seen() -> None:
+    one = ast.parse("from tfadvisor.report import model\nif TYPE_CHECKING:\n    import tfadvisor.analysis\n")
+    other = ast.parse("def late():\n    import tfadvisor.analysis\n")
+
+    assert imported(run_when_imported(one)) == {"tfadvisor.report.model"}
+    assert imported(run_when_imported(other)) == set()
+    assert imported(ast.walk(one)) == {"tfadvisor.report.model", "tfadvisor.analysis"}
+    assert imported(ast.walk(other)) == {"tfadvisor.analysis"}
+    assert circle_in({"a": {"b"}, "b": {"a"}}) in ("a imports b imports a", "b imports a imports b")
+
+
+@pytest.mark.parametrize("name", tfadvisor.__all__)
+def test_what_the_package_exports_is_explained(name: str) -> None:
+    assert (getattr(tfadvisor, name).__doc__ or "").strip()
+
+
+def public_definitions(module: str) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+    """Public functions, classes and methods of a module, with their names."""
+    for node in ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, node
+            for inner in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                    yield f"{node.name}.{inner.name}", inner
+
+
+DEFINITIONS = {f"{module}.{name}": node for module in PUBLIC for name, node in public_definitions(module)}
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_public_definition_is_explained(name: str) -> None:
+    assert ast.get_docstring(DEFINITIONS[name])
+
+
+def raises(node: ast.AST, functions: dict[str, ast.FunctionDef], seen: frozenset[str] = frozenset()) -> bool:
+    """Whether a function raises, itself or in one of its module that it calls by name."""
+    called = {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+    return any(isinstance(one, ast.Raise) for one in ast.walk(node)) or any(
+        raises(functions[name], functions, seen | {name}) for name in called & functions.keys() - seen
+    )
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_a_public_function_that_raises_says_what(module: str) -> None:
+    tree = ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+    silent = [
+        name
+        for name, node in public_definitions(module)
+        if isinstance(node, ast.FunctionDef)
+        and raises(node, functions)
+        and not re.search(r"\b[Rr]aises\b", ast.get_docstring(node) or "")
+    ]
+
+    assert silent == []
+
+
+def unexplained_numbers(record: ast.ClassDef) -> Iterator[str]:
+    """Fields that hold a number whose unit neither their name, their docstring nor the record's tells."""
+    about = ast.get_docstring(record) or ""
+    for field, following in zip(record.body, [*record.body[1:], None], strict=True):
+        if not isinstance(field, ast.AnnAssign) or not re.search(r"\b(int|float)\b", ast.unparse(field.annotation)):
+            continue
+        name = ast.unparse(field.target)
+        own = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        if not (own or NAMED_UNITS.search(name) or re.search(rf"\b{name}\b", about)):
+            yield f"{record.name}.{name}"
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_number_of_a_public_record_has_a_unit(module: str) -> None:
+    records = [node for _, node in public_definitions(module) if isinstance(node, ast.ClassDef)]
+
+    assert [name for record in records for name in unexplained_numbers(record)] == []
+
+
+def test_public_records_are_documented_where_they_live() -> None:
+    assert import_module("tfadvisor.report.model").Report is tfadvisor.Report

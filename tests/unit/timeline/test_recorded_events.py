@@ -1,0 +1,36 @@
+"""What was recorded of the thread that drives the steps."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.timeline.host_timeline import RecordedEvents
+
+
+def two_steps() -> TraceBuilder:
+    """Steps of 100 µs, each with a frame and two other events of its thread beside the marker; another thread has more."""
+    builder = trace()
+    for at in (0, 100):
+        builder.step(at, at + 100).call("$train.py:4 step", at + 1, at + 90).call("PjitFunction(step)", at + 2, at + 5)
+        builder.call("ParseArguments", at + 3, at + 4).busy("GPU:0", (at + 10, at + 40))
+        builder.thread("other").call("$loader.py:9 load", at + 1, at + 9).call("work", at + 2, at + 3).thread("python")
+    return builder
+
+
+def test_frames_and_other_events_of_the_driving_thread() -> None:
+    (host,) = two_steps().build().hosts
+
+    assert host.capture.events == RecordedEvents(frames=2, others=6)
+
+
+def test_they_cost_a_fifth_and_one_us_each() -> None:
+    """2 x 0.2 + 6 x 1 of 200 µs."""
+    assert two_steps().measure().value("tracer_fraction") == pytest.approx(6.4 / 200)
+
+
+def test_what_lies_outside_of_counted_steps_is_no_cost() -> None:
+    builder = two_steps().call("$train.py:1 main", 250, 300)
+    (host,) = builder.build().hosts
+
+    assert host.capture.events == RecordedEvents(frames=2, others=6)

@@ -1,0 +1,1 @@
+"""What starts programs or changes sources: recording, trials, patches."""

@@ -1,0 +1,1 @@
+"""Two commits recorded in turns."""

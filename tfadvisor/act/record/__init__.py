@@ -1,0 +1,1 @@
+"""Records programs, blocks and jobs."""

@@ -1,0 +1,208 @@
+"""The windows of a block: a short one with calls of Python functions, then the rest as these cost little or much."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.act.record.conduct import COST_LIMIT, Recorded, cost_of, cost_without_calls
+from tfadvisor.act.record.injected.tfadvisor_hook.machine import reading
+from tfadvisor.act.record.injected.tfadvisor_hook.tracers import Tracer, tracer_for
+from tfadvisor.act.record.window import Window
+from tfadvisor.advice.findings import CaptureNote
+from tfadvisor.errors import TraceError
+from tfadvisor.files import new_file
+from tfadvisor.report.assembly.second_window import NOTE, joined
+from tfadvisor.report.model import Report
+from tfadvisor.trace.counters import ENDING
+from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
+
+FIRST_SECONDS = 1.0
+"""How long the first window is: from it calls are counted, and it has the lines where the rest is recorded without."""
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """A window that is over. folder: holds its trace. opened, closed: seconds since the epoch."""
+
+    folder: Path
+    python_tracer: bool
+    opened: float
+    closed: float
+    followed: int | None
+    """As of a Window."""
+    counters: tuple[dict[str, Any], dict[str, Any]]
+    """Of the machine, as it opened and as it closed."""
+
+    @property
+    def cost(self) -> float:
+        """What tracing its calls of Python adds to a step, as a share of it."""
+        return cost_of(self.folder, self.closed - self.opened, self.followed)
+
+    @property
+    def cheap(self) -> bool:
+        """Whether recording calls too stays below what a recording may cost."""
+        return self.cost + cost_without_calls(self.folder, self.closed - self.opened) <= COST_LIMIT
+
+
+class _Open(msgspec.Struct, frozen=True):
+    tracer: Tracer
+    file: Path
+    python_tracer: bool
+    opened: float
+    counters: dict[str, Any]
+
+
+class BlockWindows:
+    """Sessions of a framework's profiler, one after the other, in this process."""
+
+    def __init__(self, framework: str, folder: Path) -> None:
+        """folder: for their traces, one below it each."""
+        self._framework, self._folder = framework, folder
+        self._taken: list[Taken] = []
+        self._open: _Open | None = None
+        self._turn = threading.Lock()
+        self._over = threading.Event()
+
+    def start(self, *, python_tracer: bool) -> None:
+        """Raises RuntimeError while something else records."""
+        self._begin(python_tracer=python_tracer)
+        if python_tracer:
+            threading.Thread(target=self._go_on, name="tfadvisor", daemon=True).start()
+
+    def end(self) -> list[Taken]:
+        """The windows in their order."""
+        self._over.set()
+        with self._turn:
+            self._cease()
+        return self._taken
+
+    def _go_on(self) -> None:
+        """Once the first window is long enough. Where no other can be begun, that is all there is."""
+        if self._over.wait(FIRST_SECONDS):
+            return
+        with self._turn:
+            if self._over.is_set():
+                return
+            self._cease()
+            try:
+                self._begin(python_tracer=self._taken[0].cheap)
+            except (RuntimeError, TraceError, OSError):
+                return
+
+    def _begin(self, *, python_tracer: bool) -> None:
+        file = self._folder / str(len(self._taken)) / f"{socket.gethostname()}.xplane.pb"
+        file.parent.mkdir()
+        tracer = tracer_for(self._framework, str(file))
+        tracer.start({"python_tracer": python_tracer})
+        self._open = _Open(tracer, file, python_tracer, time.time(), reading(os.getpid()))
+
+    def _cease(self) -> None:
+        if (one := self._open) is None:
+            return
+        self._open = None
+        closed, counters = time.time(), reading(os.getpid())
+        one.tracer.stop(str(one.file))
+        followed = one.tracer.followed()
+        taken = Taken(one.file.parent, one.python_tracer, one.opened, closed, followed, (one.counters, counters))
+        self._taken.append(taken)
+
+
+# What stays of a recording: a run folder as the frameworks write it, a note on how it was recorded, and the report.
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """folder: of the run, below the logdir. report: with what recording cost."""
+
+    folder: Path
+    report: Report
+
+
+def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
+    """Moves the traces into a new run of the logdir. now: names the run. Raises OSError."""
+    report = recorded.chosen.report
+    folder = _new_run(logdir, now)
+    for file in sorted(recorded.chosen.folder.iterdir()):
+        if file.name.endswith((".xplane.pb", ENDING)):
+            _move(file, folder / file.name)
+    if recorded.second is not None:
+        ending = CALLS_ENDING if recorded.second_tells_findings else LINES_ENDING
+        for file in sorted(recorded.second.folder.glob("*.xplane.pb")):
+            _move(file, folder / f"{host_of(file)}{ending}")
+    (folder / NOTE).write_text(json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8")
+    path = str(folder)
+    run = replace(report.run, path=path, name=folder.name)
+    if recorded.second is not None:
+        report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
+    return Kept(folder, replace(report, run=run, capture=(_cost_note(recorded), *report.capture)))
+
+
+def _move(file: Path, target: Path) -> None:
+    """Whole or not at all, also to another disk. Raises OSError."""
+    try:
+        file.replace(target)
+    except OSError:
+        with file.open("rb") as source, new_file(target) as copy:
+            shutil.copyfileobj(source, copy)
+
+
+def _new_run(logdir: Path, now: datetime) -> Path:
+    """Named after the second, as the frameworks do; of two in one second the later has a number."""
+    stamp = now.strftime("%Y_%m_%d_%H_%M_%S")
+    number = 0
+    while True:
+        folder = logdir / "plugins" / "profile" / (f"{stamp}_{number}" if number else stamp)
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+
+
+def _note(recorded: Recorded) -> dict[str, Any]:
+    return {
+        "framework": recorded.chosen.report.run.framework,
+        "recorded": _told(recorded.chosen),
+        "without_python_tracer": _told(recorded.before),
+        "with_python_tracer": _told(recorded.with_lines),
+        "python_tracer_cost": None if recorded.cost is None else round(recorded.cost, 4),
+    }
+
+
+def _told(window: Window | None) -> dict[str, Any] | None:
+    if window is None:
+        return None
+    return {
+        "opened": round(window.opened, 3),
+        "closed": round(window.closed, 3),
+        "python_tracer": window.python_tracer,
+        "steps": window.pace.count if window.pace else None,
+        "step_ms": round(window.pace.median_ms, 4) if window.pace else None,
+    }
+
+
+def _cost_note(recorded: Recorded) -> CaptureNote:
+    steps = recorded.chosen.pace.count if recorded.chosen.pace else 0
+    head = f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} s"
+    if recorded.cost is None:
+        how = "" if recorded.chosen.python_tracer else ", without calls of Python functions"
+        return CaptureNote("recorded", f"{head}{how}. What that costs was not measured.", "", "")
+    share = f"{max(recorded.cost, 0.01):.0%}"
+    if not recorded.chosen.python_tracer:
+        return CaptureNote(
+            "recorded",
+            f"{head}, without calls of Python functions: they make a step {share} longer, beside other events.",
+            "",
+            "",
+        )
+    least = "less than " if recorded.cost < 0.01 else "about "
+    return CaptureNote("recorded", f"{head}. Tracing calls of Python functions adds {least}{share} to a step.", "", "")

@@ -1,0 +1,364 @@
+"""From a program that has just started to a recording of its steps: wait, look, look longer, record."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from tfadvisor.act.record.program import HERE, Place, Program, with_hook
+from tfadvisor.act.record.window import (
+    PATIENCE_SECONDS,
+    Board,
+    Pace,
+    Patience,
+    Process,
+    Ready,
+    Refused,
+    Window,
+    may_train,
+    record_window,
+)
+from tfadvisor.analysis import Options
+from tfadvisor.errors import TraceError
+from tfadvisor.files import temporary_folder
+from tfadvisor.processes import undisturbed
+from tfadvisor.timeline.names.classes import is_host_plane
+from tfadvisor.trace.columns import Selection
+from tfadvisor.trace.decode import decode_file
+
+STEPS = 20
+"""What is recorded unless asked otherwise."""
+COST_LIMIT = 0.05
+"""Share of a step that recording may cost by the estimate, with calls of Python; beyond it these are left out. On a machine that
+others slowed, steps were measured to lose up to twice as much: 10%."""
+BLIND_LIMIT = 1.0
+"""Calls of Python that cost less leave findings to be believed in the second window; others, only lines of the program."""
+_POLL_SECONDS = 0.05
+_UNSETTLED_LOOKS = 3
+"""Looks one after the other that show the same steps, which compile, before it is believed that they always do."""
+_RESTLESS_LOOKS = 2
+"""The same where nothing but compiling was seen in between."""
+_RESTLESS_STEPS = 8
+"""At most, there: such steps are long, and alike."""
+_LESS_IMPATIENT = 1.5
+"""How much longer it waits for a pause in compiling, each time that it did so in vain."""
+_FIRST_QUIET_SECONDS = 0.3
+_LONGEST_QUIET_SECONDS = 20.0
+_FIRST_LOOK_SECONDS = 0.6
+_LONGEST_LOOK_SECONDS = 120.0
+_LARGEST_LOOK_BYTES = 300e6
+_LOOKS = 14
+_SHORTEST_WINDOW_SECONDS = 0.4
+
+
+class Recorder(Protocol):
+    """Opens one window."""
+
+    def __call__(self, seconds: float, *, python_tracer: bool) -> Window | Refused:
+        """As record_window."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What to record."""
+
+    after_seconds: float | None
+    """Since the program began; None: when it has settled."""
+    steps: int
+    """How many at least, where the program goes on for as long."""
+    python_tracer: bool = True
+    """Whether calls of Python functions are recorded where that costs little."""
+    first_look_seconds: float = _FIRST_LOOK_SECONDS
+    """Where the step's length is known, a look can be so long that it holds the wanted steps."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """The window that the report is about, and those that it was compared with. Each None where there was none."""
+
+    chosen: Window
+    before: Window | None
+    """Recorded without the Python tracer."""
+    with_lines: Window | None
+    """Recorded with it."""
+    cost: float | None
+    """What the Python tracer adds to a step, as a share of it."""
+
+    @property
+    def second(self) -> Window | None:
+        """The one with the Python tracer, where the report is about another."""
+        return None if self.with_lines is self.chosen else self.with_lines
+
+    @property
+    def second_tells_findings(self) -> bool:
+        """Whether Python is not slowed too much in it."""
+        return self.cost is not None and self.cost < BLIND_LIMIT
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """There is no recording. why: the last thing that stood in its way, None where nothing did."""
+
+    processes: list[Process]
+    why: str | None
+
+
+def conduct(board: Board, program: Program, wanted: Wanted, options: Options) -> Recorded | Nothing:
+    """Ends with a recording, or when the program does."""
+    began = time.time()
+    last: str | None = None
+    best: Window | None = None
+    longest = _LONGEST_LOOK_SECONDS
+    restless = 0
+    compiling = _StepsThatCompile()
+    for attempt in range(_LOOKS):
+        quiet = min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS)
+        patience = Patience(quiet, PATIENCE_SECONDS * _LESS_IMPATIENT**restless)
+        ready = _wait_until_ready(board, program, wanted, began, patience)
+        if ready is None:
+            break
+        restless += ready.restless
+        seconds = min(max(wanted.first_look_seconds * 2**attempt, ready.seconds), longest)
+        record = _recorder(board, program, ready.processes, options)
+        look = record(seconds, python_tracer=False)
+        if isinstance(look, Refused):
+            last = look.why
+            continue
+        longest = min(longest, max(_FIRST_LOOK_SECONDS, _LARGEST_LOOK_BYTES / max(look.bytes_a_second, 1.0)))
+        if look.pace is not None and (
+            best is None or best.pace is None or best.pace.compiles or not look.pace.compiles
+        ):
+            best = look
+        if look.pace is None or not look.pace.repeats:
+            continue
+        if look.pace.compiles and not compiling.believed(look.pace, ready):
+            continue
+        few = look.pace.compiles and ready.restless
+        steps = min(wanted.steps, _RESTLESS_STEPS) if few else wanted.steps
+        how = record_fully if wanted.python_tracer else record_plainly
+        return how(record, look, replace(wanted, steps=steps))
+    if best is not None:
+        return Recorded(best, best, None, None)
+    return Nothing(board.processes(), last)
+
+
+class _StepsThatCompile:
+    """Whether they are those of the program and no part of its start: looks one after the other show the same."""
+
+    def __init__(self) -> None:
+        self._before: Pace | None = None
+        self._alike = 0
+
+    def believed(self, pace: Pace, ready: Ready) -> bool:
+        """Of the next look."""
+        self._alike = self._alike + 1 if self._before is not None and pace.resembles(self._before) else 1
+        self._before = pace
+        return self._alike >= (_RESTLESS_LOOKS if ready.restless else _UNSETTLED_LOOKS)
+
+
+def _recorder(board: Board, program: Program, training: Sequence[Process], options: Options) -> Recorder:
+    """Opens windows in these processes."""
+
+    def record(seconds: float, *, python_tracer: bool) -> Window | Refused:
+        return record_window(
+            board,
+            training,
+            seconds,
+            options,
+            python_tracer=python_tracer,
+            has_ended=lambda: program.ended() is not None,
+        )
+
+    return record
+
+
+def _wait_until_ready(board: Board, program: Program, wanted: Wanted, began: float, patience: Patience) -> Ready | None:
+    """None once the program has ended."""
+    while program.ended() is None:
+        now = time.time()
+        found = None
+        if wanted.after_seconds is None:
+            found = patience.ready(board.processes(), now)
+        elif now - began >= wanted.after_seconds and (training := may_train(board.processes(), now)):
+            found = Ready(training)
+        if found is not None:
+            return found
+        time.sleep(_POLL_SECONDS)
+    return None
+
+
+def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
+    """Without the Python tracer; the look itself where it holds the wanted steps."""
+    enough = look.pace is not None and look.pace.count >= wanted.steps
+    longer = [] if enough else _with_steps(record(window_seconds(look, wanted), python_tracer=False))
+    chosen = longer[0] if longer else look
+    return Recorded(chosen, chosen, None, None)
+
+
+def record_fully(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
+    """With the Python tracer; without it where it costs too much, and then with a second, short window that has it."""
+    found = _with_steps(record(window_seconds(look, wanted), python_tracer=True))
+    if not found:
+        return record_plainly(record, look, wanted)
+    (full,) = found
+    cost = cost_of(full.folder, full.seconds, full.followed)
+    if cost + cost_without_calls(look.folder, look.seconds) <= COST_LIMIT:
+        return Recorded(full, look, full, cost)
+    plain = record_plainly(record, look, wanted)
+    return Recorded(plain.chosen, plain.chosen, full, cost)
+
+
+def _with_steps(recorded: Window | Refused) -> list[Window]:
+    """The window, where it holds steps that are settled."""
+    steady = isinstance(recorded, Window) and recorded.pace is not None and recorded.pace.count >= 2
+    return [recorded] if isinstance(recorded, Window) and steady else []
+
+
+def window_seconds(look: Window, wanted: Wanted) -> float:
+    """How long a window must be open to hold the wanted steps whole."""
+    period = (look.pace.median_ms if look.pace else 0.0) / 1000
+    return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * period)
+
+
+# What recording adds to a step: by the number of calls of Python that are traced, and of other events.
+
+
+OF_FRAMEWORK = 0.35e-6
+"""Most seconds that a framework's tracer takes for a call of Python that it writes down: 0.23 to 0.3 µs where a step makes one to
+three thousand calls, measured by the programs' own clocks on two cores."""
+OF_OURS = 1.1e-6
+"""Most seconds that our own tracer takes, which Python calls at each call and return of any function: 1 µs by the same clocks."""
+SECONDS_AN_EVENT = 0.45e-6
+"""What another event of the framework's takes, measured where every op is a dispatch of its own."""
+
+
+def cost_of(folder: Path, seconds: float, followed: int | None) -> float:
+    """What tracing calls of Python adds to a step, at most, as a share of it: by how many were traced in a window.
+
+    folder: its traces. followed: as of a Window. Not by the pace of windows with and without: what else runs on the machine
+    moves that by more.
+    """
+    if followed is None:
+        return _share(calls_traced(folder) * OF_FRAMEWORK, seconds)
+    return _share(followed * OF_OURS, seconds)
+
+
+def cost_without_calls(folder: Path, seconds: float) -> float:
+    """What the frameworks' own events add to a step, as a share of it, by how many the busiest thread of the host has."""
+    return _share(SECONDS_AN_EVENT * max((_host_events(file)[1] for file in _traces(folder)), default=0), seconds)
+
+
+def _share(spent: float, seconds: float) -> float:
+    """Of the time that is left without it; no more than all of it again."""
+    return spent / max(seconds - spent, spent, 1e-9)
+
+
+def calls_traced(folder: Path) -> int:
+    """Calls of Python functions in the trace of the process that made most."""
+    return max((_host_events(file)[0] for file in _traces(folder)), default=0)
+
+
+def _traces(folder: Path) -> Iterator[Path]:
+    return folder.glob("*.xplane.pb")
+
+
+def _host_events(file: Path) -> tuple[int, int]:
+    """(calls of Python functions on all threads of a trace's host, which take turns; other events on the thread with most)."""
+    trace = decode_file(file, Selection())
+    on_host = np.array([is_host_plane(plane.name) for plane in trace.planes], dtype=np.bool_)
+    of_python = np.array([name.startswith("$") for name in trace.names.name], dtype=np.bool_)
+    line = trace.line_of_event()
+    host, calls = on_host[trace.lines.plane][line], of_python[trace.events.row]
+    others = np.bincount(line[host & ~calls])
+    return int(np.count_nonzero(host & calls)), int(others.max(initial=0))
+
+
+# Runs a program with the hook, from its start to its recording.
+
+_LEAVING_SECONDS = 2.0
+
+
+@contextmanager
+def recorded_program(
+    command: Sequence[str], wanted: Wanted, options: Options, place: Place = HERE
+) -> Iterator[tuple[Running, Recorded]]:
+    """The program, which still runs if it can, and its recording. A program that is left running is waited for by nobody.
+
+    Raises UsageError when it cannot be started, TraceError when there is nothing to record; then it has ended.
+    """
+    with temporary_folder() as folder:
+        board = Board(Path(folder))
+        began = time.monotonic()
+        program = Program(command, with_hook(place.environment or os.environ, board.folder), place)
+        try:
+            found = conduct(board, program, wanted, options)
+            if isinstance(found, Nothing):
+                raise why_nothing(command, found, program, time.monotonic() - began)
+            yield Running(program, board), found
+        except Exception:
+            board.order_end(stop=False)  # what goes wrong here is no reason to end what may have trained for days
+            program.wait()
+            raise
+        except BaseException:
+            with undisturbed():  # asked to end: what the program started ends too, and then this
+                Running(program, board).stop()
+            raise
+        finally:
+            program.stop()
+            program.forget()
+
+
+class Running:
+    """A program of which the recording is done."""
+
+    def __init__(self, program: Program, board: Board) -> None:
+        """program: may have ended."""
+        self.program = program
+        self._board = board
+
+    def let_run(self) -> int:
+        """Nothing more is recorded; its exit code once it has ended."""
+        self._board.order_end(stop=False)
+        code = self.program.wait()
+        return code if code is not None else 0
+
+    def stop(self) -> None:
+        """Ends it, and every process of it that was recorded."""
+        self._board.order_end(stop=True)
+        if self.program.wait(_LEAVING_SECONDS) is None:
+            self.program.stop()
+
+
+def why_nothing(command: Sequence[str], found: Nothing, program: Program, seconds: float) -> BaseException:
+    """What is printed for a program that ended without a recording."""
+    if program.interrupted:
+        return KeyboardInterrupt()
+    name = " ".join(command)
+    ended = program.ended()
+    code = ended or 0
+    end = "runs on" if ended is None else f"ended with exit code {code}" if code else "ended"
+    head = f"{end} after {seconds:.1f} s"
+    if program.overdue:
+        remedy = "Let it come to its steps sooner, or give it longer."
+        return TraceError(name, f"had no steps that could be recorded within {seconds:.0f} s, and was ended.", remedy)
+    errors = [one.error for one in found.processes if one.error]
+    if not found.processes:
+        remedy = "Python started with -I, -E or -S keeps the recorder out, and so does a container."
+        return TraceError(name, f"{head}, and no process of it had imported TensorFlow or JAX.", remedy)
+    if found.why or errors:
+        return TraceError(
+            name, f"{head}, and could not be recorded: {found.why or errors[0]}.", "The program was not disturbed."
+        )
+    if code:
+        return TraceError(name, f"{head}, before its steps could be recorded.", "What it says itself stands above.")
+    compiled = sum(one.compiled for one in found.processes)
+    return TraceError(
+        name,
+        f"{head} and never came to steps that repeat ({compiled:,} compilations).",
+        "Let it run for longer, say when with --after SECONDS, or record the block with tfadvisor.profile().",
+    )

@@ -1,0 +1,119 @@
+"""The program that `tfadvisor run` starts: one process, and whatever it starts itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+import msgspec
+
+from tfadvisor.act.record import injected
+from tfadvisor.act.record.injected.tfadvisor_hook import FOLDER
+from tfadvisor.errors import UsageError
+
+_GRACE_SECONDS = 15.0
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a program runs. What is None is this process's own."""
+
+    folder: Path | None = None
+    environment: Mapping[str, str] | None = None
+    log: IO[bytes] | None = None
+    """What the program prints; it reads nothing then."""
+    seconds: float | None = None
+    """How long it may run before it is ended."""
+
+
+HERE = Place()
+
+
+class Program:
+    """A running program. It reads and writes what this process reads and writes; interrupts are passed on to it."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], place: Place = HERE) -> None:
+        """Starts it. Raises UsageError when there is no such program."""
+        self.command = command
+        self.interrupted = False
+        self.overdue = False
+        self._before = signal.signal(signal.SIGINT, self._pass_on)
+        reads = None if place.log is None else subprocess.DEVNULL
+        try:
+            self._process = subprocess.Popen(
+                list(command), env=dict(environment), cwd=place.folder, stdin=reads, stdout=place.log, stderr=place.log
+            )
+        except OSError as error:
+            signal.signal(signal.SIGINT, self._before)
+            raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error
+        self._timer = threading.Timer(place.seconds, self._end_late) if place.seconds is not None else None
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def ended(self) -> int | None:
+        """Its exit code, None while it runs; as a shell counts, 128 and the signal's number when one has ended it."""
+        code = self._process.poll()
+        return 128 - code if code is not None and code < 0 else code
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """As ended, after so long at most."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return self.ended()
+
+    def stop(self) -> None:
+        """Asks it to end, and after a while makes it."""
+        if self.ended() is None:
+            self._process.terminate()
+            if self.wait(_GRACE_SECONDS) is None:
+                self._process.kill()
+                self._process.wait()
+
+    def forget(self) -> None:
+        """Interrupts are this process's own again."""
+        if self._timer is not None:
+            self._timer.cancel()
+        signal.signal(signal.SIGINT, self._before)
+
+    def _end_late(self) -> None:
+        self.overdue = True
+        self._process.terminate()
+
+    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
+        self.interrupted = True
+        if not _terminal_tells_all() and self.ended() is None:
+            self._process.send_signal(number)
+
+
+def _terminal_tells_all() -> bool:
+    """Whether Ctrl-C reaches the program without our help, as it does where both are in a terminal's foreground."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+# The environment in which a program, and whatever it starts, loads the hook.
+
+
+HOOK = Path(injected.__file__).parent
+"""Holds the `sitecustomize` that starts this hook, and that of `tfadvisor try` where it is on the path too."""
+
+
+def with_hook(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The same, with the hook first on PYTHONPATH. folder: where orders and answers lie."""
+    searched = environment.get("PYTHONPATH")
+    return {
+        **environment,
+        "PYTHONPATH": f"{HOOK}{os.pathsep}{searched}" if searched else str(HOOK),
+        FOLDER: str(folder),
+    }

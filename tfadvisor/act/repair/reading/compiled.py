@@ -1,0 +1,208 @@
+"""Which functions of a program are compiled or traced, and by what."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import libcst as cst
+
+from tfadvisor.act.repair.reading.program import Program, called, dotted, names_in, once, pairs, pairs_of, text_of, walk
+
+_TRACING = (
+    "grad",
+    "value_and_grad",
+    "vmap",
+    "scan",
+    "fori_loop",
+    "while_loop",
+    "cond",
+    "checkpoint",
+    "shard_map",
+    "run",
+)
+"""Calls that trace a function given to them."""
+_TRACED_METHODS = ("call", "train_step", "test_step")
+"""Of a Keras model or layer: Keras compiles them."""
+NOT_COMPILABLE = re.compile(
+    r"\.numpy\(|np\.asarray|\.item\(|\.tolist\(|\bopen\(|\bprint\(|\bnext\(|profiler|\byield\b|get_weights|set_weights|get_value"
+    r"|summary\.\w+\(|\blog(?:ger|ging)?\.(?:debug|info|warning|error)\(|block_until_ready|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)|StepTraceAnnotation|\.write\(|json\.|pickle\."
+)
+"""What a compiled function must not do: it would run while the function is traced, and never again."""
+_GRADIENT = re.compile(r"\b(GradientTape|value_and_grad|grad|apply_gradients|strategy\.run)\b")
+
+
+def decorator_of(function: Any) -> Any:
+    """The decorator that compiles a function, None without one."""
+    return next((one for one in function.decorators if compiler_in(one.decorator)), None)
+
+
+def compiler_for(program: Program) -> str:
+    """What compiles a function of this program: jax.jit or tf.function; "" for neither framework."""
+    if program.imports("tensorflow"):
+        return "tf.function"
+    return "jax.jit" if program.imports("jax") else ""
+
+
+@once
+def compiled_names(program: Program) -> frozenset[str]:
+    """Last names of functions that are compiled when they are called: decorated ones, and what a compiler's result is called."""
+    found = {str(one.name.value) for one in program.all(cst.FunctionDef) if decorator_of(one) is not None}
+    for target, value in pairs(program):
+        if compiling_calls(program, value) or _lists_compiled(value):
+            found.add(text_of(target).split(".")[-1])
+    return frozenset(found)
+
+
+def _lists_compiled(value: cst.CSTNode) -> bool:
+    """`[tf.function(block) for block in blocks]`."""
+    return isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call) and bool(compiler_in(value.elt.func))
+
+
+@once
+def traced_functions(program: Program) -> frozenset[Any]:
+    """Functions whose body a compiler runs: compiled ones, those inside them, those that only they call or hand on."""
+    roots = [one for one in program.all(cst.FunctionDef) if decorator_of(one) is not None]
+    for call in program.calls():
+        if compiler_in(call.func) or called(call) in _TRACING:
+            roots += [one for arg in call.args[:1] for one in functions_named(program, arg.value)]
+    roots += [
+        one
+        for one in program.all(cst.FunctionDef)
+        if one.name.value in _TRACED_METHODS
+        and isinstance(program.inside(one, cst.ClassDef, cst.FunctionDef), cst.ClassDef)
+    ]
+    found: set[Any] = set()
+    while roots:
+        function = roots.pop()
+        if function in found:
+            continue
+        found.add(function)
+        roots += [one for one in walk(function) if isinstance(one, cst.FunctionDef)]
+        for call in (one for one in walk(function.body) if isinstance(one, cst.Call)):
+            roots += functions_named(program, call.func)
+    return frozenset(found)
+
+
+def functions_named(program: Program, node: cst.CSTNode) -> list[Any]:
+    """The functions of the module that a name, attribute or alias of it may be."""
+    name = dotted(node).split(".")[-1]
+    if name in program.functions:
+        return program.functions[name]
+    alias = alias_of(program, node)
+    return [] if alias is None or text_of(alias.value) == text_of(node) else functions_named(program, alias.value)
+
+
+def alias_of(program: Program, node: cst.CSTNode) -> Any:
+    """The one assignment `step = other` of a name to another name or attribute, None otherwise."""
+    if not isinstance(node, cst.Name):
+        return None
+    found = [one for one in program.all(cst.Assign) if any(text_of(t) == node.value for t, _ in pairs_of(one))]
+    plain = len(found) == 1 and isinstance(found[0].value, cst.Name | cst.Attribute)
+    return found[0] if plain and isinstance(found[0].targets[0].target, cst.Name) else None
+
+
+def is_compiled(program: Program, node: cst.CSTNode) -> bool:
+    """Whether calling this runs a compiled function."""
+    compiled = compiled_names(program)
+    if dotted(node).split(".")[-1] in compiled:
+        return True
+    if "__call__" in compiled and isinstance(node, cst.Name) and _is_object(program, node):
+        return True
+    alias = alias_of(program, node)
+    return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(program)
+
+
+def _is_object(program: Program, node: Any) -> bool:
+    """A name that a loop or an assignment gives a value, and that is no function."""
+    return node.value not in program.functions and any(
+        node.value in names_in(one.target) for one in program.all(cst.For, cst.AssignTarget)
+    )
+
+
+def reaches_step(program: Program, function: Any, depth: int = 4) -> bool:
+    """Whether a function takes gradients or calls something compiled, by itself or through others."""
+    if _GRADIENT.search(text_of(function.body)):
+        return True
+    for call in (one for one in walk(function.body) if isinstance(one, cst.Call)):
+        if is_compiled(program, call.func):
+            return True
+        if depth and any(
+            one is not function and reaches_step(program, one, depth - 1) for one in functions_named(program, call.func)
+        ):
+            return True
+    return False
+
+
+def words_reached(program: Program, function: Any, depth: int = 3) -> str:
+    """The text of a function and of those of the module that it calls."""
+    text = text_of(function)
+    if depth:
+        for call in (one for one in walk(function.body) if isinstance(one, cst.Call)):
+            for other in functions_named(program, call.func):
+                if other is not function:
+                    text += "\n" + words_reached(program, other, depth - 1)
+    return text
+
+
+_GIVES_VALUES = (cst.AssignTarget, cst.For, cst.NamedExpr, cst.CompFor, cst.AugAssign, cst.AnnAssign)
+
+
+def assigned_in(node: cst.CSTNode) -> set[str]:
+    """Names that get a value in it: by assignments, loops, with and walrus."""
+    found: set[str] = set()
+    for one in walk(node):
+        if isinstance(one, _GIVES_VALUES):
+            found |= names_in(one.target)
+        elif isinstance(one, cst.AsName):
+            found |= names_in(one.name)
+        elif isinstance(one, cst.FunctionDef):
+            found.add(str(one.name.value))
+    return found
+
+
+# Which calls of a compiler make the function that a name stands for.
+
+
+COMPILERS = frozenset(
+    ("jax.jit", "jit", "jax.pmap", "pmap", "tf.function", "tensorflow.function", "eqx.filter_jit", "nnx.jit", "nn.jit")
+)
+_PARTIAL = ("partial", "functools.partial")
+
+
+def compiler_in(node: cst.CSTNode) -> str:
+    """`jax.jit` of `jax.jit`, `partial(jax.jit, ...)` or `jax.jit(...)`; "" of what compiles nothing."""
+    if isinstance(node, cst.Call):
+        if dotted(node.func) in _PARTIAL and node.args:
+            return compiler_in(node.args[0].value)
+        return compiler_in(node.func)
+    name = dotted(node)
+    return name if name in COMPILERS else ""
+
+
+def compiling_calls(program: Program, value: cst.CSTNode) -> list[cst.Call]:
+    """The calls of a compiler of which a value is one: `jax.jit(f)`, both arms of `jax.jit(f) if fast else jax.jit(g)`,
+    and what `make_step(...)` returns. Empty where it may be anything else.
+    """
+    if isinstance(value, cst.IfExp):
+        arms = [compiling_calls(program, arm) for arm in (value.body, value.orelse)]
+        return [call for arm in arms for call in arm] if all(arms) else []
+    if not isinstance(value, cst.Call):
+        return []
+    if compiler_in(value.func):
+        return [value]
+    factories = program.functions.get(dotted(value.func), [])
+    return _returned(factories[0]) if len(factories) == 1 else []
+
+
+def _returned(factory: Any) -> list[cst.Call]:
+    """The calls of a compiler that a function returns, of its own returns all."""
+    own = {one for inner in walk(factory.body) if isinstance(inner, cst.FunctionDef) for one in walk(inner)}
+    returns = [one.value for one in walk(factory.body) if isinstance(one, cst.Return) and one not in own]
+    calls = [one for one in returns if isinstance(one, cst.Call) and compiler_in(one.func)]
+    return calls if len(calls) == len(returns) else []
+
+
+def compiled_function(call: cst.Call) -> str:
+    """The name of the function that a call of a compiler is given, "" where that is no name."""
+    return text_of(call.args[0].value).split(".")[-1] if call.args and not call.args[0].keyword else ""

@@ -1,0 +1,122 @@
+"""The loops over steps of a program: which they are, what in them is the step, and what else they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import libcst as cst
+
+from tfadvisor.act.repair.reading.compiled import functions_named, is_compiled, reaches_step, traced_functions
+from tfadvisor.act.repair.reading.program import Program, called, dotted, once, text_of, walk
+
+_MARKER = re.compile(r"StepTraceAnnotation|profiler\.experimental\.Trace\(|step_marker")
+_KERAS_STEPS = ("train_on_batch", "test_on_batch")
+_OVER_BATCHES = re.compile(r"[dD]ataset|[lL]oader|batches|data\b|steps|epoch_size|enumerate\(|zip\(|\bds\b")
+_OWN_BODY = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+
+
+def directly_in(node: Any) -> Iterator[Any]:
+    """What runs with a body, not what a function that it defines or a loop inside it runs."""
+    for child in node.body.body if isinstance(node, cst.For | cst.While | cst.FunctionDef) else [node]:
+        yield from _shallow(child)
+
+
+def _shallow(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    if isinstance(node, (*_OWN_BODY, cst.For, cst.While)):
+        return
+    for child in node.children:
+        yield from _shallow(child)
+
+
+def is_step(program: Program, call: Any) -> bool:
+    """Whether a call runs a step: something compiled, a function that takes gradients, a Keras model on one batch."""
+    if called(call) in _KERAS_STEPS or is_compiled(program, call.func):
+        return True
+    return any(reaches_step(program, one) for one in functions_named(program, call.func))
+
+
+def steps_in(program: Program, body: Any) -> list[Any]:
+    """The calls of a loop's or function's own body that run a step."""
+    return [one for one in directly_in(body) if isinstance(one, cst.Call) and is_step(program, one)]
+
+
+@once
+def step_loops(program: Program) -> tuple[Any, ...]:
+    """Loops of which each turn is one step, not those over epochs and not those inside a step."""
+    traced = traced_functions(program)
+    found = [
+        loop
+        for loop in program.all(cst.For, cst.While)
+        if not any(one in traced for one in program.around(loop))
+        and (steps_in(program, loop) or (_MARKER.search(text_of(loop)) and not _holds_loop(loop)))
+    ]
+    dropped: set[Any] = set()
+    for inner in found:
+        for outer in found:
+            if outer is not inner and _runs(program, outer, inner):
+                dropped.add(outer if _strong(inner) else inner)
+    return tuple(loop for loop in found if loop not in dropped)
+
+
+def _holds_loop(loop: Any) -> bool:
+    return any(isinstance(one, cst.For | cst.While) for one in walk(loop.body))
+
+
+def _runs(program: Program, outer: Any, inner: Any) -> bool:
+    """Whether a turn of one loop runs the other: inside it, or in a function that it calls."""
+    if outer in program.around(inner):
+        return True
+    owner = program.inside(inner, cst.FunctionDef)
+    return owner is not None and _calls(program, outer, owner, 3)
+
+
+def _calls(program: Program, body: Any, function: Any, depth: int) -> bool:
+    for call in (one for one in directly_in(body) if isinstance(one, cst.Call)):
+        for one in functions_named(program, call.func):
+            if one is function or (depth and one is not body and _calls(program, one, function, depth - 1)):
+                return True
+    return False
+
+
+def _strong(loop: Any) -> bool:
+    """Signs of a loop over batches: a marker, `next`, a data set, a number of steps."""
+    text = text_of(loop.body)
+    over = text_of(loop.iter) if isinstance(loop, cst.For) else ""
+    return bool(_MARKER.search(text) or "next(" in text or _OVER_BATCHES.search(over))
+
+
+def stepping_functions(program: Program) -> list[Any]:
+    """Functions that a loop over steps calls, that no compiler runs, and that run a step themselves."""
+    traced = traced_functions(program)
+    found = []
+    for loop in step_loops(program):
+        for call in steps_in(program, loop):
+            found += [
+                one
+                for one in functions_named(program, call.func)
+                if one not in traced
+                and one not in found
+                and not is_compiled(program, call.func)
+                and steps_in(program, one)
+            ]
+    return found
+
+
+def counter_of(loop: Any) -> str:
+    """The name that counts a loop's turns, "" without one."""
+    if not isinstance(loop, cst.For):
+        return ""
+    target, over = loop.target, text_of(loop.iter)
+    if isinstance(target, cst.Name) and over.startswith("range("):
+        return "" if target.value == "_" else str(target.value)
+    first = target.elements[0].value if isinstance(target, cst.Tuple) and target.elements else None
+    counts = over.startswith(("enumerate(", "zip(range(", "zip(itertools.count("))
+    return str(first.value) if counts and isinstance(first, cst.Name) and first.value != "_" else ""
+
+
+def callee(call: Any) -> str:
+    """As a finding names functions: the last part."""
+    return dotted(call.func).split(".")[-1] or called(call)

@@ -1,0 +1,183 @@
+"""The Python files of the user's program: which there are, how each is read, and why one is left alone."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import stat
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from tfadvisor.errors import UsageError
+from tfadvisor.printable import one_line
+
+_MOST_FILES = 2_000
+_LARGEST = 150_000
+"""Bytes of a file. A tree of LibCST takes up to some 3 kB for each."""
+_DEEPEST = 60
+"""Levels of statements and expressions in one another; each takes some Python calls, of which there may be 1,000."""
+_NOT_OURS = ("site-packages", "node_modules", "__pycache__", "build", "dist", "tests")
+_FRAMEWORKS = ("tensorflow", "jax", "keras", "flax", "equinox", "optax", "torch", "grain", "haiku")
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A file that can be patched."""
+
+    name: str
+    """Below the root, with slashes."""
+    path: Path
+    text: str
+    encoding: str
+
+    def encoded(self, text: str) -> bytes:
+        """Another text in this file's encoding. Raises UnicodeEncodeError."""
+        return text.encode(self.encoding)
+
+
+class LeftAlone(msgspec.Struct, frozen=True):
+    """A file that is not looked at."""
+
+    name: str
+    why: str
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """root: nothing outside of it is read or written."""
+
+    root: Path
+    files: tuple[Source, ...]
+    left_alone: tuple[LeftAlone, ...]
+
+
+def read_sources(place: Path) -> Sources:
+    """The program below a folder, or one script and what it imports beside it. Raises UsageError."""
+    if not place.exists():
+        raise UsageError(f"--source {place}: no such file or folder.")
+    root = (place if place.is_dir() else place.parent).resolve()
+    found: dict[str, Source] = {}
+    left: list[LeftAlone] = []
+    for path in _python_files(root) if place.is_dir() else _with_imports(place.absolute(), root):
+        one = _read(path, root)
+        if isinstance(one, Source):
+            found[one.name] = one
+        elif one is not None:
+            left.append(one)
+    if not place.is_dir() and not found:
+        raise UsageError(f"--source {place}: {left[0].why if left else 'no Python file that uses a framework'}.")
+    return Sources(root, tuple(found.values()), tuple(left))
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    count = 0
+    for folder, below, names in os.walk(root, followlinks=False):
+        below[:] = sorted(one for one in below if not _is_foreign(Path(folder, one)))
+        for name in sorted(names):
+            if not name.endswith(".py") or name.startswith("test_") or name in ("conftest.py", "setup.py"):
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                raise UsageError(
+                    f"{root} holds more than {_MOST_FILES:,} Python files. Name the program: --source train.py"
+                )
+            yield Path(folder, name)
+
+
+def _is_foreign(folder: Path) -> bool:
+    return folder.name.startswith(".") or folder.name in _NOT_OURS or (folder / "pyvenv.cfg").exists()
+
+
+def _read(path: Path, root: Path) -> Source | LeftAlone | None:
+    """None for a module that uses no framework."""
+    name = path.relative_to(root).as_posix()
+    shown = one_line(name)
+    if shown != name or '"' in name or "\\" in name:
+        return LeftAlone(shown, "its name holds characters that a patch cannot hold")
+    raw = _bytes_of(path, root)
+    if isinstance(raw, str):
+        return LeftAlone(name, raw)
+    text, encoding, why = _decoded(raw)
+    if not why and not any(one in text for one in _FRAMEWORKS):
+        return None
+    why = why or _why_unparsable(text)
+    return LeftAlone(name, why) if why else Source(name, path.resolve(), text, encoding)
+
+
+def _bytes_of(path: Path, root: Path) -> bytes | str:
+    """What a file holds, or why it is left alone."""
+    try:
+        target = path.resolve(strict=True)
+        if not target.is_relative_to(root):
+            return "it is a link that leads out of the source folder"
+        state = target.stat()
+        if not stat.S_ISREG(state.st_mode) or state.st_size > _LARGEST:
+            return "it is no file that somebody wrote: too large, or none at all"
+        return target.read_bytes()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
+        return f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+def _decoded(raw: bytes) -> tuple[str, str, str]:
+    """(text, encoding, why not): by its mark or first lines, as Python reads it; line ends stay as they are."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        text = raw.decode(encoding)
+        same = text.encode(encoding) == raw
+    except (SyntaxError, LookupError, ValueError) as error:  # UnicodeError, which codecs raise, is a ValueError
+        return "", "", f"its encoding cannot be read: {one_line(str(error))}"
+    return text, encoding, "" if same else f"its encoding, {encoding}, does not give its bytes back"
+
+
+def _why_unparsable(text: str) -> str:
+    """ "" for a program that both this Python and LibCST can parse."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        where = f" in line {line}" if line else ""
+        return f"it cannot be parsed{where}: {one_line(str(getattr(error, 'msg', error)))}"
+    return "" if _depth(tree) <= _DEEPEST else "its statements or expressions are nested too deeply"
+
+
+def _depth(tree: ast.AST) -> int:
+    """Levels of nodes in one another."""
+    depth, level = 0, [tree]
+    while level and depth <= _DEEPEST:
+        depth, level = depth + 1, [below for node in level for below in ast.iter_child_nodes(node)]
+    return depth
+
+
+def _with_imports(script: Path, root: Path) -> Iterator[Path]:
+    """A script, and the modules beside it that it imports, directly or not."""
+    left, seen = [script], set()
+    while left:
+        path = left.pop(0)
+        if path in seen:
+            continue
+        seen.add(path)
+        yield path
+        one = _read(path, root) if path.is_file() and path.absolute().is_relative_to(root) else None
+        if isinstance(one, Source):
+            left += [found for name in _imported(one.text) for found in _files_of(name, root, path.parent)]
+
+
+def _imported(text: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = f"{node.module}." if node.module else ""
+            yield from (f"{base}{alias.name}" for alias in node.names)
+
+
+def _files_of(module: str, root: Path, beside: Path) -> Iterator[Path]:
+    """The file of a module, or of the package around an imported name."""
+    parts = module.split(".")
+    for start in (root, beside):
+        for known in (parts, parts[:-1]):
+            path = start.joinpath(*known) if known else None
+            if path is not None:
+                yield from (one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file())

@@ -1,0 +1,1 @@
+"""Candidate changes, timed against the unmodified program."""

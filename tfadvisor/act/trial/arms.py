@@ -1,0 +1,170 @@
+"""The runs of a trial's arms: each once more, what it showed, and when the time is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.act.trial.asked_for import combined
+from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
+from tfadvisor.act.trial.deciding import BASE, RATE, Effect, Enough, Rounds, Values, compare_values
+from tfadvisor.act.trial.one_run import Interrupted
+from tfadvisor.act.trial.program import Program, Timed, settle_in
+from tfadvisor.act.trial.result import BETTER, DIFFERS, NOT_CHECKED, Arm, Ratio, Together
+from tfadvisor.act.trial.steps import StepPlan
+
+UNCHANGED = Candidate(name="the program as it is")
+_PATIENCE = 3.0
+_PATIENCE_SECONDS = 60.0
+"""A run may take three times as long as one of the program as it is, or a minute more: compiling takes its time."""
+Tell = Callable[[str], None]
+"""Shows what is being done."""
+
+
+class Arms:
+    """What every run of every arm gave."""
+
+    def __init__(
+        self,
+        program: Program,
+        plan: StepPlan,
+        candidates: Sequence[Candidate],
+        until: float,
+        processes: int,
+        tell: Tell,
+    ) -> None:
+        """until: when no run may end later, by time.monotonic(). processes: how many answer."""
+        self.program, self.plan, self.until, self.processes, self.tell = program, plan, until, processes, tell
+        self.candidates = {BASE: UNCHANGED, **{one.name: one for one in candidates}}
+        self.values: dict[str, list[Values]] = {}
+        self.broken: dict[str, str] = {}
+        self.differing: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
+        self.longest_base = 0.0
+
+    def smoke(self, seconds: float) -> Timed:
+        """The program as it is, before all rounds: until as many steps are timed as last so long. Raises Interrupted."""
+
+        def timed(plan: StepPlan, fewest: int) -> Timed:
+            self.plan = plan
+            return self._run(BASE, max(self.until - time.monotonic(), 1.0), fewest)
+
+        self.plan, last = settle_in(timed, self.plan, seconds)
+        return last
+
+    def refuse(self, versions: Mapping[str, str]) -> list[str]:
+        """Settles those whose flags would be refused. Returns the names of the others."""
+        for name, one in self.candidates.items():
+            why = refused(one, versions)
+            if why:
+                self.broken[name] = f"its flags would be refused: {why}"
+        return [one for one in self.candidates if one != BASE and one not in self.broken]
+
+    def measure(self, arm: str) -> float | None:
+        """As deciding.rounds.Measure. Raises Enough."""
+        if time.monotonic() + self.seconds.get(arm, self.longest_base) > self.until:
+            raise Enough
+        patience = max(_PATIENCE * self.longest_base, self.longest_base + _PATIENCE_SECONDS)
+        try:
+            timed = self._run(arm, min(patience, max(self.until - time.monotonic(), self.longest_base)))
+        except Interrupted:
+            raise Enough from None
+        if timed.step_ms is None:
+            if arm == BASE or (time.monotonic() >= self.until and "more than" in timed.why):
+                raise Enough
+            self.broken[arm] = timed.why
+            return None
+        if arm != BASE and self.check(arm) == DIFFERS:
+            self.broken[arm] = f"results differ: {self.differing[arm]}"
+            return None
+        return timed.step_ms
+
+    def check(self, arm: str) -> str:
+        """same, differs or not checked, by all that is known by now."""
+        kind = self.candidates[arm].check
+        word, what = compare_values(self.values.get(BASE, []), self.values.get(arm, []), kind)
+        if word == NOT_CHECKED and kind == "batches":
+            word, what = compare_values(self.values.get(BASE, []), self.values.get(arm, []), "values")
+        self.differing[arm] = what
+        return word
+
+    def add(self, candidate: Candidate) -> None:
+        """One more arm."""
+        self.candidates[candidate.name] = candidate
+
+    def _run(self, arm: str, patience: float, fewest: int | None = None) -> Timed:
+        candidate = self.candidates[arm]
+        self.tell(candidate.name)
+        set_up = replace(candidate, env=environment_of(candidate))
+        timed = self.program.time(set_up, self.plan, patience, self.processes, fewest)
+        self.seconds[arm] = max(self.seconds.get(arm, 0.0), timed.seconds)
+        if arm == BASE:
+            self.longest_base = max(self.longest_base, timed.seconds)
+        for answer in timed.answers[:1]:
+            if answer.values:
+                self.values.setdefault(arm, []).append(answer.values)
+        return timed
+
+
+# Savings do not add: the best candidate, then each other one on top of it as long as that is better still.
+
+
+class Best(msgspec.Struct, frozen=True):
+    """result: None unless several are better. stopped: the time was over before all were tried."""
+
+    result: Together | None
+    stopped: bool
+
+
+def together(arms: Arms, alone: Mapping[str, Arm], stages: Sequence[int]) -> Best:
+    """Adds up what is better, the best first. Candidates of one finding are alternatives: only the best of them counts."""
+    winners = _winners(alone)
+    if len(winners) < 2:
+        return Best(None, False)
+    names = [winners[0]]
+    ratio = _ratio_of(alone[winners[0]])
+    left_out: dict[str, str] = {}
+    now = arms.candidates[winners[0]]
+    for name in winners[1:]:
+        both = combined(now, arms.candidates[name])
+        if isinstance(both, str):
+            left_out[name] = both
+            continue
+        arms.add(both)
+        effect, found, stopped = _beside(arms, now.name, both.name, stages)
+        if stopped:
+            return Best(Together(tuple(names), ratio, {**left_out, name: "there was no time left"}), True)
+        if not found or effect is None:
+            left_out[name] = arms.broken.get(both.name) or "it gains nothing more"
+            continue
+        names.append(name)
+        now, ratio = both, Ratio(ratio.estimate * effect.ratio, ratio.low * effect.low, ratio.high * effect.high)
+    return Best(Together(tuple(names), ratio, left_out), False)
+
+
+def _winners(alone: Mapping[str, Arm]) -> list[str]:
+    better = [one for one in alone.values() if one.outcome == BETTER and one.ratio is not None]
+    better.sort(key=lambda one: _ratio_of(one).estimate)
+    seen: set[str] = set()
+    names = []
+    for one in better:
+        if one.rule_id and one.rule_id in seen:
+            continue
+        seen.add(one.rule_id)
+        names.append(one.name)
+    return names
+
+
+def _ratio_of(one: Arm) -> Ratio:
+    assert one.ratio is not None
+    return one.ratio
+
+
+def _beside(arms: Arms, now: str, both: str, stages: Sequence[int]) -> tuple[Effect | None, bool, bool]:
+    """(effect, whether both are better than the best until now, whether the time was over)."""
+    rounds = Rounds([both], lambda arm: arms.measure(now if arm == BASE else arm), stages, RATE)
+    standing = rounds.decide().arms[both]
+    return standing.effect, standing.outcome == BETTER, rounds.stopped and standing.outcome != BETTER

@@ -1,0 +1,153 @@
+"""What the user named, as candidates."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.act.repair.sources import Sources, read_sources
+from tfadvisor.act.trial.candidates import Candidate, from_assignment, merged
+from tfadvisor.act.trial.from_findings import from_findings
+from tfadvisor.act.trial.patches import check_codemods, from_codemod, from_diff
+from tfadvisor.act.trial.program import source_of
+from tfadvisor.advice.flags.settings import FLAG_VARIABLES
+from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.analysis import Options, analyze_run
+from tfadvisor.comparison.ledger import sketch_of
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.files import read_small_text
+from tfadvisor.report.model import Report
+from tfadvisor.trace.runs import choose_run
+
+_LARGEST_REPORT = 200_000_000
+
+
+class AskedFor(msgspec.Struct, frozen=True):
+    """candidates: in the order in which they were named."""
+
+    candidates: tuple[Candidate, ...]
+    origin: Path | None
+    """The report or trace, None for none."""
+    step_ms: float | None
+    """What the report says of the step."""
+    sketch: tuple[int, ...]
+    """By which a later report of the same program is known; empty without a report."""
+
+
+def asked_for(
+    command: Sequence[str],
+    patches: Sequence[str],
+    settings: Sequence[str],
+    origin: Path | None,
+    source: Path | None,
+    rules: Sequence[Path],
+) -> AskedFor:
+    """Raises UsageError, TraceError."""
+    files = [one for one in patches if _is_file(one)]
+    named = [one for one in patches if one not in files]
+    report = _report(origin, rules) if origin is not None else None
+    found: list[Candidate] = []
+    if report is not None:
+        found += _offered(report, named, _sources(command, source), rules)
+    ruled = {one.rule_id for one in found}
+    codemods = [one for one in named if one not in ruled]
+    if codemods:
+        _check_rules(report, codemods, rules)
+        check_codemods(codemods)
+        sources = _sources(command, source)
+        found += [from_codemod(one, sources) for one in codemods]
+    found += [from_diff(Path(one)) for one in files]
+    found += [from_assignment(one) for one in settings]
+    times = report.steps.time_ms if report is not None else None
+    return AskedFor(
+        tuple(_each_once(found)),
+        origin,
+        times.median if times else None,
+        sketch_of(report) if report is not None else (),
+    )
+
+
+def _offered(report: Report, named: Sequence[str], sources: Sources, rules: Sequence[Path]) -> list[Candidate]:
+    known = {rule.id: rule.codemods for rule in load_catalogue(Options(rules=tuple(rules)).rules, preview=True).rules}
+    wanted = [one for one in named if one in known]
+    if named and not wanted:
+        return []
+    return list(from_findings(report, known, sources, wanted))
+
+
+def _check_rules(report: Report | None, named: Sequence[str], rules: Sequence[Path]) -> None:
+    """A rule's id that gave no candidate is distinguished from a name that nobody knows."""
+    known = {rule.id for rule in load_catalogue(Options(rules=tuple(rules)).rules, preview=True).rules}
+    for one in named:
+        if one in known and report is None:
+            raise UsageError(
+                f"--patch {one}: a rule's fixes need its finding. Give the trace or report too: --from logdir/"
+            )
+        if one in known:
+            raise UsageError(f"--patch {one}: the report has no such finding, or none of its fixes fits the program.")
+
+
+def _is_file(name: str) -> bool:
+    if name.endswith((".diff", ".patch")) or "/" in name:
+        return True
+    return Path(name).is_file()
+
+
+def _sources(command: Sequence[str], source: Path | None) -> Sources:
+    """The place that was given, the script that the command names, or the folder where it runs."""
+    scripts = [Path(one) for one in command if one.endswith(".py") and Path(one).is_file()]
+    return read_sources(source or (scripts[0] if scripts else Path()))
+
+
+def _report(origin: Path, rules: Sequence[Path]) -> Report:
+    """Of a trace, or as `tfadvisor analyze --format json` wrote it."""
+    if origin.suffix != ".json":
+        return analyze_run(choose_run([origin])[0], Options(rules=tuple(rules)))
+    try:
+        given = json.loads(read_small_text(origin, _LARGEST_REPORT))
+        return msgspec.convert(given, Report)
+    except OSError as error:
+        raise UsageError(f"--from {origin}: cannot be read: {error.strerror or error}.") from error
+    except (ValueError, msgspec.ValidationError) as error:
+        remedy = "`tfadvisor analyze --format json` writes one."
+        raise TraceError(str(origin), f"it is no report of this version ({error}).", remedy) from error
+
+
+def _each_once(found: Sequence[Candidate]) -> Iterator[Candidate]:
+    names: set[str] = set()
+    for one in found:
+        if one.name not in names:
+            names.add(one.name)
+            yield one
+
+
+# Several candidates at once.
+
+
+def combined(one: Candidate, other: Candidate) -> Candidate | str:
+    """Both, or why they cannot be had together."""
+    texts = dict(one.texts)
+    for real, text in other.texts.items():
+        both = merged(source_of(Path(real)), texts[real], text) if real in texts else text
+        if both is None:
+            return "it changes the same lines"
+        try:
+            ast.parse(both)
+        except (SyntaxError, ValueError):
+            return "both changes together make no program"
+        texts[real] = both
+    env = dict(one.env)
+    for name, value in other.env.items():
+        if name in FLAG_VARIABLES and name in env:
+            env[name] = f"{env[name]} {value}"
+        elif env.setdefault(name, value) != value:
+            return f"it sets {name} otherwise"
+    checks = {one.check, other.check}
+    check = "none" if "none" in checks else "values" if "values" in checks else "batches"
+    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, rule_id="", category="", change="several",
+                   promise=None, check=check, effect="; ".join(filter(None, (one.effect, other.effect))))  # fmt: skip

@@ -1,0 +1,140 @@
+"""A trial from its first run to its result."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from tfadvisor.act.trial.arms import Arms, Tell, together
+from tfadvisor.act.trial.candidates import Candidate, identity_of
+from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
+from tfadvisor.act.trial.one_run import Asked, Run
+from tfadvisor.act.trial.program import Program, last_line
+from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, Share, TrialResult, TriedSteps, summary_of
+from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, choose_loop, plan_steps
+from tfadvisor.errors import TraceError
+
+_MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What is to be tried, and with how much patience."""
+
+    command: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    budget_seconds: float
+    """No run begins that would end later."""
+    timed_seconds: float = 2.0
+    """How long the steps of one run are timed."""
+    stages: tuple[int, ...] = STAGES
+    """Numbers of rounds after which to look."""
+    step_ms: float | None = None
+    """What a report says of the step."""
+
+
+def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
+    """Raises UsageError for a program that cannot be started, TraceError for one that fails or never steps, Interrupted."""
+    began = time.monotonic()
+    until = began + wanted.budget_seconds
+    program = Program(wanted.command, asked)
+    tell("looks for the loop of the steps")
+    watched = program.watch(wanted.budget_seconds, wanted.timed_seconds)
+    plan = _plan(watched, wanted)
+    first = _first_answer(watched, plan)
+    processes = sum(any(_is_planned(plan, loop.file, loop.line) for loop in one.loops) for one in watched.answers)
+    arms = Arms(program, plan, wanted.candidates, until, max(processes, 1), tell)
+    timed = arms.smoke(wanted.timed_seconds)
+    if timed.step_ms is None and time.monotonic() >= until:
+        raise TraceError(" ".join(wanted.command), "two runs of it took longer than the budget.", _MORE_TIME)
+    if timed.step_ms is None:
+        raise TraceError(" ".join(wanted.command), f"{timed.why}.", "It was not changed; run it once by itself.")
+    tried = arms.refuse(first.versions)
+    rounds = Rounds(tried, arms.measure, wanted.stages, RATE)
+    standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
+    alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in wanted.candidates)
+    best = together(arms, {one.name: one for one in alone}, wanted.stages)
+    complete = not asked.end and not rounds.stopped and not best.stopped
+    outcome, summary = summary_of(alone, best.result, complete)
+    return TrialResult(
+        outcome=outcome,
+        summary=summary,
+        command=wanted.command,
+        versions=first.versions,
+        device=timed.answers[0].device,
+        steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count),
+        base_step_ms=standings.base or (timed.step_ms,),
+        arms=alone,
+        together=best.result,
+        complete=complete,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _plan(watched: Run, wanted: Wanted) -> StepPlan:
+    name = " ".join(wanted.command)
+    if watched.late:
+        raise TraceError(
+            name,
+            f"came to no steps within {watched.seconds:.0f} s.",
+            _MORE_TIME,
+        )
+    if not watched.answers or watched.code:
+        ended = f"ended with exit code {watched.code}{last_line(watched.tail)}." if watched.code else "gave no step."
+        remedy = (
+            "Run it by itself first. Python started with -I, -E or -S keeps the clock out, and so does a container."
+        )
+        raise TraceError(name, ended, remedy)
+    seen = [loop for one in watched.answers for loop in one.loops]
+    chosen = choose_loop(seen, wanted.step_ms)
+    if chosen is None:
+        raise TraceError(
+            name,
+            "has no steps: no loop of its own files, and no Keras fit, went round eight times.",
+            "Let it make more steps. Loops of installed packages are not looked at.",
+        )
+    return plan_steps(chosen, wanted.timed_seconds, all(one.ended for one in watched.answers))
+
+
+def _first_answer(watched: Run, plan: StepPlan) -> Answer:
+    return next(one for one in watched.answers if any(_is_planned(plan, loop.file, loop.line) for loop in one.loops))
+
+
+def _is_planned(plan: StepPlan, file: str, line: int) -> bool:
+    return (plan.loop.file, plan.loop.line) == (file, line)
+
+
+def _told_by(plan: StepPlan) -> str:
+    """`train.py:41 in train`."""
+    if plan.loop.file == KERAS:
+        return "Keras' fit"
+    here = Path(os.path.relpath(plan.loop.file)).as_posix()
+    where = "" if plan.function == "<module>" else f" in {plan.function}"
+    return f"{here if not here.startswith('..') else Path(plan.loop.file).name}:{plan.loop.line}{where}"
+
+
+def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
+    broken = arms.broken.get(candidate.name, "")
+    check = arms.check(candidate.name)
+    if check == DIFFERS and not broken:  # which only the last runs of the program itself have shown
+        broken = f"results differ: {arms.differing[candidate.name]}"
+    effect = standing.effect if standing else None
+    outcome = BROKEN if broken or standing is None else standing.outcome
+    return Arm(
+        name=candidate.name,
+        rule_id=candidate.rule_id,
+        category=candidate.category,
+        change=candidate.change,
+        identity=identity_of(candidate),
+        outcome=outcome,
+        why=broken,
+        ratio=Ratio(effect.ratio, effect.low, effect.high) if effect else None,
+        p=effect.p if effect else None,
+        predicted=Share(candidate.promise.low, candidate.promise.high) if candidate.promise else None,
+        check=check,
+        effect=candidate.effect,
+        step_ms=standing.runs if standing else (),
+        smallest_change=standing.smallest if standing and outcome != BETTER else None,
+    )

@@ -1,0 +1,95 @@
+"""Times the rounds of one loop."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Any
+
+from .clock import Clock
+from .values import logs_of, values_of
+
+
+class Timing(Clock):
+    """One loop: its rounds after the first few, and what stands in its function's variables in those."""
+
+    def __init__(self, folder: str, order: dict[str, Any]) -> None:
+        """As Clock."""
+        super().__init__(folder, order)
+        self.warm, self.count = order["warm"], order["count"]
+        self.done = 0
+        self.open = False
+        self.thread = 0
+        self.begun: float | None = None
+        self.begun_at = 0
+        self.outside = 0.0
+        self.left: float | None = None
+        self.sample: dict[str, Any] | None = None
+        self.values: dict[str, float] = {}
+
+    def enter(self, number: int) -> None:
+        """As Clock."""
+        self.thread = self.thread or threading.get_ident()
+        if self.left is not None and self.thread == threading.get_ident():
+            self.outside += time.perf_counter() - self.left
+            self.left = None
+
+    def tick(self, number: int) -> None:
+        """As Clock."""
+        if self.thread != threading.get_ident():
+            return
+        if self.open:
+            self.done += 1
+        self.open = True
+        if self.done <= self.order["looks"]:
+            self.values.update(values_of(sys._getframe(1).f_locals, self.loops[number]["targets"], self.done))
+        if self.done >= self.warm:
+            self.time()
+
+    def finished(self, number: int, rounds: int) -> None:
+        """As Clock."""
+        self.done += rounds
+        if self.done >= self.warm:
+            self.time()
+
+    def leave(self, number: int) -> None:
+        """As Clock."""
+        if self.thread != threading.get_ident():
+            return
+        if self.open:
+            self.open = False
+            self.finished(number, 1)
+        if self.begun is not None and self.left is None:
+            self.frameworks.wait()
+            self.left = time.perf_counter()
+
+    def look_at_logs(self, number: int, logs: Any, steps: int) -> None:
+        """As Clock."""
+        if self.done + steps <= self.order["looks"]:
+            self.values.update(logs_of(logs, self.done + steps))
+
+    def time(self) -> None:
+        """The first time it begins, the last time it ends; both wait until the devices have done their work."""
+        if self.begun is None:
+            self.frameworks.wait()
+            self.begun, self.begun_at = time.perf_counter(), self.done
+        elif self.done >= self.begun_at + self.count:
+            self.end()
+            self.stay()
+
+    def end(self) -> None:
+        """What was timed until now."""
+        if self.begun is not None and self.sample is None:
+            self.frameworks.wait()
+            now = time.perf_counter() if self.left is None else self.left
+            self.sample = {"seconds": now - self.begun - self.outside, "steps": self.done - self.begun_at}
+
+    def answer(self) -> dict[str, Any]:
+        """The sample, None where it never came to one."""
+        return {"loops": [], "sample": self.sample, "values": self.values, "steps": self.done}
+
+    def at_exit(self) -> None:
+        """The program had fewer steps than asked for."""
+        self.end()
+        super().at_exit()

@@ -1,0 +1,173 @@
+"""Which loop's rounds are the program's steps, and how many of them are timed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
+
+_NEARLY_ALL = 0.8
+"""Loops inside of each other share their time; those that hold so much of the longest one's may be the steps."""
+_FEWEST = 8
+_WITHOUT_COMPILING = 0.3
+"""What the time in a loop counts where nothing compiled, in it or in a loop before: it may only prepare data."""
+_ASIDE = 0.5
+"""What the time in a loop counts that may make the batches of another: generators wait between their rounds, inside of it."""
+_WARM_STEPS = 3
+_WARM_SECONDS = 0.5
+_MOST_WARM = 100
+_LONG_ENOUGH = 0.6
+
+
+class StepPlan(msgspec.Struct, frozen=True):
+    """The same in all arms."""
+
+    loop: Loop
+    function: str
+    warm: int
+    """Steps that are set aside first."""
+    count: int
+    """Steps that are timed."""
+    period_ms: float
+    """As it was while all loops were watched."""
+    whole: bool = False
+    """The program makes no more steps than these."""
+
+
+def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenLoop | None:
+    """The longest by time; of those around each other the outermost that goes round often enough.
+
+    step_ms: what a report says of the step; then the loop whose rounds come nearest, within a factor of two.
+    """
+    often = [one for one in seen if one.done >= _FEWEST and one.seconds > 0]
+    if not often:
+        return None
+    longest = max(_weight(one) for one in often)
+    near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
+    if step_ms is not None:
+        told = min(near, key=lambda one: abs(one.seconds * 1000 / one.done - step_ms))
+        if step_ms / 2 <= told.seconds * 1000 / told.done <= step_ms * 2:
+            return told
+    return min(near, key=lambda one: (one.done, one.file == KERAS))
+
+
+def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
+    """seconds: how long to time the program as it is. ended: the program made no more steps than were seen."""
+    period = max((chosen.seconds - chosen.longest) / max(chosen.done - 1, 1), 1e-6)
+    warm = max(_WARM_STEPS, min(ceil(_WARM_SECONDS / period), _MOST_WARM))
+    count = max(ceil(seconds / period), _FEWEST)
+    plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count, period * 1000)
+    return shortened(plan, chosen.done) if ended else plan
+
+
+def shortened(plan: StepPlan, made: int) -> StepPlan:
+    """For a program that makes no more steps than these."""
+    warm = min(plan.warm, max(_WARM_STEPS, made // 4))
+    return replace(plan, warm=warm, count=min(plan.count, max(made - warm, 1)), whole=True)
+
+
+def refined(plan: StepPlan, step_ms: float, seconds: float, made: int | None) -> StepPlan:
+    """By the program's own step, which nothing watched. made: how many steps it timed, where it had no more."""
+    if made is not None:
+        return shortened(plan, plan.warm + made)
+    if plan.whole or plan.count * step_ms / 1000 >= _LONG_ENOUGH * seconds:
+        return plan
+    warm = max(plan.warm, min(ceil(_WARM_SECONDS * 1000 / step_ms), _MOST_WARM))
+    return replace(plan, warm=warm, count=ceil(seconds * 1000 / step_ms))
+
+
+def _weight(one: SeenLoop) -> float:
+    """Without the longest round, in which it may have compiled."""
+    trains = (1.0 if one.compiled or one.after else _WITHOUT_COMPILING) * (_ASIDE if one.aside else 1.0)
+    return (one.seconds - one.longest) * trains
+
+
+# What is sent to the program's processes, and what they answer: small files in a folder of this run alone.
+
+
+KERAS = "keras"
+"""Stands for a file where the steps are those of Keras' `fit`."""
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """A loop whose rounds may be the program's steps."""
+
+    file: str
+    """Its real path, or KERAS."""
+    line: int
+    """Of its first line, from 1; 0 for Keras."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a run is to do."""
+
+    roots: tuple[str, ...]
+    """Folders of the program's own files."""
+    patched: Mapping[str, str]
+    """By real path, the file that is read in its place."""
+    loops: tuple[tuple[str, int], ...] | None
+    """Those that are timed, None: all are watched."""
+    warm: int = 0
+    """Steps that are set aside."""
+    count: int = 0
+    """Steps that are timed."""
+    looks: int = 3
+    """Steps after which values are looked at."""
+    fewest: int = 8
+    """Watching: rounds after which a loop may be the one."""
+    seconds: float = 4.0
+    """Watching: for how long once the frameworks work."""
+
+    def write(self, folder: str) -> None:
+        """Raises OSError."""
+        write_letter(f"{folder}/order.json", msgspec.to_builtins(self))
+
+
+class SeenLoop(msgspec.Struct, frozen=True):
+    """A loop that went round while it was watched."""
+
+    file: str
+    line: int
+    function: str
+    """Its function, with those around it."""
+    entries: int
+    """How often it began."""
+    done: int
+    """Its rounds since the frameworks work."""
+    seconds: float
+    """Inside of it since then."""
+    longest: float
+    """Its longest round, seconds."""
+    compiled: int
+    """Compilations inside of it."""
+    after: bool
+    """It began when something had compiled in a loop."""
+    aside: bool
+    """It is a generator's, or ran on another thread than the main one: it may make batches."""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """Steps that were timed."""
+
+    seconds: float
+    steps: int
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Of one process."""
+
+    pid: int
+    ended: bool
+    """Its program came to its end by itself."""
+    versions: Mapping[str, str]
+    device: str
+    loops: tuple[SeenLoop, ...]
+    sample: Sample | None
+    values: Mapping[str, float]
+    """Of the first steps: what is read as `batch:NAME@STEP`, all else as `value:NAME@STEP`."""
+    steps: int = 0
+    """All that it made."""

@@ -1,0 +1,1 @@
+"""Rules and flags: what a run should change."""

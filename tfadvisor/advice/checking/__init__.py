@@ -1,0 +1,1 @@
+"""The cases of rules, their admission, their pages."""

@@ -1,0 +1,274 @@
+"""Cases of a rule: made-up metrics, and what the rule must make of them. The quiet ones come first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tfadvisor.advice.findings import Finding, NotApplicable
+from tfadvisor.advice.judging.conditions import Compare, Condition, Joined
+from tfadvisor.advice.judging.judge_rules import judge
+from tfadvisor.advice.judging.judged import Judged, finding_of
+from tfadvisor.advice.loading.catalogue import COVERAGE, checked, in_its_folder, is_rule
+from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
+from tfadvisor.errors import RuleError
+from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+
+_OUTCOMES = ("quiet", "fired", "not-applicable")
+_ABSENT = "not given in this case"
+
+
+class Case(msgspec.Struct, frozen=True):
+    """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable.
+
+    says, says_not: what the finding's texts must and must not hold.
+    """
+
+    name: str
+    line: int
+    metrics: dict[str, float]
+    facts: dict[str, str]
+    expect: str
+    severity: str | None
+    says: tuple[str, ...] = ()
+    says_not: tuple[str, ...] = ()
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What a folder of rules came to. warnings: what stable rules lack, a line a rule; of the catalogue alone."""
+
+    rules: int
+    cases: int
+    failures: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def check_folder(folder: Path) -> Checked:
+    """Lints every rule below a folder and runs its cases."""
+    rules = cases = 0
+    failures: list[str] = []
+    warnings: list[str] = []
+    is_catalogue = (folder / COVERAGE).exists()
+    for file in sorted(folder.rglob("*.yaml")):
+        if not is_rule(file.name):
+            if file.name.endswith(".cases.yaml") and not _rule_of(file).exists():
+                failures.append(f"{file}: there is no rule for these cases")
+            continue
+        rules += 1
+        try:
+            rule = in_its_folder(checked(load(read_rule_file(file), str(file))))
+            if rule.id != file.stem:
+                failures.append(f"{file}: the file must be called {rule.id}.yaml, like the rule")
+            found = load_cases(file.with_name(f"{file.stem}.cases.yaml"))
+        except RuleError as error:
+            failures.append(str(error))
+            continue
+        cases += len(found)
+        if is_catalogue and (missing := lacks(rule, folder.parent)):
+            warnings.append(f"{rule.id}: {'; '.join(missing)}")
+        failures += missing_kinds(rule, found)
+        failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
+    if REFUSED:
+        failures, warnings = failures + warnings, []
+    return Checked(rules, cases, tuple(failures), tuple(warnings))
+
+
+def _rule_of(cases: Path) -> Path:
+    return cases.with_name(cases.name.replace(".cases.yaml", ".yaml"))
+
+
+def load_cases(file: Path) -> list[Case]:
+    """Reads a cases file. Raises RuleError with the line when it is missing or wrong."""
+    try:
+        text = read_rule_file(file)
+    except RuleError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise RuleError(str(file), 1, "", "is missing: every rule has cases, the quiet ones first") from error
+        raise
+    marked = load(text, str(file))
+    if not isinstance(marked.data, list) or not marked.data:
+        raise marked.error("", "must be a list of cases")
+    return [_case(marked, str(index), data) for index, data in enumerate(marked.data)]
+
+
+def _case(marked: Marked, path: str, data: Any) -> Case:
+    if not isinstance(data, dict):
+        raise marked.error(path, "must be a case with name, metrics, facts and expect")
+    for key in data:
+        if key not in ("name", "metrics", "facts", "expect", "severity", "says", "says_not"):
+            raise marked.error(f"{path}.{key}", "is not a field of a case")
+    if data.get("expect") not in _OUTCOMES:
+        raise marked.error(f"{path}.expect", f"must be one of {', '.join(_OUTCOMES)}")
+    metrics, facts = data.get("metrics") or {}, data.get("facts") or {}
+    for name in metrics:
+        if name not in registered_metrics():
+            raise marked.error(f"{path}.metrics.{name}", "is not a metric")
+    for name in facts:
+        if name not in registered_facts():
+            raise marked.error(f"{path}.facts.{name}", "is not a fact")
+    return Case(
+        str(data.get("name", "")),
+        marked.lines.get(path, 1),
+        {name: float(value) for name, value in metrics.items()},
+        {name: str(value) for name, value in facts.items()},
+        data["expect"],
+        data.get("severity"),
+        tuple(map(str, data.get("says") or ())),
+        tuple(map(str, data.get("says_not") or ())),
+    )
+
+
+def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
+    """None when the rule does what the case expects, else what it did instead. metrics: of the case, if made before."""
+    given = metrics or metrics_of(case)
+    outcome = judge(rule, given)
+    got = (
+        "fired" if isinstance(outcome, Judged) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
+    )
+    where = f"{rule.id}, case {case.name!r} (line {case.line})"
+    if got != case.expect:
+        why = f" ({outcome.reason})" if isinstance(outcome, NotApplicable) else ""
+        return f"{where}: expected {case.expect}, got {got}{why}"
+    if not isinstance(outcome, Judged):
+        return None
+    if case.severity is not None and outcome.severity.value != case.severity:
+        return f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
+    return _misspoken(finding_of(outcome, given), case, where)
+
+
+def _misspoken(finding: Finding, case: Case, where: str) -> str | None:
+    fixes = (text for fix in finding.fixes for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values()))
+    text = "\n".join((finding.title, finding.summary, finding.ask or "", *fixes))
+    missing = next((one for one in case.says if one not in text), None)
+    if missing is not None:
+        return f"{where}: does not say {missing!r}"
+    wrong = next((one for one in case.says_not if one in text), None)
+    return None if wrong is None else f"{where}: must not say {wrong!r}"
+
+
+def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
+    """A rule needs a case that stays quiet, before any that fires."""
+    if cases[0].expect != "quiet":
+        return [f"{rule.id}: the first case must be one that stays quiet"]
+    if not any(case.expect == "fired" for case in cases):
+        return [f"{rule.id}: no case makes the rule fire"]
+    return []
+
+
+def metrics_of(case: Case) -> Metrics:
+    """What the rules see of a case."""
+    values = {
+        name: Measured(case.metrics.get(name), one.unit, "" if name in case.metrics else _ABSENT, one.about)
+        for name, one in registered_metrics().items()
+    }
+    facts = {name: (case.facts.get(name), "" if name in case.facts else _ABSENT) for name in registered_facts()}
+    return Metrics(values, facts)
+
+
+# What a stable rule of the catalogue needs: a reason at every bound, a source or two confirmations, and a trace.
+
+
+REFUSED = True
+"""Whether a stable rule that lacks something fails the check; until every rule meets this page they are warnings."""
+_VENDORS = (
+    "cloud.google.com",
+    "docs.jax.dev",
+    "docs.kernel.org",
+    "docs.pytorch.org",
+    "flax.readthedocs.io",
+    "keras.io",
+    "man7.org",
+    "openxla.org",
+    "rocm.docs.amd.com",
+    "www.tensorflow.org",
+)
+_REPOSITORIES = (
+    "google",
+    "google-deepmind",
+    "jax-ml",
+    "keras-team",
+    "nvidia",
+    "openxla",
+    "pytorch",
+    "rocm",
+    "tensorflow",
+)
+"""Owners on github.com."""
+_CONFIRMATIONS = 2
+"""Independent ones that stand in for a source."""
+
+
+def lacks(rule: Rule, root: Path) -> list[str]:
+    """What keeps a rule from being stable, a few words each; nothing of a preview rule. root: of the repository."""
+    if rule.is_preview:
+        return []
+    found = []
+    bare = sum(not one.because for one in bounds_of(rule))
+    if bare:
+        found.append(f"{bare} bound{'s' if bare > 1 else ''} without a reason")
+    if not any(_is_vendor(one.url) for one in rule.source) and len(rule.confirmed) < _CONFIRMATIONS:
+        found.append("neither a source by a vendor or framework nor two confirmations")
+    if not rule.confirmed:
+        found.append("no trace in `confirmed`")
+    gone = [one for one in rule.confirmed if one.startswith("fixtures/") and not (root / one.split()[0]).exists()]
+    return found + [f"{one} is not there" for one in gone]
+
+
+def bounds_of(rule: Rule) -> list[Compare]:
+    """Every comparison of a metric with a number: of the rule, of what bounds its severity, of its fixes."""
+    conditions = [rule.when, rule.at_most.when if rule.at_most else None, *(one.when for one in rule.fixes)]
+    return [bound for one in conditions if one is not None for bound in _bounds(one)]
+
+
+def _bounds(condition: Condition) -> Iterator[Compare]:
+    if isinstance(condition, Joined):
+        for part in condition.parts:
+            yield from _bounds(part)
+    elif isinstance(condition, Compare):
+        yield condition
+
+
+def _is_vendor(url: str) -> bool:
+    address = urlsplit(url)
+    host = address.hostname or ""
+    if host == "github.com":
+        return address.path.strip("/").partition("/")[0].lower() in _REPOSITORIES
+    return host in _VENDORS or host.endswith((".nvidia.com", ".intel.com"))
+
+
+# Which tips of the source documents the rules cover, and why some have no rule of their own (rules/coverage.yaml).
+
+
+class Covered(msgspec.Struct, frozen=True):
+    """tip: its id. cited_by: the rules whose source names it. given_in, reason: where else its advice is given, and why."""
+
+    tip: str
+    about: str
+    cited_by: tuple[str, ...]
+    given_in: tuple[str, ...]
+    reason: str
+
+
+def covered(rules: Sequence[Rule], file: Path | None = None) -> list[Covered]:
+    """Every tip of the list, in its order. file: the list, the built-in one by default. Raises RuleError when it is wrong."""
+    file = file or Path(import_module("tfadvisor.rules").__path__[0]) / COVERAGE
+    marked = load(file.read_text(encoding="utf-8"), str(file))
+    ids = {rule.id for rule in rules}
+    found = []
+    for tip, entry in marked.data.items():
+        for key in entry:
+            if key not in ("about", "given_in", "reason"):
+                raise marked.error(f"{tip}.{key}", "is not a field here; known are about, given_in, reason")
+        given = tuple(entry.get("given_in", ()))
+        for rule in given:
+            if rule not in ids:
+                raise marked.error(f"{tip}.given_in", f"no rule is called {rule}")
+        cited = tuple(rule.id for rule in rules if any(source.section == tip for source in rule.source))
+        found.append(Covered(tip, str(entry.get("about", "")), cited, given, str(entry.get("reason", "")).strip()))
+    return found

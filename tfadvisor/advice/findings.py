@@ -1,0 +1,258 @@
+"""What rules come to: findings with their evidence, savings, fixes and places; the verdict; what could not be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from tfadvisor.vocabulary import Severity
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What the run is bound by."""
+
+    bottleneck: str
+    """What costs most: input, host, launch, compile, transfer, collective, imbalance, memory, compute, none or unknown."""
+    fraction: float
+    """Its share of step time, 0..1."""
+    healthy: bool
+    """Whether nothing costs enough to act on."""
+    summary: str
+    """The same in a sentence."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What a finding rests on: a metric, or words."""
+
+    metric: str | None
+    """Its name among `metrics`, None for words."""
+    text: str
+    """What it is, in words."""
+    value: float | str | None
+    """In `unit`."""
+    unit: str
+    """Of `value`; text for words."""
+
+
+class Saving(msgspec.Struct, frozen=True):
+    """What a fix could save: a range of shares of step time, and what the range rests on."""
+
+    low: float
+    """Share of step time, 0..1."""
+    high: float
+    """Share of step time, 0..1."""
+    basis: str
+    """What the range rests on, in words."""
+
+
+class Patch(msgspec.Struct, frozen=True):
+    """The edit of one file of the user's program. Made by `tfadvisor fix`, which is given the program."""
+
+    file: str
+    """Below the source folder; "" for lines of the script that launches the program."""
+    diff: str
+    """Unified; of the launch script the lines themselves."""
+    sure: str
+    """mechanical: derived from the source alone, results stay; guess: to be tried or confirmed."""
+    check: str
+    """What must stay the same to trust it: batches, values or none."""
+
+
+class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One way to change it."""
+
+    kind: str
+    """code, env, flag, config or command."""
+    do: str
+    """The edit in words."""
+    snippet: str
+    """The edit itself, "" where words say it all."""
+    env: Mapping[str, str]
+    """Variables to set, with their values."""
+    valid_for: str
+    """Frameworks and versions that it is for."""
+    side_effect: str
+    """What it changes or costs besides, "" for nothing."""
+    patch: Patch | None = None
+    """Absent unless `tfadvisor fix` made one."""
+
+
+class Location(msgspec.Struct, frozen=True):
+    """A place in the user's program."""
+
+    file: str
+    """As the trace names it, without its folder."""
+    line: int | None
+    """From 1; None where the trace does not tell."""
+    op: str
+    """The function or op there, "" where the trace does not tell."""
+
+
+class SourceRef(msgspec.Struct, frozen=True):
+    """Where a rule's knowledge comes from."""
+
+    doc: str
+    """The document."""
+    section: str
+    """Its part."""
+    url: str
+    """Where it lies."""
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """What came of a fix of this finding when it was tried on this program, as shares of step time."""
+
+    measured: float
+    """The saving; below 0 it is slower."""
+    low: float
+    """From here."""
+    high: float
+    """To here, with 95% confidence."""
+    predicted_low: float
+    """What the finding promised then, from here."""
+    predicted_high: float
+    """To here."""
+    outcome: str
+    """better, not better or cannot tell."""
+    change: str
+    """The codemod, or env."""
+    at: str
+    """When, ISO time in UTC."""
+    device: str
+    """The kind of device that it was tried on."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing to change."""
+
+    rule_id: str
+    """The rule that found it: `tfadvisor rules show ID`."""
+    category: str
+    """A bottleneck's name, or precision, placement, kernel, capture or flags."""
+    severity: Severity
+    """critical, high, medium, low or info."""
+    title: str
+    """What is wrong."""
+    summary: str
+    """What was seen in this run, in words."""
+    evidence: tuple[Evidence, ...]
+    """What it rests on."""
+    saving: Saving | None
+    """What mending it could save; None where nothing bears a saving out."""
+    fixes: tuple[Fix, ...]
+    """Ways to mend it, the best first."""
+    locations: tuple[Location, ...]
+    """Where in the program, the likeliest first."""
+    source: tuple[SourceRef, ...]
+    """Where the rule's knowledge comes from."""
+    caveat: str
+    """Why to trust it less, "" when nothing speaks against it."""
+    claims: tuple[str, ...] = ()
+    """The classes of step time that its saving comes out of, in the order in which it draws on them; where it saves
+    nothing by itself, those that it is about. Outputs mark it in this time."""
+    proof: str = "shown"
+    """shown: the trace entails it; measured: an experiment on this program bears it out; likely: a question to the user."""
+    takes: float | None = None
+    """The share of step time that it is about, 0..1; None where the trace does not give one."""
+    ask: str | msgspec.UnsetType = msgspec.UNSET
+    """What the user can answer in one look; absent unless `proof` is likely."""
+    tier: str | msgspec.UnsetType = msgspec.UNSET
+    """preview: its rule is not proven yet, and the verdict does not rest on it; absent for any other."""
+    tried: Tried | msgspec.UnsetType = msgspec.UNSET
+    """Absent unless `tfadvisor try` has measured a fix of it."""
+
+    @property
+    def is_question(self) -> bool:
+        """Whether only the user can tell if it holds."""
+        return self.proof == "likely"
+
+    @property
+    def bears_verdict(self) -> bool:
+        """Whether the verdict may rest on it: on no question, and on no rule that is not proven yet."""
+        return not self.is_question and self.tier is msgspec.UNSET
+
+    @property
+    def saves(self) -> float:
+        """Share of step time that it saves at most, 0 where it saves nothing by itself."""
+        return self.saving.high if self.saving is not None else 0.0
+
+
+class PlanStep(msgspec.Struct, frozen=True):
+    """One change of a plan, made after those before it. Shares are of the step as it was recorded."""
+
+    rule_id: str
+    """The finding's."""
+    low: float
+    """What it saves on top of those before it: at least this share, 0..1."""
+    high: float
+    """At most this share, 0..1."""
+    remains_low: float
+    """What remains of the step then: at least this share, 0..1."""
+    remains_high: float
+    """At most this share, 0..1."""
+    worth: bool
+    """Whether to make it: it and one behind it save enough to notice."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The findings replayed together, in the order in which to mend them."""
+
+    changes: tuple[PlanStep, ...]
+    """All that save anything, those that are not worth it last."""
+    low: float
+    """What the changes worth making save together: at least this share of the step, 0..1."""
+    high: float
+    """At most this share, 0..1."""
+
+
+class NotApplicable(msgspec.Struct, frozen=True):
+    """A rule that the trace cannot decide."""
+
+    rule_id: str
+    """The rule."""
+    reason: str
+    """What the trace lacks."""
+
+
+class CaptureNote(msgspec.Struct, frozen=True):
+    """What is wrong with the trace itself and what to do at the next capture."""
+
+    rule_id: str
+    """The rule that saw it; `recorded` for what tfadvisor recorded itself."""
+    note: str
+    """What is wrong."""
+    do: str
+    """What to do at the next capture."""
+    snippet: str
+    """The edit itself, "" where words say it all."""
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """A rule or metric that failed; the rest of the report stands."""
+
+    name: str
+    """Of the rule or metric."""
+    error: str
+    """What went wrong with it."""
+
+
+class ChangedLimit(msgspec.Struct, frozen=True):
+    """A number of a rule that the user has set otherwise than it was shipped."""
+
+    rule_id: str
+    """The rule."""
+    limit: str
+    """As `tfadvisor rules show ID` calls it."""
+    metric: str
+    """What is compared with it."""
+    comparison: str
+    """How: at least, above, below or at most; several joined by "or"."""
+    value: float
+    """The number that holds, in `unit`."""
+    shipped: float
+    """The number that the rule was shipped with, in `unit`."""
+    unit: str
+    """The metric's."""
+    said: str
+    """Where it was set: a line of a configuration, or an option."""

@@ -1,0 +1,1 @@
+"""Which flags and variables each release accepts, and what they do."""

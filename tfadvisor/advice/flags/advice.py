@@ -1,0 +1,174 @@
+"""What is known by hand: variables of the environment, today's names of flags, values that do harm. Read when needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+_FOLDER = Path(__file__).parent
+
+
+class Danger(msgspec.Struct, frozen=True):
+    """Values that do harm. values: lower case, None for any. above: or every number above this. level: warning or note."""
+
+    values: tuple[str, ...] | None
+    above: float | None
+    level: str
+    text: str
+    source: str
+
+    def holds(self, value: str) -> bool:
+        """Whether a value is one of those."""
+        if self.above is not None:
+            try:
+                return float(value) > self.above
+            except ValueError:
+                return False
+        return self.values is None or value.lower() in self.values
+
+
+class Rename(msgspec.Struct, frozen=True):
+    """A flag that got another name. values: what to write instead of a value; empty when values stay as they are."""
+
+    old: str
+    new: str
+    values: Mapping[str, str]
+    source: str
+
+
+class Pass(msgspec.Struct, frozen=True):
+    """A compiler pass that must stay on. names: as --xla_disable_hlo_passes takes them. cost: what it cost to leave out."""
+
+    title: str
+    names: tuple[str, ...]
+    cost: str
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """About XLA's flags. gone: flag -> (why, source). dangers: flag -> what may be wrong with its value."""
+
+    renames: tuple[Rename, ...]
+    gone: Mapping[str, tuple[str, str]]
+    passes: tuple[Pass, ...]
+    passes_source: str
+    dangers: Mapping[str, tuple[Danger, ...]]
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """One environment variable. kind and values: what it accepts. bounds: of a number. fatal: a wrong value ends the process.
+
+    gone: why it is read no more, "" when it is. since: the jaxlib that first read it. value_since: by value, the first
+    jaxlib that takes it. renamed: today's name, in use since renamed_since.
+    """
+
+    name: str
+    owner: str
+    kind: str
+    values: tuple[str, ...]
+    bounds: tuple[float, float] | None
+    default: str | None
+    consequence: str
+    fatal: bool
+    about: str
+    source: str
+    dangers: tuple[Danger, ...]
+    gone: str
+    since: str
+    value_since: Mapping[str, str]
+    renamed: str
+    renamed_since: str
+
+
+@cache
+def advice() -> Advice:
+    """The hand-written part about flags."""
+    data = _read("advice.json")
+    sources = data["sources"]
+    dangers: dict[str, tuple[Danger, ...]] = {}
+    for one in data["dangers"]:
+        dangers[one["flag"]] = (*dangers.get(one["flag"], ()), _danger(one, sources, ""))
+    return Advice(
+        tuple(Rename(one["old"], one["new"], one.get("values", {}), sources[one["source"]]) for one in data["renamed"]),
+        {one["flag"]: (one["why"], sources[one["source"]]) for one in data["gone"]},
+        tuple(Pass(one["pass"], tuple(one["names"]), one["cost"]) for one in data["passes"]),
+        sources["passes"],
+        dangers,
+    )
+
+
+@cache
+def variables() -> Mapping[str, Variable]:
+    """Every variable by name, sorted."""
+    data = _read("variables.json")
+    return {one["name"]: _variable(one, data) for one in data["variables"]}
+
+
+def _variable(one: Mapping[str, Any], data: Mapping[str, Any]) -> Variable:
+    kind, bounds = one["type"], one.get("range")
+    fatal = one.get("fatal") or data["fatal"].get(kind, "")
+    return Variable(
+        name=one["name"],
+        owner=one["owner"],
+        kind=kind,
+        values=tuple(one.get("values") or data["types"].get(kind, ())),
+        bounds=(bounds[0], bounds[1]) if bounds else None,
+        default=one.get("default"),
+        consequence=fatal or one.get("otherwise") or data["otherwise"].get(kind, ""),
+        fatal=bool(fatal),
+        about=one["about"],
+        source=data["sources"][one["source"]],
+        dangers=tuple(_danger(each, data["sources"], one["source"]) for each in one.get("dangers", ())),
+        gone=one.get("gone", ""),
+        since=one.get("since", ""),
+        value_since=one.get("since_of", {}),
+        renamed=one.get("renamed", ""),
+        renamed_since=one.get("renamed_since", ""),
+    )
+
+
+def _danger(one: Mapping[str, Any], sources: Mapping[str, str], source: str) -> Danger:
+    values = one.get("values")
+    return Danger(
+        None if values is None else tuple(value.lower() for value in values),
+        one.get("above"),
+        one["level"],
+        one["text"],
+        sources[one.get("source", source)],
+    )
+
+
+def _read(name: str) -> Any:
+    return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
+
+
+# What can be said about one setting.
+
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+LEVELS = (ERROR, WARNING, NOTE)
+"""error: the process ends at its start, or the setting is not read at all. warning: it works against speed, or not as
+its writer thought. note: worth knowing."""
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """kind: unknown, removed, renamed, deprecated, misplaced, value, default, duplicate, conflict, dangerous, unread,
+    not-recorded, or effect, which is what a value does beside what it is for.
+
+    instead: what to write, "" when there is nothing. source: a page, "" when a recorded library said so itself.
+    """
+
+    kind: str
+    level: str
+    text: str
+    instead: str = ""
+    source: str = ""
+
+
+def about_value(level: str, text: str, source: str) -> Remark:
+    """A value that does harm, or something that is worth knowing."""
+    return Remark("effect" if level == NOTE else "dangerous", level, text, "", source)

@@ -1,0 +1,1 @@
+"""Conditions, claims and the verdict."""

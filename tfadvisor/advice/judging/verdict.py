@@ -1,0 +1,207 @@
+"""The one sentence: what costs most, and whether anything is worth changing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from tfadvisor.advice.findings import Finding, Verdict
+from tfadvisor.advice.judging.judged import is_few, is_guessed
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics.step_time import UNNAMED
+from tfadvisor.units import percent
+from tfadvisor.vocabulary import VERDICTS, Severity
+
+_WORTH_NAMING = 0.15
+"""A class of lost time below this share is not what a step is bound by."""
+_LARGE = 0.1
+"""From this share of the step on a class is no small cost where a finding that is worth a change claims it, as savings."""
+_RUNS = 0.02
+"""Devices that work for less than this share of a trace without steps ran no program that could be judged."""
+_HOST_IS_AHEAD = 0.5
+"""From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
+_WAITING = 0.05
+"""At this share of step time a host that blocks in every step is not ahead at the step's end, as in the rules."""
+_WORTH_A_LOOK = 0.2
+"""From this share of step time on, one line or layer is where to look first, as in the rule that names it."""
+_MOST_OF_FEW_STEPS = 0.5
+"""What one or two steps lose may have been lost once. Half of them is too much to call the run healthy all the same."""
+_COMPUTED = ("compute", "kernel")
+"""Categories of findings about what the devices compute."""
+_LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
+
+
+def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> Verdict:
+    """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell."""
+    healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings) and not _loses(breakdown, metrics)
+    guessed = is_guessed(metrics)
+    if not any(breakdown.values()):
+        return Verdict("unknown", 0.0, False, "The trace holds no steps and no devices.")
+    proof = metrics.fact("unrecorded_device")
+    if proof is not None and breakdown["idle"] == 1:  # where other hosts' devices were recorded, some time is known
+        return Verdict(
+            "unknown",
+            1.0,
+            False,
+            f"The GPU's work was not recorded, although {proof}: the trace cannot show where the step goes.",
+        )
+    losses = {name: breakdown[name] for name in _LOSSES}
+    if metrics.fact("device_kind") is None:
+        losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
+    losses |= _imbalance(losses["collective"], metrics) | _memory(losses, metrics)
+    compute, idle = breakdown["compute"], breakdown["idle"]
+    works = math.fsum(breakdown[name] for name in ("compute", "collective", "transfer"))
+    queued = _explained_by_queues(losses["launch"], works, metrics)
+    losses["launch"] -= queued
+    recordings = _made_by_recording(losses["launch"], metrics)
+    losses["launch"] -= recordings
+    top = max(losses, key=lambda name: losses[name])
+    if guessed and 0 < works < _RUNS:
+        bottleneck, fraction = "unknown", 1 - works
+        summary = f"The devices work for {percent(works)} of this trace, too little to show what slows them down."
+    elif recordings >= _WORTH_NAMING and recordings >= max(losses[top], idle, works):
+        bottleneck, fraction = "unknown", recordings
+        summary = (
+            f"{percent(recordings)} of step time is gaps between kernels that the recording makes: XLA launches its CUDA graphs "
+            "kernel by kernel while it is profiled."
+        )
+    elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (is_few(metrics) and losses[top] < works):
+        bottleneck, fraction = top, losses[top]
+        summary = (
+            f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else VERDICTS[top].lost}."
+        )
+    elif idle > max(compute, _WORTH_NAMING):
+        bottleneck, fraction = "unknown", idle
+        summary = f"The devices are idle for {percent(idle)} of the time, {_meanwhile(metrics)}."
+    elif compute > 0:
+        bottleneck, fraction = "compute", compute
+        beside = _beside_queues(queued) or _beside(losses, metrics, findings)
+        summary = f"The devices compute for {percent(compute)} of step time; {beside}."
+    else:
+        bottleneck, fraction = "unknown", 0.0
+        summary = "No device computes anything in this trace."
+    return Verdict(
+        bottleneck,
+        fraction,
+        healthy and bottleneck != "unknown" and not (guessed and bottleneck != "compute"),
+        summary
+        + _weakness(metrics, healthy, findings)
+        + (_doubt(findings) or _largest(metrics) if healthy and bottleneck == "compute" else ""),
+    )
+
+
+def led_by(verdict: Verdict, findings: Sequence[Finding], metrics: Metrics) -> tuple[Finding, ...]:
+    """Of few or guessed steps, where findings come by severity: what explains the verdict's lost time comes first."""
+    if verdict.bottleneck not in _LOSSES or not (is_few(metrics) or is_guessed(metrics)):
+        return tuple(findings)
+    leads = [verdict.bottleneck in one.claims and one.saves > 0 for one in findings]
+    leading = [one for one, first in zip(findings, leads, strict=True) if first]
+    return (*leading, *(one for one, first in zip(findings, leads, strict=True) if not first))
+
+
+def _loses(breakdown: Mapping[str, float], metrics: Metrics) -> bool:
+    """Whether any class but compute takes enough of the steps that nobody may call the run healthy: less is enough of steady
+    ones than of one or two."""
+    if metrics.value("steps_counted") is None or is_guessed(metrics):
+        return False
+    enough = _MOST_OF_FEW_STEPS if is_few(metrics) else _WORTH_NAMING
+    return any(breakdown[name] >= enough for name in (*_LOSSES, "idle"))
+
+
+def _meanwhile(metrics: Metrics) -> str:
+    """What the trace says of idle time."""
+    activity = metrics.fact("idle_activity")
+    if activity is None or activity.startswith(UNNAMED):
+        return "and the trace does not show why"
+    return f"most of it during {activity}"
+
+
+def _beside(losses: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> str:
+    """What else takes time where the devices are the limit: first what a finding says is worth a change."""
+    claimed = {name for one in findings if one.severity.rank >= Severity.MEDIUM.rank for name in one.claims}
+    worst = max((name for name in losses if name in claimed), key=lambda name: losses[name], default=None)
+    if worst is not None and losses[worst] >= _LARGE:
+        return f"{percent(losses[worst])} is {VERDICTS[worst].lost}"
+    top = max(losses, key=lambda name: losses[name])
+    if losses[top] < _WORTH_NAMING or not is_few(metrics):
+        return "no other cost is large"
+    return f"so few steps cannot show whether the {percent(losses[top])} of {VERDICTS[top].lost} recurs"
+
+
+def _explained_by_queues(launch: float, works: float, metrics: Metrics) -> float:
+    """The launch time that cannot be the limit, because the host launches ahead of devices that work for longer.
+
+    Where the host blocks in every step it is not ahead at the step's end, so the way back to the next launch stays.
+    """
+    if (metrics.value("queued_kernel_fraction") or 0.0) < _HOST_IS_AHEAD or launch >= works:
+        return 0.0
+    waits = (metrics.value("waits_per_step") or 0.0) >= 1 and (metrics.value("wait_fraction") or 0.0) >= _WAITING
+    turnaround = (metrics.value("turnaround_fraction") or 0.0) if waits else 0.0
+    return max(launch - turnaround, 0.0)
+
+
+def _made_by_recording(launch: float, metrics: Metrics) -> float:
+    """The launch time that is the recording's: XLA launches one by one what a CUDA graph launches at once."""
+    off = metrics.fact("graphs_while_recording") == "off" and metrics.value("kernel_launch_gap_fraction") is None
+    return launch if off else 0.0
+
+
+def _beside_queues(queued: float) -> str:
+    """About launch time that is not the limit, empty where it is too little to name."""
+    if queued < _WORTH_NAMING:
+        return ""
+    return f"most kernels were queued when they began, so the {percent(queued)} of {VERDICTS['launch'].lost} is not the limit"
+
+
+def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
+    """Waiting for a straggler is imbalance, and no fault of the collective in which the others wait."""
+    late = [metrics.value("late_host_fraction"), metrics.value("late_device_fraction")]
+    if any(late):
+        waiting = metrics.value("collective_wait_fraction") or 0.0
+        return {"imbalance": max(one or 0.0 for one in late), "collective": max(collective - waiting, 0.0)}
+    met = any(one is not None for one in late)
+    return {"imbalance": 0.0 if met else metrics.value("device_skew_fraction") or 0.0}
+
+
+def _memory(losses: Mapping[str, float], metrics: Metrics) -> dict[str, float]:
+    """Allocating while no device works is memory's fault, and neither the dispatch's nor Python's, as which it shows."""
+    memory = metrics.value("memory_call_fraction") or 0.0
+    from_launch = min(memory, losses["launch"])
+    host = max(losses["host"] - (memory - from_launch), 0.0)
+    return {"memory": memory, "launch": losses["launch"] - from_launch, "host": host}
+
+
+def _awaited(metrics: Metrics) -> str:
+    """Whom the others wait for."""
+    host, device = metrics.value("late_host_fraction") or 0.0, metrics.value("late_device_fraction") or 0.0
+    if host >= device and host:
+        return f"all hosts waiting for {metrics.fact('late_host')}"
+    return f"devices waiting for {metrics.fact('late_device') if device else 'the busiest one'}"
+
+
+def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:
+    if is_guessed(metrics):
+        return " The trace shows no steps, so this is about the whole trace."
+    if healthy:
+        return " No finding is worth acting on."
+    saving = max((one.saves for one in findings), default=0.0)
+    return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
+
+
+def _doubt(findings: Sequence[Finding]) -> str:
+    """What is computed, and perhaps in vain, though nothing proves how much of it: a first finding that promises nothing."""
+    one = findings[0] if findings else None
+    if one is None or one.severity is not Severity.LOW or one.saving is not None or one.category not in _COMPUTED:
+        return ""
+    place = f" ({one.locations[0].file}:{one.locations[0].line})" if one.locations else ""
+    return f" One thing to check: {one.title[0].lower()}{one.title[1:]}{place}."
+
+
+def _largest(metrics: Metrics) -> str:
+    """What a trace cannot judge where nothing but computing takes time, and where to look first."""
+    for what in ("line", "layer"):
+        name, part = metrics.fact(f"largest_{what}"), metrics.value(f"largest_{what}_fraction") or 0.0
+        if name is not None and part >= _WORTH_A_LOOK:
+            first = f"the {what} {name} takes {percent(part)} of the step"
+            return f" Whether the model needs all that it computes, no trace shows; {first}."
+    return ""

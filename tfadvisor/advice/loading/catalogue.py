@@ -1,0 +1,236 @@
+"""All rules: the built-in ones, and those of folders that the user adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tfadvisor.advice.codemods import CodemodRef
+from tfadvisor.advice.findings import ChangedLimit, SourceRef
+from tfadvisor.advice.judging.conditions import Compare, FactIs, Joined, Known, is_known, names_in, placeholders
+from tfadvisor.advice.loading.limits import LimitChange, with_limits
+from tfadvisor.advice.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
+from tfadvisor.advice.loading.rule import Cap, FixRule, Rule, SavingRule, parse_rule
+from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import RuleError, UsageError
+from tfadvisor.vocabulary import Severity
+
+_PACKAGE = "tfadvisor.rules"
+
+
+class Catalogue(msgspec.Struct, frozen=True):
+    """All rules that are to run."""
+
+    rules: tuple[Rule, ...]
+    """By id."""
+    broken: tuple[RuleError, ...]
+    """Files that could not be used; the others still run."""
+    changed: tuple[ChangedLimit, ...] = ()
+    """Limits that are not as the rules were shipped."""
+
+
+def load_catalogue(
+    extra: Sequence[Path] = (),
+    disabled: Sequence[str] = (),
+    limits: Sequence[LimitChange] = (),
+    *,
+    preview: bool = False,
+) -> Catalogue:
+    """The built-in rules, those of installed packages and those of the extra folders, without the disabled ones.
+
+    extra: folders, or names of installed rule packages. limits: numbers of the rules that are to be others. preview: with
+    the rules of tier preview, whose ids are known in any case. Raises
+    UsageError for a folder or package that is not there, a disabled id that no rule has, and a limit that cannot be so. A
+    broken file or package is reported in `broken`, not raised.
+    """
+    rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
+    broken: list[RuleError] = []
+    packages = installed_packages()
+    folders = [_folder_or_package(one, packages) for one in extra]
+    for file, text in _files_of([*_folders_of(packages, broken), *(one for one in folders if one is not None)], broken):
+        try:
+            rule = checked(load(text, file))
+            if rule.id in rules:
+                raise RuleError(file, 1, "id", f"{rule.id} is already taken by {rules[rule.id].file}")
+            rules[rule.id] = rule
+        except RuleError as error:
+            broken.append(error)
+    unknown = [rule_id for rule_id in disabled if rule_id not in rules]
+    if unknown:
+        meant = did_you_mean(unknown[0], rules)
+        raise UsageError(f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules list` names them all.")
+    every, changed = with_limits(sorted(rules.values(), key=lambda rule: rule.id), limits)
+    kept = tuple(rule for rule in every if rule.id not in disabled and (preview or not rule.is_preview))
+    ids = {rule.id for rule in kept}
+    return Catalogue(kept, tuple(broken), tuple(one for one in changed if one.rule_id in ids))
+
+
+def checked(marked: Marked) -> Rule:
+    """A rule whose every field is right and whose every metric and fact exists."""
+    rule = parse_rule(marked)
+    for path, name in _mentioned(rule):
+        if not is_known(name):
+            raise marked.error(path, f"no metric or fact is called {name!r}")
+    return rule
+
+
+def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
+    """(field, metric or fact that it names). Not of snippets, where braces may be code."""
+    for name in names_in(rule.when):
+        yield "when", name
+    for field, text in (("summary", rule.summary), ("title", rule.title), ("ask", rule.ask)):
+        for name in placeholders(text):
+            yield field, name
+    yield from (("takes", name) for name in [rule.takes] if name)
+    for index, name in enumerate(rule.evidence):
+        yield f"evidence.{index}", name
+    for index, name in enumerate(rule.locations):
+        yield f"locations.{index}", name
+    if rule.saving is not None:
+        yield "saving.metric", rule.saving.metric
+        yield "saving.whole", rule.saving.whole or rule.saving.metric
+        yield "saving.reach", rule.saving.reach or rule.saving.metric
+        for name in placeholders(rule.saving.basis):
+            yield "saving.basis", name
+    for index, fix in enumerate(rule.fixes):
+        texts = {"do": fix.do, "side_effect": fix.side_effect, **{f"env.{key}": text for key, text in fix.env.items()}}
+        for field, text in texts.items():
+            for name in placeholders(text):
+                yield f"fixes.{index}.{field}", name
+        if fix.when is not None:
+            for name in names_in(fix.when):
+                yield f"fixes.{index}.when", name
+
+
+def built_in_rules() -> list[Rule]:
+    """The rules of the package: compiled when it was built, else read from their YAML, as in a development checkout."""
+    compiled = read_compiled(_PACKAGE)
+    if compiled is not None:
+        return compiled
+    root = rules_folder()
+    return [in_its_folder(checked(load(text, file, ours=True))) for file, text in rule_files(root)]
+
+
+def rules_folder() -> Path:
+    """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
+    from importlib import import_module
+
+    try:
+        return Path(import_module(_PACKAGE).__path__[0])
+    except ModuleNotFoundError:
+        return Path(__file__).parents[3] / "rules"
+
+
+def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:
+    """A folder as it is; None for the name of a package, which is added to the packages unless it is there already."""
+    if given.is_dir():
+        return given
+    package = package_named(str(given))
+    if package is None:
+        raise UsageError(f"--rules {given}: no such folder, and no installed rule package has this name.")
+    if package not in packages:
+        packages.append(package)
+    return None
+
+
+def _folders_of(packages: Sequence[RulePackage], broken: list[RuleError]) -> list[Path]:
+    """The folders of packages, whose metrics are registered then. A package that fails is left out as a whole."""
+    found = []
+    for package in packages:
+        try:
+            import_metrics(package)
+            if package.module:
+                found.append(folder_of(package))
+        except RuleError as error:
+            broken.append(error)
+    return found
+
+
+def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[str, str]]:
+    found = []
+    for folder in folders:
+        for file in sorted(folder.rglob("*.yaml")):
+            if is_rule(file.name):
+                try:
+                    found.append((str(file), read_rule_file(file)))
+                except RuleError as error:
+                    broken.append(error)
+    return found
+
+
+# The built-in rules as one module of constants, which a build puts into the wheel: reading YAML takes longer than a
+# small trace.
+
+
+COVERAGE = "coverage.yaml"
+PREVIEW = "preview"
+"""The folder of the rules that are off unless asked for."""
+_MODULE = "catalogue"
+_RECORDS: dict[str, type] = {
+    one.__name__: one for one in (Rule, SavingRule, FixRule, Cap, SourceRef, CodemodRef, Compare, FactIs, Known, Joined)
+}
+# What a tuple that stands for something else begins with.
+_MARK = ...
+
+
+def compile_rules(source: Path, target: Path) -> None:
+    """Writes the rules below a folder as a module into another. Raises RuleError for a rule that is wrong."""
+    rules = tuple(in_its_folder(parse_rule(load(text, file))) for file, text in rule_files(source))
+    text = f'"""Written by the build from the YAML files beside it."""\n\nRULES = {_frozen(rules)!r}\n'
+    (target / f"{_MODULE}.py").write_text(text, encoding="utf-8")
+
+
+def read_compiled(package: str) -> list[Rule] | None:
+    """The rules of a package's compiled module; None where there is none, as in a checkout."""
+    try:
+        frozen = import_module(f"{package}.{_MODULE}").RULES
+    except ModuleNotFoundError:
+        return None
+    return list(_thawed(frozen))
+
+
+def _frozen(value: Any) -> Any:
+    """A rule as constants: a record as its name and its fields in order, which were checked when it was parsed."""
+    if isinstance(value, Severity):
+        return (_MARK, "", value.value)
+    if isinstance(value, msgspec.Struct):
+        return (_MARK, type(value).__name__, *map(_frozen, msgspec.structs.astuple(value)))
+    return tuple(_frozen(one) for one in value) if isinstance(value, tuple) else value
+
+
+def _thawed(value: Any) -> Any:
+    """The rule again, a third of the time that parsing it takes."""
+    if type(value) is not tuple or not value:
+        return value
+    if value[0] is not _MARK:
+        return tuple([_thawed(one) for one in value])
+    kind = _RECORDS.get(value[1])
+    if kind is None:
+        return Severity(value[2])
+    return kind(*map(_thawed, value[2:]))
+
+
+def rule_files(root: Path) -> list[tuple[str, str]]:
+    """(name, text) of the rule files of the families below a folder and below its `preview`, in order."""
+    paths = [*root.glob("*/*.yaml"), *root.glob(f"{PREVIEW}/*/*.yaml")]
+    return [
+        (f"rules/{path.relative_to(root).as_posix()}", path.read_text(encoding="utf-8"))
+        for path in sorted(filter(lambda one: is_rule(one.name), paths))
+    ]
+
+
+def in_its_folder(rule: Rule) -> Rule:
+    """The rule. Raises RuleError where its tier is not that of its folder: those of families in `preview` are preview."""
+    if (PREVIEW in [one.name for one in Path(rule.file).parents][:2]) != rule.is_preview:
+        raise RuleError(rule.file, 1, "tier", f"must be preview in a folder called {PREVIEW}, and only there")
+    return rule
+
+
+def is_rule(name: str) -> bool:
+    """Whether a file name is that of a rule, not of its cases or of the list of what rules cover."""
+    return name.endswith(".yaml") and not name.endswith(".cases.yaml") and name != COVERAGE

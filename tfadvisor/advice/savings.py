@@ -1,0 +1,314 @@
+"""What savings came to on programs that were measured with a fault and without: the numbers of `rules/savings.json`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.advice.findings import Finding, Plan, PlanStep, Saving
+from tfadvisor.advice.judging.judged import Judged, in_order
+from tfadvisor.advice.loading.catalogue import rules_folder
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.vocabulary import TimeClass
+
+FILE = "savings.json"
+
+
+class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Written by `benchmarks/savings/run.py`."""
+
+    devices: tuple[str, ...]
+    """Kinds of devices that it holds for."""
+    class_of: Mapping[str, str]
+    """A rule's id or category -> its class of fault, where that is not the category."""
+    faults: Mapping[str, FaultTime]
+    """By class of fault."""
+
+    def fault_of(self, rule: str, category: str) -> FaultTime | None:
+        """Of a rule; None where nothing was measured."""
+        return self.faults.get(self.class_of.get(rule, self.class_of.get(category, category)))
+
+
+@cache
+def calibration() -> Calibration:
+    """The built-in one. Raises msgspec.ValidationError for a file that is not what the benchmark writes."""
+    return msgspec.json.decode((rules_folder() / FILE).read_bytes(), type=Calibration)
+
+
+def around(saving: float, spread: float) -> tuple[float, float]:
+    """The range of a saving, as far to both sides as its odds are unsure on average: so its middle is what is expected.
+
+    Of what is expected to remain of the step, a fifth remains for sure.
+    """
+    half = (moved(saving, spread) - moved(saving, -spread)) / 2
+    return max(saving - half, 0.0), min(saving + half, 1 - (1 - saving) / 5)
+
+
+def moved(saving: float, by: float) -> float:
+    """A saving whose odds are e to this power as large: a range in odds never leaves 0..1, and is narrow near both ends."""
+    if not 0 < saving < 1:
+        return min(max(saving, 0.0), 1.0)
+    return 1 / (1 + (1 - saving) / saving * math.exp(-by))
+
+
+# What a replay of the step without each fault gives for its saving, each on top of those before it.
+
+
+MEASURED = "With it goes other time of the step, as in {pairs} measured with such a fault and without."
+ESTIMATED = "With it goes other time of the step; no program was measured with such a fault and without, so that is an estimate."
+NOT_MEASURED = "What goes with it besides was measured without accelerators only, and is left out."
+
+
+def foresee(judged: Sequence[Judged], metrics: Metrics, known: Calibration) -> list[Judged]:
+    """Those that fired, in the order of what each would save without the others, with other savings.
+
+    On devices that nothing was measured on, and where the step's time is not known by class, savings stay what the rules say.
+    """
+    if metrics.fact("device_kind") not in known.devices:
+        return in_order([_not_measured(one) for one in judged], metrics)
+    parts = parts_of(metrics)
+    if parts is None:
+        return in_order(judged, metrics)
+    tracer = metrics.value("tracer_fraction") or 0.0
+
+    ordered = in_order(judged, metrics, lambda one: promises(parts, tracer, [claim_of(one, metrics)], known)[0].high)
+    sure = [one for one in ordered if not one.rule.is_likely]
+    found = promises(parts, tracer, [claim_of(one, metrics) for one in sure], known)
+    return [*map(_promised, sure, found), *ordered[len(sure) :]]
+
+
+def claim_of(one: Judged, metrics: Metrics) -> Claim:
+    """What is known of a fault before the replay."""
+    share, reach = 0.0, None
+    if (saving := one.rule.saving) is not None and not one.rule.is_likely:
+        share = (metrics.value(saving.metric) or 0.0) * saving.high
+        share = max(share, metrics.value(saving.whole) or 0.0) if saving.whole else share
+        reach = metrics.value(saving.reach) if saving.reach else None
+    return Claim(
+        rule=one.rule.id,
+        category=one.rule.category,
+        share=min(max(share, 0.0), 1.0),
+        classes=one.claims,
+        range=(one.saving.low, one.saving.high),
+        reach=1.0 if reach is None else min(max(reach, 0.0), 1.0),
+        is_fault=saving is not None,
+    )
+
+
+def _promised(one: Judged, promise: Promise) -> Judged:
+    basis = one.saving.basis
+    if promise.pairs is not None:
+        basis = f"{basis} {_measured(promise.pairs)}"
+    return replace(one, saving=Saving(promise.low, promise.high, basis))
+
+
+def _measured(pairs: int) -> str:
+    return MEASURED.format(pairs=f"{pairs} program{'s' if pairs > 1 else ''}") if pairs else ESTIMATED
+
+
+def _not_measured(one: Judged) -> Judged:
+    if not one.saving.high:
+        return one
+    return replace(one, saving=replace(one.saving, basis=f"{one.saving.basis} {NOT_MEASURED}".lstrip()))
+
+
+# Where the step's time is, as finely as faults take time away with them: what is left of each part is what a replay
+# asks.
+
+
+KERNELS, STARTS, STRETCH = "kernels", "starts", "stretch"
+_OF_COMPUTE = (KERNELS, STARTS, STRETCH)
+"""The class `compute` in three: what undisturbed ops need, what lies in the first 10 µs of each, and what other work on the
+same cores adds."""
+PARTS = (*_OF_COMPUTE, *(one.label for one in TimeClass if one is not TimeClass.COMPUTE))
+"""All parts of a step."""
+
+_DRIVEN = (STARTS, *(one.label for one in (TimeClass.COMPILE, TimeClass.INPUT, TimeClass.LAUNCH, TimeClass.HOST)))
+"""Parts in which the thread that drives the step works."""
+TRACER = 0.1
+"""From this share of the step on, the time that recording takes is taken off."""
+_MOST = 0.7
+"""What is recorded of a thread's time is its own at least for the rest."""
+
+Parts = Mapping[str, float]
+"""Shares of the recorded step by part. They add up to 1 before anything is mended."""
+
+
+def parts_of(metrics: Metrics) -> Parts | None:
+    """None where the step's time is not known by class."""
+    compute = metrics.value(TimeClass.COMPUTE.metric)
+    if compute is None:
+        return None
+    known = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass if one is not TimeClass.COMPUTE}
+    calm = metrics.value("calm_op_share")
+    starts = metrics.value("op_start_share") or 0.0
+    stretch = 0.0 if calm is None else min(max(1 - calm, 0.0), 1 - starts)
+    return {KERNELS: compute * (1 - starts - stretch), STARTS: compute * starts, STRETCH: compute * stretch, **known}
+
+
+def unrecorded(parts: Parts, tracer: float) -> Parts:
+    """The step without the time that recording it takes, where that is `TRACER` of it or more; it adds up to 1 again.
+
+    tracer: share of the step. It goes from what the driving thread does, of each part alike and never all of it.
+    """
+    driven = math.fsum(parts[name] for name in _DRIVEN)
+    if tracer < TRACER or not driven:
+        return parts
+    kept = 1 - min(tracer / driven, _MOST)
+    rest = {name: share * kept if name in _DRIVEN else share for name, share in parts.items()}
+    whole = math.fsum(rest.values())
+    return {name: share / whole for name, share in rest.items()}
+
+
+def taken(parts: Parts, share: float, classes: Sequence[str]) -> dict[str, float]:
+    """What a finding that costs this share of the step takes of each part: of its classes in their order, of the parts of
+    a class alike. Less where they hold less."""
+    found: dict[str, float] = {}
+    for name in classes:
+        held = {one: parts[one] for one in (_OF_COMPUTE if name == TimeClass.COMPUTE.label else (name,))}
+        whole = math.fsum(held.values())
+        part = min(share - math.fsum(found.values()), whole)
+        if part > 0:
+            found |= {one: part * value / whole for one, value in held.items()}
+    return found
+
+
+# The findings together: in which order to mend them, what remains after each, and where to stop.
+
+
+WORTH = 0.03
+"""A change that saves less of the step is not noticed: below it XProf does not warn either."""
+
+
+def plan_of(findings: Sequence[Finding]) -> Plan | None:
+    """findings: in their order, each with what it saves on top of those before it. None of fewer than two that save any.
+
+    What several changes save together is known more closely than the sum of their ranges says: errors cancel in part.
+    """
+    saving = [(one, one.saving) for one in findings if one.saving is not None and one.saves and one.bears_verdict]
+    if len(saving) < 2:
+        return None
+    last = max((place for place, (_, one) in enumerate(saving) if _middle(one) >= WORTH), default=0)
+    changes, saved, squares = [], 0.0, 0.0
+    for place, (finding, one) in enumerate(saving):
+        saved += _middle(one)
+        squares += (one.high - one.low) ** 2 / 4
+        low, high = max(saved - math.sqrt(squares), 0.0), min(saved + math.sqrt(squares), 1.0)
+        changes.append(PlanStep(finding.rule_id, one.low, one.high, 1 - high, 1 - low, worth=place <= last))
+    worth = changes[last]
+    return Plan(tuple(changes), 1 - worth.remains_high, 1 - worth.remains_low)
+
+
+def _middle(saving: Saving) -> float:
+    return (saving.low + saving.high) / 2
+
+
+# What each of several faults saves when it is mended after those before it, with the range that measured programs
+# give it.
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What is known of a fault before the replay."""
+
+    rule: str
+    """Its rule's id."""
+    category: str
+    """Its rule's category."""
+    share: float
+    """Of the recorded step, that it is seen to take and that can go at most, as its rule has it."""
+    classes: tuple[str, ...]
+    """Of time, in which it is, in the order in which it draws on them."""
+    range: tuple[float, float]
+    """Low and high as the rule has them."""
+    reach: float = 1.0
+    """Share of the step's work that it is about: of the rest nothing goes with it."""
+    is_fault: bool = True
+    """Whether its rule names a fault. What names none says nothing of what goes with it."""
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """A saving. low, high: as shares of the step without the profiler."""
+
+    low: float
+    high: float
+    pairs: int | None
+    """How many programs stand behind it, None where it is the rule's own."""
+
+
+def promises(recorded: Parts, tracer: float, claims: Sequence[Claim], known: Calibration) -> list[Promise]:
+    """One for each claim, in their order. Together they promise no more than the step.
+
+    recorded: the step in parts, adding up to 1. tracer: share of it that recording takes.
+    """
+    step = unrecorded(recorded, tracer)
+    found: list[Promise] = []
+    remains = step
+    for claim in claims:
+        most = max(1 - math.fsum(before.high for before in found), 0.0)
+        fault = known.fault_of(claim.rule, claim.category) if claim.is_fault else None
+        if fault is None:
+            high = min(claim.range[1], most)
+            found.append(Promise(min(claim.range[0], high), high, None))
+            continue
+        seen = taken(recorded, claim.share, claim.classes)
+        own = {name: min(share * step[name] / recorded[name], remains[name]) for name, share in seen.items() if share}
+        then = without(remains, own, fault, claim.reach)
+        most = min(most, that_could_go(remains, own, fault))
+        found.append(_promise(math.fsum(remains.values()), math.fsum(then.values()), fault, most))
+        remains = then
+    return found
+
+
+def _promise(now: float, then: float, fault: FaultTime, most: float) -> Promise:
+    """Between two lengths of the step, as shares of the recorded one. most: what it can be at most."""
+    saved = 1 - then / now if now else 0.0
+    low, high = around(saved, fault.spread)
+    high = min(now * high, most)
+    return Promise(min(now * low, high), high, fault.pairs)
+
+
+# The step without a fault: its own time goes, and with it a part of the time that it caused elsewhere.
+
+
+LARGE = 0.2
+"""Nearly all measured faults take this share of the step or more."""
+
+
+class FaultTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What remains of a step's time when a fault of one class is mended, as parts of what there was, 0..1."""
+
+    left: float
+    """Of the time that the fault itself is seen to take."""
+    keeps: Mapping[str, float]
+    """Of the other time of each part of a step; all of a part that is not named."""
+    spread: float
+    """How far the logarithm of the true saving's odds lies from the predicted one's at most, in eight of ten programs."""
+    pairs: int
+    """How many programs this was fitted on."""
+
+
+def weight(parts: Parts, own: Mapping[str, float]) -> float:
+    """How much of what goes with a fault of its class goes with this one: all where it is as large as measured ones were,
+    less in proportion where it is smaller."""
+    whole = math.fsum(parts.values())
+    return min(math.fsum(own.values()) / (LARGE * whole), 1.0) if whole else 0.0
+
+
+def that_could_go(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> float:
+    """The time of a fault, and of all parts that it takes any time from."""
+    return math.fsum(share if fault.keeps.get(name, 1.0) < 1 else own.get(name, 0.0) for name, share in parts.items())
+
+
+def without(parts: Parts, own: Mapping[str, float], fault: FaultTime, reach: float = 1.0) -> dict[str, float]:
+    """The parts of the step when the fault is gone. own: what it takes of each part. reach: share of the step's work that
+    it is about. No part ever grows."""
+    goes = weight(parts, own) * reach
+    return {
+        name: max(share - own.get(name, 0.0), 0.0) * (1 - goes * (1 - fault.keeps.get(name, 1.0)))
+        + min(own.get(name, 0.0), share) * fault.left
+        for name, share in parts.items()
+    }

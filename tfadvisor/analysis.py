@@ -1,0 +1,248 @@
+"""The whole chain on one screen: files, summaries of hosts, metrics, rules, report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+import tfadvisor.metrics  # noqa: F401  (registers every metric)
+from tfadvisor.advice.judging.judge_rules import run_rules
+from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.advice.loading.limits import LimitChange, changes_of
+from tfadvisor.advice.savings import calibration, foresee
+from tfadvisor.errors import TraceError
+from tfadvisor.files import replace_file
+from tfadvisor.metrics.registry import Settings, measure
+from tfadvisor.report.assembly.report import assemble
+from tfadvisor.report.assembly.second_window import SecondWindow, joined, second_window, unread_note
+from tfadvisor.report.model import Report
+from tfadvisor.timeline.run.one_host import Engine, Progress, Watch
+from tfadvisor.timeline.run.read_hosts import run_hosts
+from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
+from tfadvisor.trace.counters import read_counters
+from tfadvisor.trace.runs import Held, Readable, Run, held, host_of, run_in, without_duplicates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tfadvisor.report.forms.page_data import PageData
+
+
+class Options(msgspec.Struct, frozen=True):
+    """Options of `analyze`."""
+
+    run: str | None = None
+    """Which session, the newest by default."""
+    host: str | None = None
+    """Which host of it, all by default."""
+    rules: Sequence[Path] = ()
+    """Folders with more rules."""
+    disabled: Sequence[str] = ()
+    """Ids of rules to leave out."""
+    parameters: int | None = None
+    """Of the model, where the trace does not tell."""
+    bandwidth_gb_s: float | None = None
+    """Between devices, GB/s, which no trace holds."""
+    steps: tuple[int, int] | None = None
+    """First and last (exclusive) step to look at."""
+    processes: int = 1
+    """How many hosts may be read at once, each in a process of its own."""
+    engine: Engine | None = None
+    """Who reads the hosts, as a cluster; None for this machine."""
+    limits: Sequence[LimitChange] = ()
+    """Numbers by which rules fire, where they are not to be as shipped."""
+    preview: bool = False
+    """Whether the rules that are not proven yet speak too."""
+
+
+class Analysis(Report, frozen=True, kw_only=True, dict=True):
+    """A report together with the trace that it is about, so that it can show itself as a page."""
+
+    source: Run | Held
+    """What was read, and is read again for the page."""
+    options: Options
+    """How it was read."""
+
+    @classmethod
+    def of(cls, report: Report, source: Run | Held, options: Options) -> Analysis:
+        """The analysis that gave the report."""
+        return cls(**msgspec.structs.asdict(report), source=source, options=options)
+
+    @property
+    def report(self) -> Report:
+        """The report alone, as outputs and files have it."""
+        return Report(**{name: getattr(self, name) for name in Report.__struct_fields__})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data for JSON, `schema_version` first. Numbers are finite."""
+        return self.report.to_dict()
+
+    def page(self) -> PageData:
+        """What the page draws beyond the report: collectives, devices, two steps. Reads the trace again, once.
+
+        Raises TraceError when it is no longer there.
+        """
+        return self._page
+
+    @cached_property
+    def _page(self) -> PageData:
+        if isinstance(self.source, Run):
+            return replace(draw_run(self.source, self.options), report=self.report)
+        with run_in(self.source, self.options.run, self.options.host) as again:
+            return replace(draw_run(again, self.options), report=self.report)
+
+    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
+        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
+
+        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
+        """
+        from tfadvisor.report.tables import frame
+
+        return frame(self, table, self.page)
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
+        from tfadvisor.report.forms.html import as_html
+
+        replace_file(Path(path), as_html([self.page()]))
+
+    def show(self, height: int = 800) -> None:
+        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
+        from tfadvisor.html_fragments import show_page
+        from tfadvisor.report.forms.html import as_html
+
+        show_page(as_html([self.page()]), height)
+
+    def __repr__(self) -> str:
+        """One line: the run, its verdict, its steps."""
+        from tfadvisor.report.forms.notebook import as_line
+
+        return as_line(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell."""
+        from tfadvisor.report.forms.notebook import as_fragment
+
+        return as_fragment(self)
+
+
+def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
+    """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
+    return conclude(run, options, progress)[0]
+
+
+def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
+    """The report with what its page draws beyond it: ops, collectives, devices, two steps. Raises as analyze_run."""
+    from tfadvisor.report.assembly.page import gather_page  # only a page needs it
+
+    return gather_page(*conclude(run, options, progress, detail=True))
+
+
+def conclude(
+    run: Run,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    detail: bool = False,
+    watch: Watch | None = None,
+    catalogue: Catalogue | None = None,
+) -> tuple[Report, RunSummary]:
+    """The report, and the run's summary that it rests on; no more than one host's events are in memory at a time.
+
+    detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
+    already. Raises as analyze_run.
+    """
+    catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits, preview=options.preview)
+    report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
+    if watch is None and options.steps is None and (second := second_window(run)) is not None:
+        report = _with_second(report, second, options, catalogue)
+    return report, summary
+
+
+def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:
+    """A second window that cannot be read costs only what it would have added."""
+    try:
+        other, _ = _of_one_window(second.run, options, catalogue)
+    except TraceError as error:
+        return replace(report, capture=(*report.capture, unread_note(error)))
+    return joined(report, other, tells_findings=second.tells_findings)
+
+
+def _of_one_window(
+    run: Run,
+    options: Options,
+    catalogue: Catalogue,
+    progress: Progress | None = None,
+    *,
+    detail: bool = False,
+    watch: Watch | None = None,
+) -> tuple[Report, RunSummary]:
+    files, duplicates = without_duplicates(run.files)
+    failed: list[tuple[Path, TraceError]] = []
+    hosts = tuple(
+        run_hosts(
+            files,
+            options.steps,
+            options.processes,
+            progress,
+            detail=detail,
+            watch=watch,
+            skip=lambda file, error: failed.append((file, error)),
+            engine=options.engine,
+        )
+    )
+    if not hosts:
+        raise failed[0][1]
+    unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
+    lost = {file for file, _ in failed}
+    counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
+    summary = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
+    metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
+    outcomes = run_rules(catalogue.rules, metrics, partial(foresee, known=calibration()))
+    return assemble(summary, metrics, outcomes, catalogue), summary
+
+
+def analyze(
+    path: Readable,
+    *,
+    run: str | None = None,
+    host: str | None = None,
+    rules: Sequence[Path] = (),
+    disabled: Sequence[str] = (),
+    parameters: int | None = None,
+    bandwidth_gb_s: float | None = None,
+    steps: tuple[int, int] | None = None,
+    processes: int = 1,
+    limits: Mapping[str, Mapping[str, float | str]] | None = None,
+    preview: bool = False,
+) -> Analysis:
+    """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
+    reading. Returns the report, which can draw its page while the trace is where it was.
+
+    processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
+    `if __name__ == "__main__":`. limits: rule -> limit -> number or share ("5%"), as `[rules]` of a tfadvisor.toml has
+    them, which is not read here. preview: with the rules that are not proven yet. Raises TraceError when there is nothing
+    to read, UsageError for options that do not fit the trace.
+    """
+    source = held(path)
+    options = Options(
+        run,
+        host,
+        rules,
+        disabled,
+        parameters,
+        bandwidth_gb_s,
+        steps,
+        processes,
+        limits=changes_of(limits),
+        preview=preview,
+    )
+    with run_in(source, run, host) as chosen:
+        report = analyze_run(chosen, options)
+    return Analysis.of(report, source if isinstance(source, Held) else chosen, options)

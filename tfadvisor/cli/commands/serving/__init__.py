@@ -1,1 +1,0 @@
-"""Commands that stay and answer, until whoever asks goes away."""

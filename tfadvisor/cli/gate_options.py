@@ -1,0 +1,205 @@
+"""The options of `tfadvisor gate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec.structs import replace
+
+from tfadvisor.cli.outputs import write_output
+from tfadvisor.cli.reading_options import BASELINE, OUTPUT, choice
+from tfadvisor.comparison.gate.forms.forms import VERDICT_FORMS
+from tfadvisor.errors import UsageError
+from tfadvisor.report.forms.forms import names_of
+
+if TYPE_CHECKING:
+    from tfadvisor.analysis import Options
+    from tfadvisor.comparison.gate.result import GateResult
+    from tfadvisor.report.forms.page_data import PageData
+
+_JUDGING, AGAINST = "How to judge", "Against another commit"
+Candidates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--candidates",
+        metavar="PATH",
+        help="more runs of the same program as PATH: one or several paths",
+        readable=False,
+        path_type=str,
+    ),
+]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="DIR",
+        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
+        rich_help_panel=BASELINE,
+        readable=False,
+        path_type=str,
+    ),
+]
+Branch = Annotated[
+    str | None,
+    typer.Option(
+        "--branch",
+        metavar="NAME",
+        help="whose runs are the baseline (the branch that is merged into, else this one, else main)",
+        show_default=False,
+        rich_help_panel=BASELINE,
+    ),
+]
+Preset = Annotated[
+    str | None,
+    choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
+]
+OnCannotTell = Annotated[
+    str | None,
+    choice(
+        "--on-cannot-tell",
+        "--on-inconclusive",
+        names=("pass", "warn", "fail"),
+        help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
+        panel=_JUDGING,
+    ),
+]
+Add = Annotated[
+    bool,
+    typer.Option("--add", help="add the runs to the baseline unless the gate fails", rich_help_panel=_JUDGING),
+]
+CheckConfig = Annotated[
+    bool,
+    typer.Option("--check-config", help="check the configuration and do nothing else", rich_help_panel=_JUDGING),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="REF",
+        help="record this commit and what is checked out in turns: -- COMMAND",
+        rich_help_panel=AGAINST,
+    ),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="how long to record at most, as 90s, 10m or 1h (10m)",
+        show_default=False,
+        rich_help_panel=AGAINST,
+    ),
+]
+Links = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--link",
+        metavar="PATH",
+        help="what git does not track and both sides need, as data/; may be repeated",
+        rich_help_panel=AGAINST,
+    ),
+]
+Format = Annotated[
+    str | None,
+    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
+]
+JUnit = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
+    ),
+]
+Sarif = Annotated[
+    Path | None,
+    typer.Option(
+        "--sarif", metavar="FILE", help="SARIF 2.1.0, for code scanning", rich_help_panel=OUTPUT, readable=False
+    ),
+]
+CodeQuality = Annotated[
+    Path | None,
+    typer.Option(
+        "--codequality",
+        metavar="FILE",
+        help="Code Climate JSON, as GitLab reads it",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
+
+
+Comment = Annotated[
+    Path | None,
+    typer.Option(
+        "--comment",
+        metavar="FILE",
+        help="Markdown for a comment in a pull request, marked so that the next one replaces it",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
+Pages = Annotated[
+    Path | None,
+    typer.Option(
+        "--pages",
+        metavar="DIR",
+        help="pages for a browser: the verdict, the report, and with --against both runs side by side",
+        rich_help_panel=OUTPUT,
+        readable=False,
+    ),
+]
+
+# `tfadvisor gate --pages DIR`: the verdict, the report and the comparison as pages, and where a reviewer finds
+# them.
+
+
+VERDICT, REPORT, COMPARISON = "verdict.html", "report.html", "comparison.html"
+_WORKFLOW = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+
+
+def link_of(pages: Path | None, environment: Mapping[str, str]) -> str:
+    """Where the pages are found: the workflow's run, which keeps them as artifacts, else their folder."""
+    if job := environment.get("CI_JOB_URL"):  # GitLab
+        return f"{job}/artifacts/browse" if pages is not None else job
+    if all(environment.get(name) for name in _WORKFLOW):
+        server, repository, run = (environment[name] for name in _WORKFLOW)
+        return f"{server}/{repository}/actions/runs/{run}"
+    return str(pages) if pages is not None else ""
+
+
+def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData]:
+    """What draws the run that was judged."""
+    from tfadvisor.analysis import draw_run
+    from tfadvisor.trace.runs import choose_run
+
+    return lambda: draw_run(choose_run(paths, options.run, options.host)[0], options)
+
+
+def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], PageData]]) -> None:
+    """draw: the judged run, then, where its trace is there, the base. Raises UsageError."""
+    from tfadvisor.comparison.gate.forms.pages import as_html as verdict_page
+    from tfadvisor.report.forms.html import as_html
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--pages {folder}: cannot be written: {error.strerror or error}.") from error
+    drawn = [one() for one in draw]
+    beside = [(REPORT, "The report of the run: where its step's time goes, why, and what to change")]
+    write_output(folder / REPORT, as_html(drawn[:1]), "--pages")
+    if len(drawn) > 1:
+        beside.append((COMPARISON, "Both runs side by side, and the causes of the change"))
+        write_output(folder / COMPARISON, _side_by_side(drawn), "--pages")
+    write_output(folder / VERDICT, verdict_page(replace(verdict, link=""), tuple(beside)), "--pages")
+
+
+def _side_by_side(drawn: Sequence[PageData]) -> str:
+    from tfadvisor.comparing import compare
+    from tfadvisor.comparison.forms import on_page
+    from tfadvisor.report.forms.html import as_html
+
+    reports = [page.report for page in drawn]
+    comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
+    return as_html(drawn, comparisons=comparisons)

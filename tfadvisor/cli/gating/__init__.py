@@ -1,1 +1,0 @@
-"""What `tfadvisor gate` does beside judging a run: it records in turns, and writes pages."""

@@ -1,1 +1,0 @@
-"""Where work is done that is the same for many files: processes of this machine, or a Dask cluster. It knows no trace."""

@@ -1,0 +1,1 @@
+"""Snapshots of runs: small files of metrics, never traces."""

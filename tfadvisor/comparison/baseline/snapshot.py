@@ -1,0 +1,206 @@
+"""A run's numbers, small enough to keep: what a baseline is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.comparison.side import Side, hottest, side_of
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.git import git
+from tfadvisor.report.model import Report
+from tfadvisor.vocabulary import TimeClass
+
+# Which commit and branch a run is of, as CI or git says, and which branch's runs it is measured against.
+
+_COMMIT = ("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT", "BUILD_SOURCEVERSION")
+_BRANCH = (
+    "GITHUB_HEAD_REF",
+    "GITHUB_REF_NAME",
+    "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",
+    "CI_COMMIT_REF_NAME",
+    "CHANGE_BRANCH",
+    "GIT_BRANCH",
+    "BUILD_SOURCEBRANCHNAME",
+)
+_TARGET = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CHANGE_TARGET")
+_USUAL = ("main", "master")
+_LONGEST_ORIGIN = 200
+_HASH = re.compile("[0-9a-f]{7,64}")
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a run comes from."""
+
+    commit: str = ""
+    """Its hash; "" when unknown."""
+    branch: str = ""
+    """"" when unknown; such a run counts for every branch."""
+    machine: str = ""
+    """Names of its hosts."""
+
+
+def commit_and_branch(environment: Mapping[str, str], folder: Path) -> tuple[str, str]:
+    """As CI says, else as git says of a folder; "" for what neither knows."""
+    commit = _first(environment, _COMMIT) or _git(folder, "rev-parse", "HEAD")
+    branch = _first(environment, _BRANCH) or _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
+    return commit if _HASH.fullmatch(commit) else "", branch.removeprefix("origin/")[:_LONGEST_ORIGIN]
+
+
+def branches_to_ask(environment: Mapping[str, str], own: str) -> tuple[str, ...]:
+    """Whose runs make the baseline, best first: the branch that is merged into, one's own, then the usual ones."""
+    found = (_first(environment, _TARGET).removeprefix("origin/"), own, *_USUAL)
+    return tuple(dict.fromkeys(one for one in found if one))
+
+
+def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((environment[name] for name in names if environment.get(name)), "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git prints; "" without git, without a repository, or after two seconds."""
+    try:
+        return git(folder, *arguments, seconds=2)
+    except UsageError:
+        return ""
+
+
+_MOST_OPS, _MOST_HOSTS, _LONGEST = 80, 8, 200
+_CLASSES_HASHED = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
+"""The classes of time as fingerprints have them: in the order of the first version, so that stored ones stay what they are."""
+_PRECISIONS = ("fp8", "fp16", "bf16", "tf32", "fp32", "fp64")
+DEFAULT_MODEL = "default"
+
+
+class Key(msgspec.Struct, frozen=True):
+    """What must be alike before numbers are compared. devices: words such as `8 gpu NVIDIA H100`; labels: as given."""
+
+    model: str
+    framework: str
+    devices: str
+    hosts: int
+    labels: Mapping[str, str]
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A run: who it is (key), what may differ and is reported (about), and its numbers (side).
+
+    fingerprint: of the steps' times and metrics, so that one trace is known again under another name. errors: standard
+    errors of metrics, from the run's own steps. level: counts accepted changes; runs of one level share a centre.
+    recorded_at: as the trace says, ISO; added_at: when the snapshot came into the store, ISO, "" before.
+    """
+
+    key: Key
+    about: Mapping[str, str]
+    fingerprint: str
+    recorded_at: str
+    added_at: str
+    level: int
+    note: str
+    side: Side
+    errors: Mapping[str, float]
+    origin: Origin = Origin()
+
+
+def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None) -> Snapshot:
+    """Raises TraceError when the report holds no step."""
+    side = side_of(report)
+    if side is None:
+        raise TraceError(
+            report.run.path,
+            "holds no step to compare.",
+            "Record at least three steps, with step markers where the framework sets none.",
+        )
+    ops, rest = hottest(side.ops, side.rest_ms, _MOST_OPS)
+    return Snapshot(
+        key=Key(model, report.run.framework, _devices(report), len(report.run.hosts), dict(labels or {})),
+        about=_about(report),
+        fingerprint=_fingerprint(report),
+        recorded_at=report.run.captured_at or "",
+        added_at="",
+        level=0,
+        note="",
+        side=replace(side, ops=ops, rest_ms=rest),
+        errors=_errors(side),
+        origin=Origin(machine=", ".join(report.run.hosts[:_MOST_HOSTS])[:_LONGEST]),
+    )
+
+
+def _devices(report: Report) -> str:
+    """`2 gpu NVIDIA H100, 1 cpu`."""
+    counted = Counter(f"{device.kind} {device.model}".strip() for device in report.run.devices)
+    return ", ".join(f"{number} {what}" for what, number in sorted(counted.items())) or "none"
+
+
+def _about(report: Report) -> dict[str, str]:
+    about = {
+        "framework version": report.run.framework_version or "",
+        "steps found by": report.steps.source,
+        "precision": _precision(report),
+        "model parameters": _words(report, "model_parameters"),
+        "tfadvisor version": report.tool.version,
+    }
+    return {name: words for name, words in about.items() if words}
+
+
+def _precision(report: Report) -> str:
+    """The precision that takes most kernel time, where kernels tell."""
+    metrics = {one: report.metrics.get(f"{one}_kernel_share") for one in _PRECISIONS}
+    shares = {one: metric.value for one, metric in metrics.items() if metric is not None and metric.value}
+    return max(shares, key=lambda one: shares[one] or 0.0, default="")
+
+
+def _words(report: Report, metric: str) -> str:
+    value = report.metrics[metric].value if metric in report.metrics else None
+    return f"{value:.6g}" if value is not None else ""
+
+
+def _errors(side: Side) -> dict[str, float]:
+    """Where the run's own steps tell how well a metric is measured."""
+    found = {}
+    if side.median_error_ms is not None:
+        found["step_time_ms"] = side.median_error_ms
+    for one in TimeClass:
+        error = side.class_error_ms.get(one.label)
+        if error is not None and one.metric in side.metrics:
+            found[one.metric] = error / side.mean_ms
+    return found
+
+
+def _fingerprint(report: Report) -> str:
+    """The same for two copies of a trace whatever their names, different for two runs: everything is measured in ps."""
+    numbers = {
+        "at": report.run.captured_at,
+        "steps": [[step.start_ms, step.duration_ms] for step in report.steps.each],
+        "window": report.run.window_ms,
+        "classes": [report.breakdown.get(name) for name in _CLASSES_HASHED],
+        "ops": [[op.ms_per_step, op.count_per_step] for op in report.ops],
+    }
+    return hashlib.sha256(json.dumps(numbers).encode()).hexdigest()[:32]
+
+
+# The day each finding of a run came into its baseline.
+
+
+def with_days(snapshot: Snapshot, before: Sequence[Snapshot], today: str) -> Snapshot:
+    """The run's findings with the day each came, ISO: as an earlier run of the baseline says, else the run's own."""
+    came: dict[str, str] = {}
+    for run in before:
+        for one in run.side.findings:
+            day = one.since or day_of(run)
+            came[one.rule_id] = min(came.get(one.rule_id, day), day)
+    own = day_of(snapshot) or today
+    findings = tuple(replace(one, since=came.get(one.rule_id) or own) for one in snapshot.side.findings)
+    return replace(snapshot, side=replace(snapshot.side, findings=findings))
+
+
+def day_of(snapshot: Snapshot) -> str:
+    """When it was recorded, else added; "" when neither is known."""
+    return (snapshot.recorded_at or snapshot.added_at)[:10]

@@ -1,0 +1,254 @@
+"""A folder of snapshots: the baselines. One file a run, so that writers hardly meet and a repository merges them.
+
+DIR/<model>/<recorded at>-<fingerprint>.json     the runs
+DIR/.pending/<model>-<key>.json                  what the gate judged last, for `baseline accept`
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.comparison.baseline.comparable import branch_of, must_be_alike
+from tfadvisor.comparison.baseline.snapshot import Snapshot, with_days
+from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import UsageError
+from tfadvisor.files import only_writer, read_small_text, replace_file
+
+_PENDING = ".pending"
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A snapshot and its file."""
+
+    file: Path
+    snapshot: Snapshot
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What a store holds, oldest first, and the files in it that cannot be used, with the reason."""
+
+    runs: tuple[Kept, ...]
+    unusable: tuple[tuple[Path, str], ...]
+
+
+def read_store(folder: Path) -> Contents:
+    """Everything in a store; nothing where there is none yet."""
+    runs, unusable = [], []
+    for file in sorted(folder.glob("*/*.json")):
+        if file.parent.name == _PENDING:
+            continue
+        try:
+            runs.append(Kept(file, _read(file)))
+        except SnapshotError as error:
+            unusable.append((file, str(error)))
+    runs.sort(key=lambda kept: _age(kept.snapshot))
+    return Contents(tuple(runs), tuple(unusable))
+
+
+def add(folder: Path, snapshots: Sequence[Snapshot], keep: int) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added, there already)."""
+    return _write(folder, snapshots, keep, next_level=False)
+
+
+def accept(
+    folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str, branches: Sequence[str] = ()
+) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie.
+
+    branches: whose runs they are measured against, best first; there the level begins, whatever branch the runs are of.
+    """
+    noted = [_on_branch(folder, replace(one, note=note), branches) for one in snapshots]
+    added, known = _write(folder, noted, keep, next_level=True)
+    for one in snapshots:
+        _pending_file(folder, one).unlink(missing_ok=True)
+    return added, known
+
+
+def leave_pending(folder: Path, snapshot: Snapshot) -> None:
+    """Keeps what was judged, to be accepted later without its trace. Quietly does nothing where that is not possible."""
+    if not folder.is_dir():
+        return
+    try:
+        target = _pending_file(folder, snapshot)
+        target.parent.mkdir(exist_ok=True)
+        replace_file(target, as_text(snapshot))
+    except OSError:
+        return
+
+
+def pending(folder: Path, model: str | None) -> list[Snapshot]:
+    """What the gate judged last, of one model or of all."""
+    found = []
+    for file in sorted((folder / _PENDING).glob("*.json")):
+        try:
+            snapshot = _read(file)
+        except SnapshotError:
+            continue
+        if model is None or snapshot.key.model == model:
+            found.append(snapshot)
+    return found
+
+
+def baseline_of(snapshot: Snapshot) -> tuple[str, ...]:
+    """What runs of one baseline share: the key and the branch."""
+    return snapshot.key.model, _digest(snapshot), snapshot.origin.branch
+
+
+def _write(
+    folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool
+) -> tuple[list[Kept], list[Kept]]:
+    added, known = [], []
+    with writing(folder):
+        for snapshot in snapshots:
+            alike = [kept for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
+            same = [kept for kept in alike if kept.snapshot.fingerprint == snapshot.fingerprint]
+            if same and not next_level:
+                known += same
+                continue
+            there = [kept for kept in alike if _one_branch(kept.snapshot, snapshot)]
+            level = max((kept.snapshot.level for kept in there), default=0) + (1 if next_level and there else 0)
+            now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+            dated = with_days(snapshot, [kept.snapshot for kept in alike], now[:10])
+            kept = Kept(_file_of(folder, snapshot), replace(dated, level=level, added_at=now))
+            kept.file.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(kept.file, as_text(kept.snapshot))
+            added.append(kept)
+            own = (kept.snapshot.origin.branch, "")
+            others = [one for one in there if one.file != kept.file and one.snapshot.origin.branch in own]
+            for old in others[: max(len(others) + 1 - keep, 0)]:
+                old.file.unlink(missing_ok=True)
+    return added, known
+
+
+def _on_branch(folder: Path, snapshot: Snapshot, branches: Sequence[str]) -> Snapshot:
+    alike = [kept.snapshot for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
+    branch = branch_of(alike, branches)
+    return snapshot if branch is None else replace(snapshot, origin=replace(snapshot.origin, branch=branch))
+
+
+def _one_branch(one: Snapshot, other: Snapshot) -> bool:
+    """Runs whose branch nobody knows are of every branch."""
+    return one.origin.branch == other.origin.branch or "" in (one.origin.branch, other.origin.branch)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """As the only writer of a store, which is made where there is none. Raises UsageError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        ignored = folder / ".gitignore"
+        if not ignored.exists():
+            replace_file(ignored, f".lock\n{_PENDING}/\n")
+        with only_writer(folder):
+            yield
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}.") from error
+
+
+def _read(file: Path) -> Snapshot:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise SnapshotError(f"it has {file.stat().st_size:,} bytes, and a snapshot never more than {LARGEST:,}")
+        return from_text(read_small_text(file, LARGEST))
+    except OSError as error:
+        raise SnapshotError(f"it cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SnapshotError("it is not text; it may be damaged") from error
+
+
+def _file_of(folder: Path, snapshot: Snapshot) -> Path:
+    stamp = re.sub(r"[^0-9T]", "", snapshot.recorded_at[:19]) or "undated"
+    return folder / _fit(snapshot.key.model) / f"{stamp}-{_fit(snapshot.fingerprint)[:12]}-{_digest(snapshot)}.json"
+
+
+def _pending_file(folder: Path, snapshot: Snapshot) -> Path:
+    return folder / _PENDING / f"{_fit(snapshot.key.model)}-{_digest(snapshot)}.json"
+
+
+def _digest(snapshot: Snapshot) -> str:
+    """Of the key, so that one trace can lie in two baselines."""
+    key = snapshot.key
+    words = [
+        key.model,
+        key.framework,
+        key.devices,
+        str(key.hosts),
+        *(f"{k}={v}" for k, v in sorted(key.labels.items())),
+    ]
+    return hashlib.sha256("\n".join(words).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _fit(name: str) -> str:
+    """A name as a folder may have it; never empty, hidden or a way up."""
+    return _UNFIT.sub("-", name)[:80].strip(".-") or "unnamed"
+
+
+def _age(snapshot: Snapshot) -> tuple[int, str, str]:
+    return snapshot.level, snapshot.recorded_at, snapshot.added_at
+
+
+# Looking after a store: runs by name, taking them out.
+
+
+def named(folder: Path, names: Sequence[str]) -> list[Kept]:
+    """The runs that the names mean: the beginning of a file's name, of a fingerprint or of a commit. Raises UsageError for
+    a name that fits none or several.
+    """
+    found: dict[Path, Kept] = {}
+    runs = read_store(folder).runs
+    for name in names:
+        fitting = [kept for kept in runs if name and _fits(kept, name)]
+        if len(fitting) != 1:
+            known = [kept.file.stem for kept in runs]
+            what = f"fits {len(fitting)} runs" if fitting else f"is no run of it{did_you_mean(name, known)}"
+            raise UsageError(f"{folder}: {name} {what}. `tfadvisor baseline list` names them.")
+        found[fitting[0].file] = fitting[0]
+    return list(found.values())
+
+
+def before(folder: Path, one: Kept) -> Kept | None:
+    """The run of the same baseline that came before another; None for its first."""
+    alike = [kept for kept in read_store(folder).runs if baseline_of(kept.snapshot) == baseline_of(one.snapshot)]
+    at = [kept.file for kept in alike].index(one.file)
+    return alike[at - 1] if at else None
+
+
+def remove(folder: Path, names: Sequence[str]) -> list[Kept]:
+    """Takes runs out of a store. Returns those that it took; raises UsageError before any is gone if a name is wrong."""
+    with writing(folder):
+        gone = named(folder, names)
+        for kept in gone:
+            kept.file.unlink(missing_ok=True)
+    return gone
+
+
+def prune(folder: Path, keep: int, model: str | None, branch: str | None = None) -> list[Kept]:
+    """Takes the oldest runs of each baseline beyond `keep` out of a store; of one model or branch, or of all. Returns
+    those.
+    """
+    gone: list[Kept] = []
+    with writing(folder):
+        baselines: dict[tuple[str, ...], list[Kept]] = {}
+        for kept in read_store(folder).runs:
+            if model in (None, kept.snapshot.key.model) and branch in (None, kept.snapshot.origin.branch):
+                baselines.setdefault(baseline_of(kept.snapshot), []).append(kept)
+        for alike in baselines.values():
+            gone += alike[: max(len(alike) - keep, 0)]
+        for kept in gone:
+            kept.file.unlink(missing_ok=True)
+    return gone
+
+
+def _fits(kept: Kept, name: str) -> bool:
+    known = (kept.file.name, kept.snapshot.fingerprint, kept.snapshot.origin.commit)
+    return str(kept.file) == name or any(one.startswith(name) for one in known)

@@ -1,0 +1,1 @@
+"""Budgets, baselines and statistics: pass, warn, fail or cannot tell."""

@@ -1,0 +1,277 @@
+"""The gate's configuration, checked and resolved for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from tfadvisor.advice.loading.limits import LimitChange
+from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
+from tfadvisor.vocabulary import Severity
+
+LEVELS = ("off", "warn", "error")
+POLICIES = ("pass", "warn", "fail")
+DEFAULT_KEEP = 30
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """An absolute limit on a metric, in its unit. line: where it is written, 0 for a preset's."""
+
+    metric: str
+    at_most: float | None
+    at_least: float | None
+    level: str
+    line: int
+
+
+class Relative(msgspec.Struct, frozen=True):
+    """A limit on the change of a metric against its baseline.
+
+    limit: as a share of the baseline; change: in the metric's unit; of both the smaller counts. worse: up, down, both, or
+    None for what is usual for the metric. floor: the smallest spread between runs that is believed, as a share.
+    """
+
+    metric: str
+    limit: float | None
+    change: float | None
+    worse: str | None
+    floor: float | None
+    level: str
+    line: int
+
+
+class RuleLevel(msgspec.Struct, frozen=True):
+    """The level of rules whose id matches a pattern."""
+
+    pattern: str
+    level: str
+    line: int
+
+
+class Ignore(msgspec.Struct, frozen=True):
+    """A check that is known to fail: by metric or rule id (a pattern), with the reason, until a date."""
+
+    check: str
+    models: tuple[str, ...]
+    reason: str
+    expires: date
+    line: int
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """One layer of settings; later layers win, setting by setting. severity: level by severity of a finding."""
+
+    model: str | None = None
+    labels: Mapping[str, str] | None = None
+    baseline: str | None = None
+    keep: int | None = None
+    fewest_runs: int | None = None
+    false_alarm_rate: float | None = None
+    on_cannot_tell: str | None = None
+    on_slower_machine: str | None = None
+    new_findings: str | None = None
+    budgets: Mapping[str, Budget] | None = None
+    relative: Mapping[str, Relative] | None = None
+    severity: Mapping[str, str] | None = None
+    rules: tuple[RuleLevel, ...] = ()
+
+
+class Override(msgspec.Struct, frozen=True):
+    """A layer for some runs: each given list must hold a pattern that fits. runs: run names."""
+
+    models: tuple[str, ...]
+    runs: tuple[str, ...]
+    hosts: tuple[str, ...]
+    devices: tuple[str, ...]
+    layer: Layer
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A configuration as read: the file's name, what it says for all runs, for some, and what it ignores."""
+
+    file: str
+    preset: Layer
+    layer: Layer
+    overrides: tuple[Override, ...]
+    ignores: tuple[Ignore, ...]
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What overrides go by. devices: kinds and models, as `gpu NVIDIA H100`."""
+
+    model: str
+    run: str
+    hosts: tuple[str, ...]
+    devices: tuple[str, ...]
+
+
+class Config(msgspec.Struct, frozen=True):
+    """Settings for one run. rules: the last pattern that fits decides, before severity."""
+
+    file: str
+    keep: int
+    fewest_runs: int
+    false_alarm_rate: float
+    on_cannot_tell: str
+    """pass, warn or fail: what the gate does where the data do not decide."""
+    on_not_comparable: str
+    """The same where a baseline is there that the run must not be compared with."""
+    on_slower_machine: str
+    new_findings: str
+    """From which severity on a finding that the baseline has not fails: a severity, or off."""
+    budgets: tuple[Budget, ...]
+    relative: tuple[Relative, ...]
+    severity: Mapping[str, str]
+    rules: tuple[RuleLevel, ...]
+    ignores: tuple[Ignore, ...]
+
+    def fails_when_new(self, rule_id: str, severity: Severity) -> bool:
+        """Whether a finding fails that the baseline has not; what the configuration says of the rule itself wins."""
+        if self.new_findings == "off" or any(fnmatchcase(rule_id, one.pattern) for one in self.rules):
+            return False
+        return severity.rank >= Severity(self.new_findings).rank
+
+    def rule_level(self, rule_id: str, severity: str) -> tuple[str, int]:
+        """The level at which a finding counts, and the line that says so."""
+        fitting = [one for one in self.rules if fnmatchcase(rule_id, one.pattern)]
+        return (fitting[-1].level, fitting[-1].line) if fitting else (self.severity.get(severity, "off"), 0)
+
+    def ignored(self, check: str, model: str, today: date) -> Ignore | None:
+        """The entry that covers a check today."""
+        fitting = (one for one in self.ignores if _covers(one, check, model) and today <= one.expires)
+        return next(fitting, None)
+
+    def expired(self, check: str, model: str, today: date) -> Ignore | None:
+        """The entry that covered a check until it expired."""
+        fitting = (one for one in self.ignores if _covers(one, check, model) and today > one.expires)
+        return next(fitting, None)
+
+
+def resolve(written: Written, identity: Identity) -> Config:
+    """Preset, file, then the overrides that fit, in their order."""
+    merged = _over(written.preset, written.layer)
+    for override in written.overrides:
+        if _fits(override, identity):
+            merged = _over(merged, override.layer)
+    return Config(
+        file=written.file,
+        keep=merged.keep or DEFAULT_KEEP,
+        fewest_runs=merged.fewest_runs or 5,
+        false_alarm_rate=merged.false_alarm_rate or 0.01,
+        on_cannot_tell=merged.on_cannot_tell or "pass",
+        on_not_comparable=merged.on_cannot_tell or "fail",
+        on_slower_machine=merged.on_slower_machine or "inconclusive",
+        new_findings=merged.new_findings or "high",
+        budgets=tuple(one for one in (merged.budgets or {}).values() if one.level != "off"),
+        relative=tuple(one for one in (merged.relative or {}).values() if one.level != "off"),
+        severity=merged.severity or {},
+        rules=merged.rules,
+        ignores=written.ignores,
+    )
+
+
+def _over(below: Layer, above: Layer) -> Layer:
+    given = {name: value for name, value in asdict(above).items() if value is not None and name not in _MAPPINGS}
+    merged = replace(below, **{**given, "rules": (*below.rules, *above.rules)})
+    return replace(
+        merged, **{name: {**(getattr(below, name) or {}), **(getattr(above, name) or {})} for name in _MAPPINGS}
+    )
+
+
+_MAPPINGS = ("labels", "budgets", "relative", "severity")
+
+
+def _fits(override: Override, identity: Identity) -> bool:
+    asked = (
+        (override.models, (identity.model,)),
+        (override.runs, (identity.run,)),
+        (override.hosts, identity.hosts),
+        (override.devices, identity.devices),
+    )
+    return all(_any_fits(patterns, names) for patterns, names in asked if patterns)
+
+
+def _any_fits(patterns: Sequence[str], names: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _covers(ignore: Ignore, check: str, model: str) -> bool:
+    return fnmatchcase(check, ignore.check) and (not ignore.models or _any_fits(ignore.models, (model,)))
+
+
+# The limits of rules that a configuration changes: tables below `[rules]`, each named for one rule.
+
+
+LEVEL = "level"
+"""The one key of such a table that names no limit: what the gate makes of the rule's findings."""
+
+
+def limits_of_project(given: Path | None = None) -> tuple[LimitChange, ...]:
+    """Those of a configuration, else of the nearest one; none where there is none. Raises UsageError for what is no TOML."""
+    return limits_in(read_config(given) if given is not None else find_config(Path.cwd()))
+
+
+def limits_in(file: ConfigFile) -> tuple[LimitChange, ...]:
+    """In the order in which they stand. Whether there are such rules and limits is seen where rules are known."""
+    rules = file.values.get("rules")
+    tables = rules.items() if isinstance(rules, Mapping) else ()
+    return tuple(
+        LimitChange(rule, name, value, f"{file.path}:{file.line(('rules', rule, name))}")
+        for rule, table in tables
+        if isinstance(table, Mapping)
+        for name, value in table.items()
+        if name != LEVEL
+    )
+
+
+# What the gate checks without a configuration: the presets, in the words of a configuration file.
+
+_AMOUNTS = (
+    "kernels_per_step",
+    "allreduce_bytes_per_step",
+    "h2d_bytes_per_step",
+    "d2h_bytes_per_step",
+    "d2d_bytes_per_step",
+)
+_EACH = ("dispatches_per_step", "graph_launches_per_step", "collectives_per_step", "d2h_copies_per_step")
+"""Of these one more in every step counts, however many there are."""
+
+
+def _counts(limit: str) -> dict[str, Any]:
+    return dict.fromkeys(_AMOUNTS, limit) | {name: {"limit": limit, "change": 0.5} for name in _EACH}
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "none": {},
+    "recommended": {
+        "relative": {
+            "step_time_ms": "5%",
+            **_counts("2%"),
+            "retraces_in_steady_state": {"change": 0},
+            "fp16_kernel_share": {"change": "2%"},
+            "tensor_core_kernel_share": {"change": "2%"},
+        },
+        "severity": {"critical": "warn", "high": "warn", "medium": "warn", "low": "off", "info": "off"},
+    },
+    "strict": {
+        "budgets": {"retraces_in_steady_state": 0, "dropped_events": {"max": 0, "level": "warn"}},
+        "relative": {
+            "step_time_ms": "3%",
+            **_counts("1%"),
+            "retraces_in_steady_state": {"change": 0},
+            "fp16_kernel_share": {"change": "1%"},
+            "tensor_core_kernel_share": {"change": "1%"},
+            "input_bound_fraction": {"change": "2%"},
+            "host_fraction": {"change": "2%"},
+            "kernel_launch_gap_fraction": {"change": "2%"},
+            "exposed_collective_fraction": {"change": "2%"},
+        },
+        "severity": {"critical": "error", "high": "error", "medium": "warn", "low": "off", "info": "off"},
+    },
+}

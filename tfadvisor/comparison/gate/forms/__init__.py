@@ -1,0 +1,1 @@
+"""The forms of a verdict: text, Markdown, JUnit, SARIF, Code Quality, GitHub."""

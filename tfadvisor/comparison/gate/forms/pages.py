@@ -1,0 +1,177 @@
+"""The verdict as Markdown, for job summaries and comments: at most 60 KiB, cut section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from tfadvisor.comparison.forms import causes_table
+from tfadvisor.comparison.gate.forms.text import (
+    NAMES,
+    QUIET,
+    SHOWN,
+    could_have_seen,
+    headline,
+    may_be_accepted,
+    subject,
+    subject_parts,
+)
+from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
+from tfadvisor.comparison.wording import TOTAL, beside_words, cause_words, shown_causes, signed, verdict_words
+from tfadvisor.printable import in_code, in_markdown
+from tfadvisor.report.forms.html import table, text, whole_page
+from tfadvisor.units import Unit, in_words
+
+LARGEST = 60 * 1024
+_CUT = "_… cut: too long for one summary; `--format json` holds everything._"
+_MARKS = {
+    Outcome.PASS: "✅",
+    Outcome.WARN: "⚠️",
+    Outcome.FAIL: "❌",
+    Outcome.CANNOT_TELL: "❔",
+    Outcome.BROKEN: "💥",
+}
+
+
+def as_markdown(verdict: GateResult) -> str:
+    """GitHub-flavoured; everything from traces and files is escaped."""
+    sections = [_head(verdict), _told(verdict), _explained(verdict), _table(verdict), _notes(verdict), _foot(verdict)]
+    text = ""
+    for section in sections:
+        if not section:
+            continue
+        whole = "\n".join(section) + "\n\n"
+        if _size(text + whole) <= LARGEST:
+            text += whole
+            continue
+        text = _with_what_fits(text, section)
+        break
+    return text.rstrip("\n") + "\n"
+
+
+def as_comment(verdict: GateResult) -> str:
+    """For a pull request. The first line, which no reader sees, tells the comment that the next verdict replaces."""
+    model = "".join(letter if letter.isalnum() or letter in "._" else "." for letter in verdict.gated.model[:80])
+    return f"<!-- tfadvisor gate {model} -->\n{as_markdown(verdict)}"
+
+
+def _with_what_fits(text: str, section: Sequence[str]) -> str:
+    for line in section:
+        if _size(f"{text}{line}\n\n{_CUT}\n") > LARGEST:
+            break
+        text += line + "\n"
+    return f"{text}\n{_CUT}\n"
+
+
+def _head(verdict: GateResult) -> list[str]:
+    link = f" · [pages]({_address(verdict.link)})" if verdict.link.startswith(("https://", "http://")) else ""
+    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(headline(verdict))[:2000]}{link}"]
+    lines += ["", " · ".join(in_code(part) for part in subject_parts(verdict))[:2000]]
+    if seen := could_have_seen(verdict):
+        lines += ["", f"Detects: {in_markdown(seen)}"]
+    return lines
+
+
+def _address(link: str) -> str:
+    """A link's target, which no character ends too soon."""
+    return quote(link, safe="/:?&=#%~+,;@")
+
+
+def _told(verdict: GateResult) -> list[str]:
+    return [f"- **{outcome.value}** {_message(check)}" for outcome in SHOWN for check in verdict.of(outcome)]
+
+
+def _message(check: Check) -> str:
+    """The sentence, with the metric's name as code where it begins with it."""
+    if check.name and check.message.startswith(check.name):
+        rest = check.message[len(check.name) :]
+        return f"{in_code(check.name)}{' ' if rest[:1] == ' ' else ''}{in_markdown(rest)}"
+    return in_markdown(check.message)
+
+
+def _explained(verdict: GateResult) -> list[str]:
+    if verdict.comparison is None or verdict.outcome is Outcome.PASS:
+        return []
+    return [f"### {in_markdown(verdict_words(verdict.comparison))}", "", *causes_table(verdict.comparison)]
+
+
+def _table(verdict: GateResult) -> list[str]:
+    rows = [check for check in verdict.checks if check.value is not None]
+    if not rows:
+        return []
+    lines = [
+        "| metric | baseline | now | limit | expected of an unchanged program | p | |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
+    lines += [
+        f"| {in_code(check.name, in_table=True)} | {' | '.join(_cells(check))} | {check.outcome.value} |"
+        for check in rows
+    ]
+    for outcome in QUIET:
+        named = [check.name for check in verdict.of(outcome) if check.value is None]
+        if named:
+            lines += ["", f"{outcome.value}: {', '.join(map(in_code, named))}"]
+    return lines
+
+
+def _cells(check: Check) -> list[str]:
+    unit = Unit(check.unit)
+    ends = " … ".join(in_words(end, unit) for end in check.expected) if check.expected else ""
+    base = in_words(check.base, unit) if check.base is not None else ""
+    assert check.value is not None
+    limit = in_words(check.limit, unit) if check.limit is not None else ""
+    return [base, in_words(check.value, unit), limit, ends, f"{check.p:.2g}" if check.p is not None else ""]
+
+
+def _notes(verdict: GateResult) -> list[str]:
+    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences), *verdict.tighten]
+    return [f"- {in_markdown(one)}" for one in told]
+
+
+def _foot(verdict: GateResult) -> list[str]:
+    rate = f"{verdict.false_alarm_rate * 100:g}%"
+    lines = [f"<sub>tfadvisor, false alarm rate over all metrics {rate}.</sub>"]
+    if may_be_accepted(verdict):
+        lines.insert(0, 'If the change is intended: `tfadvisor baseline accept --reason "…"`\n')
+    return lines
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+# The verdict as a page: what it is and why, every check, the causes, and where the other pages are.
+
+
+def as_html(verdict: GateResult, pages: tuple[tuple[str, str], ...] = ()) -> str:
+    """pages: (file beside this one, what it shows)."""
+    parts = [f"<h1>{NAMES[verdict.outcome]}: {text(headline(verdict))}</h1>", f"<p>{text(subject(verdict))}</p>"]
+    parts += [f'<p><a href="{file}">{text(what)}</a></p>' for file, what in pages]
+    if seen := could_have_seen(verdict):
+        parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
+    checks = verdict.in_order(*SHOWN, *QUIET)
+    rows = [(one.outcome.value, one.name, one.message, *_numbers(one)) for one in checks]
+    if rows:
+        titles = ("outcome", "check", "what it says", "baseline", "now", "limit")
+        parts += ["<h2>Checks</h2>", table(titles, rows, numbers=(3, 4, 5))]
+    if verdict.comparison is not None:
+        shown, left = shown_causes(verdict.comparison)
+        causes = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in shown]
+        causes += [(signed(milliseconds), "", words) for milliseconds, words in left]
+        causes.append((signed(verdict.comparison.median_change_ms), "", TOTAL))
+        parts += [
+            f"<h2>{text(verdict_words(verdict.comparison))}</h2>",
+            table(("change", "class", "cause"), causes, (0,)),
+        ]
+        parts += [f"<p>{text(one)}</p>" for one in beside_words(verdict.comparison, shown)]
+    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences), *verdict.tighten]
+    parts += [f'<p class="dim">{text(one)}</p>' for one in told]
+    return whole_page(f"{NAMES[verdict.outcome]}: {verdict.gated.model}", parts)
+
+
+def _numbers(check: Check) -> tuple[str, str, str]:
+    if not check.unit:
+        return "", "", ""
+    unit = Unit(check.unit)
+    base, now, limit = ("" if one is None else in_words(one, unit) for one in (check.base, check.value, check.limit))
+    return base, now, limit

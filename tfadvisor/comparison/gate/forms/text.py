@@ -1,0 +1,199 @@
+"""The verdict for a terminal: first what it is and why, then what could have been seen, what was, and what explains it."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from tfadvisor.comparison.forms import causes
+from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
+from tfadvisor.comparison.gate.words import change_words
+from tfadvisor.comparison.wording import signed, verdict_words
+from tfadvisor.printable import one_line
+from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import FRAMEWORKS
+
+_MARGIN = 2
+_COLUMN = 17
+_BANNER = {
+    Outcome.PASS: "bold black on green",
+    Outcome.WARN: "bold black on green",
+    Outcome.CANNOT_TELL: "bold black on yellow",
+    Outcome.FAIL: "bold bright_white on red",
+    Outcome.BROKEN: "bold bright_white on red",
+}
+_STYLES = {
+    Outcome.FAIL: "bold red",
+    Outcome.BROKEN: "bold red",
+    Outcome.CANNOT_TELL: "yellow",
+    Outcome.WARN: "yellow",
+    Outcome.PASS: "green",
+}
+
+
+def print_verdict(verdict: GateResult, out: TextIO) -> None:
+    """Writes to a stream, as wide and colourful as that is."""
+    out.write(as_text(verdict, screen=screen_of(out)))
+    out.flush()
+
+
+def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
+    """The verdict as text."""
+    page = TextPage(screen)
+    banner = f" {NAMES[verdict.outcome]} "
+    page.hanging((banner, _BANNER[verdict.outcome]), headline(verdict), len(banner) + 1, 0)
+    page.line()
+    page.line("  ", (subject(verdict), TITLE))
+    if verdict.link:
+        _beside(page, "pages", DIM, one_line(verdict.link))
+    if seen := could_have_seen(verdict):
+        _beside(page, "detects", DIM, seen)
+    page.line()
+    for outcome in SHOWN:
+        for check in verdict.of(outcome):
+            label = "debt" if check.news == "known" and outcome is Outcome.WARN else outcome.value
+            _beside(page, label, _STYLES.get(outcome, DIM), one_line(check.message))
+    for outcome in QUIET:
+        if checks := verdict.of(outcome):
+            names = ", ".join(one_line(check.name) for check in checks)
+            _beside(page, outcome.value, _STYLES.get(outcome, DIM), f"{len(checks)}: {names}")
+    page.line()
+    if verdict.comparison is not None and _explains(verdict):
+        page.line((verdict_words(verdict.comparison), TITLE))
+        causes(page, verdict.comparison)
+        page.line()
+    for words in verdict.notices:
+        _beside(page, "note", DIM, one_line(words))
+    for words in verdict.differences:
+        _beside(page, "differs", "yellow", one_line(words))
+    for words in verdict.tighten:
+        _beside(page, "could be tighter", DIM, one_line(words))
+    if may_be_accepted(verdict):
+        _beside(page, "if intended", DIM, 'tfadvisor baseline accept --reason "…"')
+    return page.text().rstrip("\n") + "\n"
+
+
+def _beside(page: TextPage, label: str, style: str, text: str) -> None:
+    page.hanging((label, style), text, _MARGIN + _COLUMN, _MARGIN)
+
+
+def _explains(verdict: GateResult) -> bool:
+    return verdict.outcome in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.BROKEN)
+
+
+# Sentences about a verdict that several forms share.
+
+
+NAMES = {
+    Outcome.PASS: "PASS",
+    Outcome.WARN: "PASS, with warnings",
+    Outcome.FAIL: "FAIL",
+    Outcome.CANNOT_TELL: "CANNOT TELL",
+    Outcome.BROKEN: "BROKEN",
+}
+SHOWN = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN, Outcome.IGNORED)
+"""Outcomes that get a line each, in this order."""
+STEP = "step_time_ms"
+_MOSTLY = 0.4
+"""Share of a change that its largest class has, to be called its cause."""
+QUIET = (Outcome.PASS, Outcome.NOT_APPLICABLE)
+"""Outcomes that are counted."""
+
+
+def subject(verdict: GateResult) -> str:
+    """`resnet50 · JAX · 8 gpu NVIDIA H100 · 1 run against 10`."""
+    return " · ".join(subject_parts(verdict))
+
+
+def subject_parts(verdict: GateResult) -> list[str]:
+    """Model, framework, devices, hosts, run, and how many runs on both sides."""
+    gated = verdict.gated
+    runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
+    against = f" against {verdict.runs}" if verdict.runs else ""
+    if gated.against:
+        against = f" of each in turns, against {gated.against}"
+    hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
+    parts = (gated.model, FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
+    return [one_line(part) for part in parts if part]
+
+
+def headline(verdict: GateResult) -> str:
+    """What a reviewer reads first: the surest check that failed, and the largest cause of a longer step."""
+    told = next((found for outcome in SHOWN if (found := verdict.of(outcome))), ())
+    if not told:
+        judged = len(verdict.of(Outcome.PASS))
+        return f"nothing changed in {judged} check{'s' if judged != 1 else ''}" if judged else "nothing to judge"
+    first = next((check for check in told if check.name == STEP), told[0])
+    words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
+    if first.outcome is Outcome.CANNOT_TELL and verdict.outcome is not Outcome.CANNOT_TELL:
+        words = f"cannot tell: {words}"
+    if first.kind == "relative" and (cause := _largest_class(verdict) if first.name == STEP else _new_op(verdict)):
+        words += f", {cause}"
+    more = len(told) - 1
+    return f"{words}, and {more} more" if more else words
+
+
+def _largest_class(verdict: GateResult) -> str:
+    """`mostly input +1.81 ms`: the class that the step's change lies in; empty where none holds much of it."""
+    comparison = verdict.comparison
+    if comparison is None:
+        return ""
+    change = comparison.median_change_ms
+    largest = max(comparison.classes, key=lambda one: one.change_ms * change)
+    mostly = largest.change_ms * change > 0 and abs(largest.change_ms) >= _MOSTLY * abs(change)
+    return f"mostly {largest.name} {signed(largest.change_ms)}" if mostly else ""
+
+
+def _new_op(verdict: GateResult) -> str:
+    """`with the new op dot.9 (train.py:31)`; empty where there is none."""
+    ops = [cause.op for cause in verdict.comparison.causes if cause.op] if verdict.comparison else []
+    new = next((op for op in ops if op.status == "new"), None)
+    if new is None:
+        return ""
+    place = f" ({one_line(new.file)}:{new.line})" if new.file and new.line else ""
+    return f"with the new op {one_line(new.name)}{place}"
+
+
+def could_have_seen(verdict: GateResult) -> str:
+    """The smallest changes that could have been seen, noisiest metric first; empty without a baseline."""
+    known = [check for check in verdict.checks if check.detectable is not None and check.base is not None]
+    known.sort(key=lambda check: -_relative(check))
+    return ", ".join(f"{check.name} {_change(check)}" for check in known)
+
+
+def may_be_accepted(verdict: GateResult) -> bool:
+    """Whether there is a baseline whose new level this run could be."""
+    return verdict.outcome is Outcome.FAIL and verdict.runs > 0 and not verdict.gated.against
+
+
+def why(verdict: GateResult) -> str:
+    """One sentence about what changed, for a message without a table; empty without a baseline."""
+    return verdict_words(verdict.comparison) if verdict.comparison else ""
+
+
+def location(verdict: GateResult, check: Check) -> tuple[str, int]:
+    """The line of the program that a check is about, else the line of the configuration that asks for it; "" for none."""
+    if check.file:
+        return one_line(check.file), check.file_line or 1
+    return verdict.config, max(check.line, 1)
+
+
+def blocks(verdict: GateResult, check: Check) -> bool:
+    """Whether the check is what makes the exit code what it is."""
+    if check.outcome is Outcome.FAIL or check.outcome is Outcome.BROKEN:
+        return True
+    return check.outcome is Outcome.CANNOT_TELL and check.level == "error" and verdict.exit_code == 4
+
+
+def _change(check: Check) -> str:
+    assert check.base is not None and check.detectable is not None
+    words = change_words(check.base, check.detectable, Unit(check.unit))
+    words = words if words == "any" else {"up": "+", "down": "−", "both": "±"}[check.worse] + words
+    if check.detectable_outside is None or check.detectable_outside >= check.detectable:
+        return words
+    return f"{words} ({change_words(check.base, check.detectable_outside, Unit(check.unit))} outside the unchanged ops)"
+
+
+def _relative(check: Check) -> float:
+    assert check.base is not None and check.detectable is not None
+    return check.detectable / abs(check.base) if check.base else 0.0

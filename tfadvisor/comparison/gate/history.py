@@ -1,0 +1,158 @@
+"""Step times over runs as a picture: a bar a run, split into classes of time, a line where a level begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
+from tfadvisor.printable import one_line
+from tfadvisor.report.forms.html import table, text, whole_page
+from tfadvisor.units import duration, percent
+from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES
+
+_HEIGHT, _TOP, _LEFT, _BELOW = 220.0, 18.0, 64.0, 20.0
+_WIDEST, _WIDTH = 28.0, 900.0
+_GAP = 0.2
+_LINES = 4
+
+
+def chart(runs: Sequence[Snapshot]) -> str:
+    """SVG. runs: of one baseline, oldest first; at least one."""
+    each = min(_WIDEST, _WIDTH / len(runs))
+    longest = max(run.side.median_ms for run in runs)
+    width = _LEFT + each * len(runs) + 8
+    parts = [_axis(longest, width)]
+    for at, run in enumerate(runs):
+        x = _LEFT + at * each
+        if at and run.level != runs[at - 1].level:
+            parts.append(_level(run, x))
+        parts.append(_bar(run, x + each * _GAP / 2, each * (1 - _GAP), longest))
+    height = _TOP + _HEIGHT + _BELOW
+    label = f"Step time of {len(runs)} runs, {duration(runs[0].side.median_ms)} to {duration(runs[-1].side.median_ms)}"
+    return (
+        f'<div class="scroll"><svg role="img" aria-label="{text(label)}" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}">\n' + "\n".join(parts) + "\n</svg></div>"
+    )
+
+
+def _axis(longest: float, width: float) -> str:
+    lines = []
+    for number in range(_LINES + 1):
+        share = number / _LINES
+        y = _TOP + _HEIGHT * (1 - share)
+        lines.append(f'<line class="axis" x1="{_LEFT}" x2="{width:.0f}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        lines.append(
+            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{text(duration(longest * share))}</text>'
+        )
+    return "".join(lines)
+
+
+def _bar(run: Snapshot, x: float, width: float, longest: float) -> str:
+    """Its height is the median step; classes have their shares of it."""
+    height = _HEIGHT * run.side.median_ms / longest
+    total = sum(run.side.class_ms.values())
+    y = _TOP + _HEIGHT
+    parts = []
+    for name in TIME_CLASSES:
+        part = height * run.side.class_ms.get(name, 0.0) / total if total else 0.0
+        if part > 0:
+            y -= part
+            parts.append(f'<rect class="k-{name}" x="{x:.1f}" y="{y:.2f}" width="{width:.1f}" height="{part:.2f}"/>')
+    return f"<g><title>{escape(bar_title(run))}</title>{''.join(parts)}</g>"
+
+
+def bar_title(run: Snapshot) -> str:
+    """Lines for the run under the pointer."""
+    side = run.side
+    scale = side.median_ms / side.mean_ms
+    classes = [f"{name} {duration(side.class_ms[name] * scale)}" for name in TIME_CLASSES if side.class_ms.get(name)]
+    head = [run.recorded_at[:19] or "undated", side.name, f"{duration(side.median_ms)} a step, {side.steps} steps"]
+    head += [f"commit {run.origin.commit[:9]}"] if run.origin.commit else []
+    note = [f"level {run.level}: {run.note}"] if run.note else []
+    return "\n".join(one_line(one) for one in (*head, *classes, *note))
+
+
+def _level(run: Snapshot, x: float) -> str:
+    label = one_line(run.note)[:40] or "accepted"
+    return (
+        f'<line class="level" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_TOP + _HEIGHT}" stroke-dasharray="4 3"/>'
+        f'<text class="mark" x="{x + 4:.1f}" y="{_TOP - 6}">level {run.level}: {escape(label)}</text>'
+    )
+
+
+# The history page: for each baseline of a store the step time and its classes over runs, and every run in a table.
+
+_TITLES = ("recorded", "run", "step", "change", "steps", "level", "note", "commit", "branch", "machine", "version")
+
+
+def as_html(store: str, runs: Sequence[Snapshot], unusable: int = 0) -> str:
+    """runs: of all baselines. unusable: how many files of the store could not be read."""
+    parts = [f"<h1>Step times in {text(store)}</h1>", _legend()]
+    if unusable:
+        parts.append(f"<p>{unusable} file{'s' if unusable != 1 else ''} of the store could not be read.</p>")
+    for alike in baselines(runs):
+        parts += [
+            f"<h2>{text(key_words(alike[0].key))}</h2>",
+            f"<p>{text(in_short(alike))}</p>",
+            chart(alike),
+            _table(alike),
+        ]
+    return whole_page(f"Step times in {store}", parts)
+
+
+def baselines(runs: Sequence[Snapshot]) -> list[list[Snapshot]]:
+    """The runs that are compared with each other, oldest first; the baseline with the latest run first."""
+    found: dict[str, list[Snapshot]] = {}
+    for run in sorted(runs, key=lambda one: (one.level, one.recorded_at, one.added_at)):
+        found.setdefault(key_words(run.key), []).append(run)
+    return sorted(found.values(), key=lambda alike: alike[-1].recorded_at, reverse=True)
+
+
+def key_words(key: Key) -> str:
+    """`resnet50 · JAX · 8 gpu NVIDIA H100 · 2 hosts · batch=256`."""
+    labels = [f"{name}={value}" for name, value in sorted(key.labels.items())]
+    hosts = [f"{key.hosts} hosts"] if key.hosts > 1 else []
+    return " · ".join([key.model, FRAMEWORKS.get(key.framework, key.framework), key.devices, *hosts, *labels])
+
+
+def in_short(alike: Sequence[Snapshot]) -> str:
+    """How many runs, and how the last one compares with the first."""
+    first, last = alike[0].side.median_ms, alike[-1].side.median_ms
+    words = f"{len(alike)} run{'s' if len(alike) != 1 else ''}"
+    if len(alike) == 1:
+        return f"{words}: {duration(last)} a step."
+    levels = len({run.level for run in alike})
+    accepted = f", {levels - 1} accepted change{'s' if levels != 2 else ''}" if levels > 1 else ""
+    return f"{words}{accepted}: {duration(first)} a step in the first, {duration(last)} in the last ({_change(first, last)})."
+
+
+def _legend() -> str:
+    named = "".join(f'<span><span class="swatch k-{name}"></span>{name}</span> ' for name in TIME_CLASSES)
+    return f'<p class="dim">Median step of each run, split into classes of time: {named}</p>'
+
+
+def _table(alike: Sequence[Snapshot]) -> str:
+    rows = []
+    for at, run in enumerate(alike):
+        before = alike[at - 1].side.median_ms if at else run.side.median_ms
+        side = run.side
+        rows.append((
+            run.recorded_at[:19].replace("T", " ") or "undated",
+            side.name,
+            duration(side.median_ms),
+            _change(before, side.median_ms) if at else "",
+            str(side.steps),
+            str(run.level),
+            run.note,
+            run.origin.commit[:9],
+            run.origin.branch,
+            run.origin.machine,
+            run.about.get("framework version", ""),
+        ))  # fmt: skip
+    return table(_TITLES, reversed(rows), numbers=(2, 3, 4, 5))
+
+
+def _change(before: float, now: float) -> str:
+    share = now / before - 1
+    return f"{'−' if share < 0 else '+'}{percent(abs(share))}"

@@ -1,0 +1,284 @@
+"""Budgets, baseline limits and rules to one verdict, with the explanation of what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from enum import Enum
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.advice.findings import Finding
+from tfadvisor.comparison.baseline.comparable import Baseline
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate.config import Budget, Config
+from tfadvisor.comparison.gate.gated_metric import on_scale
+from tfadvisor.comparison.gate.relative import check_relative
+from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
+from tfadvisor.comparison.side import middle_of
+from tfadvisor.comparison.split import compare_sides
+from tfadvisor.comparison.statistics.metric_traits import nature_of
+from tfadvisor.comparison.statistics.spread import predict
+from tfadvisor.report.model import MetricValue, Report
+from tfadvisor.units import Unit, in_words
+
+_BETTER = "It is better than noise explains"
+_NEW_BASELINE = ": `tfadvisor baseline accept` makes it what later runs are held to."
+FAILED, BROKEN, CANNOT_TELL = 1, 5, 4
+
+
+def judge(
+    config: Config, reports: Sequence[Report], candidates: Sequence[Snapshot], baseline: Baseline, today: date
+) -> GateResult:
+    """reports and candidates: of the same traces, the gated one first. today: for entries that expire."""
+    first = candidates[0]
+    checks = [check_budget(budget, reports) for budget in config.budgets]
+    checks += check_relative(config, reports, candidates, baseline)
+    checks += check_rules(config, reports[0], candidates, baseline)
+    broken = {one.name: one.error for report in reports for one in report.broken}
+    checks = [_broken(check, broken) for check in checks]
+    notices = list(baseline.notices)
+    checks, told = _without_ignored(config, checks, first.key.model, today)
+    outcome, code = _whole(config, checks, any_broken=bool(broken), comparable=not baseline.refused)
+    if outcome is not Outcome.CANNOT_TELL:
+        told += [f"Cannot tell: {check.message}" for check in checks if check.outcome is Outcome.CANNOT_TELL]
+    better = f"{_BETTER}{'.' if baseline.in_turns else _NEW_BASELINE}"
+    told += [f"{check.message} {better}" for check in checks if check.improved]
+    return GateResult(
+        outcome=outcome,
+        exit_code=code,
+        gated=Gated(
+            model=first.key.model,
+            name=first.side.name,
+            path=reports[0].run.path,
+            framework=first.key.framework,
+            devices=first.key.devices,
+            hosts=first.key.hosts,
+            candidates=len(candidates),
+        ),
+        config=config.file,
+        false_alarm_rate=config.false_alarm_rate,
+        runs=len(baseline.levels()[-1]) if baseline.runs else 0,
+        checks=tuple(checks),
+        notices=(*notices, *told, *(f"{name}: {error}" for name, error in broken.items())),
+        differences=baseline.differences,
+        tighten=tuple(_tighten(config, candidates, baseline)),
+        comparison=compare_sides(baseline.typical().side, _middle(candidates).side, differences=baseline.differences)
+        if baseline.runs
+        else None,
+    )
+
+
+def _middle(candidates: Sequence[Snapshot]) -> Snapshot:
+    """The candidate whose step time is the middle one."""
+    return sorted(candidates, key=lambda one: one.side.median_ms)[(len(candidates) - 1) // 2]
+
+
+def _broken(check: Check, broken: dict[str, str]) -> Check:
+    """A check of a metric that failed to be measured is broken, whatever it would say."""
+    if check.kind == "rule" or check.name not in broken:
+        return check
+    return replace(check, outcome=Outcome.BROKEN, message=f"{check.name}: {broken[check.name]}")
+
+
+def _without_ignored(config: Config, checks: Sequence[Check], model: str, today: date) -> tuple[list[Check], list[str]]:
+    """Checks with what is ignored taken back, and what is to be said about it."""
+    found, told = [], []
+    for check in checks:
+        entry, expired = config.ignored(check.name, model, today), config.expired(check.name, model, today)
+        if check.outcome not in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN) or not (entry or expired):
+            found.append(check)
+        elif entry:
+            why = f"{check.message} Ignored until {entry.expires}: {entry.reason}"
+            found.append(replace(check, outcome=Outcome.IGNORED, message=why))
+        elif expired:
+            found.append(check)
+            told.append(
+                f"{check.name} was ignored until {expired.expires} ({expired.reason}); the gate judges it again."
+            )
+    return found, told
+
+
+def _whole(config: Config, checks: Sequence[Check], *, any_broken: bool, comparable: bool) -> tuple[Outcome, int]:
+    """The outcome of the whole gate and its exit code: a failure first, then what broke, then what is inconclusive.
+
+    Too few or too noisy runs pass with a notice, since they would lock a team's first days. A baseline that may not be
+    compared with is another matter: nothing is gated until a person looks.
+    """
+    policy = config.on_cannot_tell if comparable else config.on_not_comparable
+    outcomes = {check.outcome for check in checks}
+    untold = any(check.outcome is Outcome.CANNOT_TELL and check.level == "error" for check in checks)
+    if Outcome.FAIL in outcomes:
+        return Outcome.FAIL, FAILED
+    if any_broken:
+        return Outcome.BROKEN, BROKEN
+    if untold and policy == "fail":
+        return Outcome.CANNOT_TELL, CANNOT_TELL
+    if Outcome.WARN in outcomes or (untold and policy == "warn"):
+        return Outcome.WARN, 0
+    return Outcome.PASS, 0
+
+
+def _tighten(config: Config, candidates: Sequence[Snapshot], baseline: Baseline) -> list[str]:
+    sides = [run.side for run in (*baseline.runs, *candidates)]
+    known = {
+        budget.metric: [side.metrics[budget.metric] for side in sides if budget.metric in side.metrics]
+        for budget in config.budgets
+    }
+    units = {name: unit for side in sides for name, unit in side.units.items()}
+    return could_be_tightened(config.budgets, known, units) if len(sides) >= config.fewest_runs else []
+
+
+# Absolute limits.
+
+_MUCH_ROOM = 0.5
+
+
+def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
+    """Of several reports, the middle value counts."""
+    asked = [report.metrics.get(budget.metric) for report in reports]
+    known = [one.value for one in asked if one is not None and one.value is not None]
+    if not known:
+        why = _why_absent(budget.metric, asked)
+        return Check("budget", budget.metric, budget.level, Outcome.NOT_APPLICABLE, why, line=budget.line)
+    value, unit = middle_of(known), Unit(next(one.unit for one in asked if one is not None))
+    over = budget.at_most is not None and value > budget.at_most
+    under = budget.at_least is not None and value < budget.at_least
+    limit = budget.at_least if under or budget.at_most is None else budget.at_most
+    assert limit is not None
+    words = f"{budget.metric} is {in_words(value, unit)}"
+    if over or under:
+        words += f", {'over' if over else 'under'} the budget of {in_words(limit, unit)}"
+    outcome = (Outcome.FAIL if budget.level == "error" else Outcome.WARN) if over or under else Outcome.PASS
+    return Check(
+        kind="budget",
+        name=budget.metric,
+        level=budget.level,
+        outcome=outcome,
+        message=words + ".",
+        unit=unit.value,
+        worse="down" if under or budget.at_most is None else "up",
+        value=value,
+        limit=limit,
+        line=budget.line,
+    )
+
+
+def could_be_tightened(
+    budgets: Sequence[Budget], known: Mapping[str, Sequence[float]], units: Mapping[str, str]
+) -> list[str]:
+    """Budgets of which no run has used half."""
+    found = []
+    for budget in budgets:
+        values = known.get(budget.metric, ())
+        if budget.at_most and values and max(values) < _MUCH_ROOM * budget.at_most:
+            unit = Unit(units[budget.metric])
+            found.append(
+                f"{budget.metric} never exceeds {in_words(max(values), unit)} in {len(values)} runs; its budget of "
+                f"{in_words(budget.at_most, unit)} could be tightened."
+            )
+    return found
+
+
+def _why_absent(metric: str, asked: Sequence[MetricValue | None]) -> str:
+    reason = next((one.reason for one in asked if one is not None and one.reason), "this version does not measure it")
+    return f"{metric}: {reason}."
+
+
+# Findings of the report at the level that the configuration gives their rules, and new ones at a level of their
+# own.
+
+
+def check_rules(
+    config: Config, report: Report, candidates: Sequence[Snapshot] = (), baseline: Baseline | None = None
+) -> list[Check]:
+    """One check a finding; findings whose level is off make none. New ones fail from a severity on, known ones are debt."""
+    found = []
+    for finding in report.findings:
+        level, line = config.rule_level(finding.rule_id, finding.severity.value)
+        if level == "off":
+            continue
+        standing = Standing(News.UNKNOWN)
+        if baseline is not None and finding.category != "capture":
+            standing = standing_of(finding, candidates, baseline, config.fewest_runs)
+        if standing.news is News.NEW and config.fails_when_new(finding.rule_id, finding.severity):
+            level = "error"
+        found.append(_check(finding, level, line, standing))
+    return found
+
+
+def _check(finding: Finding, level: str, line: int, standing: Standing) -> Check:
+    place = finding.locations[0] if finding.locations else None
+    fixes = "".join(f" {fix.do}" for fix in finding.fixes[:1])
+    return Check(
+        kind="rule",
+        name=finding.rule_id,
+        level=level,
+        outcome=Outcome.FAIL if level == "error" else Outcome.WARN,
+        message=f"{_first_words(standing)}{finding.title}. {finding.summary}{fixes}",
+        file=place.file if place else "",
+        file_line=place.line if place else None,
+        line=line,
+        fixes=finding.fixes,
+        news=standing.news.name.lower(),
+        since=standing.since,
+    )
+
+
+def _first_words(standing: Standing) -> str:
+    if standing.news is News.KNOWN:
+        return f"Debt since {standing.since}: " if standing.since else "Debt: "
+    if standing.news is News.NEW:
+        return "New: "
+    return "New, but no number that it rests on moved beyond noise: " if standing.news is News.ON_THE_EDGE else ""
+
+
+# Whether a finding is known from the baseline, new, or new only because a number lies on a rule's threshold.
+
+_REMEMBERED = 10
+"""Runs of the baseline, the last ones, in which a finding must be to be known: one that stays away so long was mended."""
+
+
+class News(Enum):
+    """What a finding is against the baseline."""
+
+    UNKNOWN = "no baseline"
+    KNOWN = "known"
+    NEW = "new"
+    ON_THE_EDGE = "new, though nothing that it rests on moved beyond noise"
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A finding against the baseline."""
+
+    news: News
+    since: str = ""
+    """The day a known one came, ISO; "" where the baseline does not tell."""
+
+
+def standing_of(finding: Finding, candidates: Sequence[Snapshot], baseline: Baseline, fewest_runs: int) -> Standing:
+    """By rule: where in the program a finding points moves with every edit. A new one must be in all candidates."""
+    if not baseline.runs:
+        return Standing(News.UNKNOWN)
+    known = [one for run in baseline.runs[-_REMEMBERED:] for one in run.side.findings if one.rule_id == finding.rule_id]
+    if known:
+        days = [one.since for one in known if one.since]
+        return Standing(News.KNOWN, min(days, default=""))
+    everywhere = all(any(one.rule_id == finding.rule_id for one in run.side.findings) for run in candidates)
+    moved = [_moved(one.metric, candidates, baseline, fewest_runs) for one in finding.evidence if one.metric]
+    told = [one for one in moved if one is not None]
+    return Standing(News.NEW if everywhere and (any(told) or not told) else News.ON_THE_EDGE)
+
+
+def _moved(metric: str, candidates: Sequence[Snapshot], baseline: Baseline, fewest_runs: int) -> bool | None:
+    """Whether a metric lies further from the baseline's than runs usually do; None where a side lacks it."""
+    side = candidates[0].side
+    runs = [run for run in baseline.runs if metric in run.side.metrics]
+    new = [one.side.metrics[metric] for one in candidates if metric in one.side.metrics]
+    if not runs or not new or metric not in side.traits:
+        return None
+    nature = nature_of(side.units[metric], side.traits[metric])
+    levels = [on_scale([run.side.metrics[metric] for run in level], nature) for level in baseline.levels(runs)]
+    known = predict(levels, nature, fewest_runs)
+    return not known.usual(middle_of(on_scale(new, nature)))

@@ -1,0 +1,133 @@
+"""Limits against the baseline: significant and over the limit fails; inconclusive checks are reported as `cannot tell`.
+
+All gated metrics share one promised rate of false alarms, by Holm's procedure. Metrics that hardly scatter need little
+of it: all of them together get a tenth, times and shares the rest. The step time is judged at equal speed of the machine,
+in two ways that share its part evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tfadvisor.comparison.baseline.comparable import Baseline
+from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.gate import words
+from tfadvisor.comparison.gate.config import Config, Relative
+from tfadvisor.comparison.gate.gated_metric import STEP_TIME, GatedMetric, ask, nature_asked
+from tfadvisor.comparison.gate.result import Check, Outcome
+from tfadvisor.comparison.side import middle_of
+from tfadvisor.comparison.statistics.ranks import first_level, levels
+from tfadvisor.report.model import Report
+
+_OF_EXACT = 0.1
+
+
+def check_relative(
+    config: Config, reports: Sequence[Report], candidates: Sequence[Snapshot], baseline: Baseline
+) -> list[Check]:
+    """One check a gated metric, in the configuration's order."""
+    if not baseline.runs:
+        return [_unjudged(asked, baseline) for asked in config.relative]
+    answerable: dict[str, Relative] = {}
+    checks: dict[str, Check] = {}
+    for asked in config.relative:
+        absent = _absent(asked, reports, candidates, baseline)
+        if absent is None:
+            answerable[asked.metric] = asked
+        else:
+            checks[asked.metric] = absent
+    weights = _weights(answerable, candidates[0])
+    questions = {
+        name: ask(asked, candidates, baseline, config, first_level(name, weights, config.false_alarm_rate))
+        for name, asked in answerable.items()
+    }
+    judged = levels({name: one.p() for name, one in questions.items()}, weights, config.false_alarm_rate)
+    for name, one in questions.items():
+        first = first_level(name, weights, config.false_alarm_rate)
+        checks[name] = _verdict(one, config, judged[name], first)
+    return [checks[asked.metric] for asked in config.relative]
+
+
+def _unjudged(asked: Relative, baseline: Baseline) -> Check:
+    """Without a comparable run: nothing to judge on a first run, no telling when runs are there but not comparable."""
+    outcome = Outcome.CANNOT_TELL if baseline.refused else Outcome.NOT_APPLICABLE
+    why = "not comparable: " + "; ".join(baseline.refused) if baseline.refused else "there is no baseline yet"
+    return Check("relative", asked.metric, asked.level, outcome, f"{asked.metric}: {why}.", line=asked.line)
+
+
+def _absent(
+    asked: Relative, reports: Sequence[Report], candidates: Sequence[Snapshot], baseline: Baseline
+) -> Check | None:
+    """The check of a metric that a side lacks; None when both have it."""
+    name = asked.metric
+    in_base = any(name in run.side.metrics for run in baseline.levels()[-1])
+    if any(name not in one.side.metrics for one in candidates):
+        found = [report.metrics.get(name) for report in reports]
+        reason = next((one.reason for one in found if one is not None and one.reason), "this trace does not give it")
+        outcome = Outcome.CANNOT_TELL if in_base else Outcome.NOT_APPLICABLE
+    elif not in_base:
+        outcome, reason = Outcome.NOT_APPLICABLE, "the baseline does not hold it"
+    elif name == STEP_TIME and any(name not in one.errors for one in candidates):
+        outcome, reason = Outcome.CANNOT_TELL, "fewer than three steps count, which is too few to measure it"
+    else:
+        return None
+    return Check("relative", name, asked.level, outcome, f"{name}: {reason}.", line=asked.line)
+
+
+def _weights(answerable: Mapping[str, Relative], first: Snapshot) -> dict[str, float]:
+    exact = {name: nature_asked(asked, first.side).exact for name, asked in answerable.items()}
+    number = sum(exact.values())
+    if number in (0, len(exact)):
+        return dict.fromkeys(exact, 1.0)
+    return {name: _OF_EXACT / number if one else (1 - _OF_EXACT) / (len(exact) - number) for name, one in exact.items()}
+
+
+def _verdict(one: GatedMetric, config: Config, level: float, first: float) -> Check:
+    outcome, why = _outcome(one, config, level)
+    if one.asked.level == "warn" and outcome is Outcome.FAIL:
+        outcome = Outcome.WARN
+    return Check(
+        kind="relative",
+        name=one.asked.metric,
+        level=one.asked.level,
+        outcome=outcome,
+        message=why,
+        unit=one.unit,
+        worse=one.nature.worse,
+        value=one.value,
+        base=middle_of(one.base),
+        limit=words.beyond(one.base, one.allowed, one.nature),
+        expected=words.expected(one.base, one.reach(level), one.nature),
+        detectable=words.detectable(one.base, one.reach(first), one.nature),
+        detectable_outside=words.detectable(one.base, one.reach_outside(first), one.nature),
+        p=one.p(),
+        runs=len(one.base),
+        line=one.asked.line,
+        improved=outcome is Outcome.PASS and one.improved(level),
+    )
+
+
+def _outcome(one: GatedMetric, config: Config, level: float) -> tuple[Outcome, str]:
+    """The verdict and its sentence."""
+    tell = words.Sentence(one)
+    over_raw = one.raw.distance > one.allowed
+    over = [test for test in one.tests if test.distance > one.allowed]
+    sure = [test for test in over if one.significant(test, level)]
+    if over_raw and sure:
+        return Outcome.FAIL, tell.failed(sure[0].reach(level / len(one.tests)))
+    if one.machine is not None:
+        factor = middle_of([speed.median_op for speed in one.machine.new])
+        if sure and one.machine.within_what_was_seen():
+            return Outcome.FAIL, tell.slower_at_equal_speed(sure[0].distance, factor)
+        if over_raw and one.raw.p() <= level and not over:
+            steady = one.machine.steady(config.fewest_runs) or config.on_slower_machine == "fail"
+            return (Outcome.FAIL if steady else Outcome.CANNOT_TELL), tell.slower_machine(factor, steady=steady)
+        if sure:
+            return Outcome.CANNOT_TELL, tell.faster_machine(sure[0].distance, factor)
+    reach = one.reach(level)
+    if reach > one.allowed > 0 and one.tests[0].distance + reach > one.allowed:
+        runs = config.fewest_runs if one.tests[0].few else config.keep
+        more = max(runs - one.runs, 0)
+        later = one.reach_after(level, more)
+        return Outcome.CANNOT_TELL, tell.cannot_tell(reach, one.reach_outside(level), more=more, later=later)
+    return Outcome.PASS, tell.passed(significant=any(one.significant(test, level) for test in one.tests))

@@ -1,0 +1,232 @@
+"""Which op of one run is which op of another, when names differ.
+
+Compilers number ops anew after every change, and frameworks rename layers. So an op is looked for by what it is, in
+stages, the surest first; each takes what the stages before it left. Within a stage, ops of equal keys are paired in the
+order of the numbers in their names, which is that of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import exp, log
+
+import msgspec
+
+from tfadvisor.comparison.result import Cause, ClassChange, Speed
+from tfadvisor.comparison.side import Side, numbers, stem
+from tfadvisor.report.model import Op
+
+SAME_NAME = "name"
+_NEAR_IN_TIME = 1.25
+_WORTH_GUESSING = 0.005
+_Key = Hashable | None
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """The same op on both sides."""
+
+    base: Op | None
+    """None where the base has no such op."""
+    new: Op | None
+    """None where the new run has no such op."""
+    by: str | None
+    """How it was recognised, None where one side has no such op."""
+
+
+def match_ops(base: Sequence[Op], new: Sequence[Op]) -> list[Pair]:
+    """Every op of both sides, once."""
+    left, right, pairs = list(base), list(new), []
+    for by, key in _STAGES:
+        found = list(_paired(left, right, key))
+        pairs += [Pair(one, other, by) for one, other in found]
+        left = _without(left, {id(one) for one, _ in found})
+        right = _without(right, {id(other) for _, other in found})
+    guessed = list(_near_in_time(left, right))
+    pairs += [Pair(one, other, "time") for one, other in guessed]
+    left = _without(left, {id(one) for one, _ in guessed})
+    right = _without(right, {id(other) for _, other in guessed})
+    return pairs + [Pair(one, None, None) for one in left] + [Pair(None, other, None) for other in right]
+
+
+def same_work(pair: Pair) -> bool:
+    """Whether both sides do the same work as far as the trace tells: as often, and of the same shapes where known."""
+    one, other = pair.base, pair.new
+    if one is None or other is None or pair.by == "time":
+        return False
+    return _as_often(one, other) and (not _known(one) or not _known(other) or _shape(one) == _shape(other))
+
+
+def _shape(op: Op) -> tuple[str | None, int | None, int | None]:
+    return op.opcode, op.flops, op.bytes
+
+
+def _known(op: Op) -> bool:
+    return op.opcode is not None and bool(op.flops or op.bytes)
+
+
+_STAGES: tuple[tuple[str, Callable[[Op], _Key]], ...] = (
+    (SAME_NAME, lambda op: (op.kind, op.module, op.name, *_shape(op))),
+    (SAME_NAME, lambda op: (op.kind, op.name, *_shape(op))),
+    ("shapes and line", lambda op: (op.kind, stem(op.name), *_shape(op), op.file, op.line) if _known(op) else None),
+    ("shapes", lambda op: (op.kind, stem(op.name), *_shape(op)) if _known(op) else None),
+    ("shapes", lambda op: (op.kind, *_shape(op)) if _known(op) else None),
+    (SAME_NAME, lambda op: (op.kind, op.name, op.file, op.line) if op.line else None),
+    ("name without numbers and line", lambda op: (op.kind, stem(op.name), op.file, op.line) if op.line else None),
+    (SAME_NAME, lambda op: (op.kind, op.name)),
+    ("name without numbers", lambda op: (op.kind, stem(op.name))),
+    ("line", lambda op: (op.kind, op.opcode, op.file, op.line) if op.line else None),
+)
+
+
+def _paired(left: Sequence[Op], right: Sequence[Op], key: Callable[[Op], _Key]) -> Iterable[tuple[Op, Op]]:
+    groups: dict[Hashable, tuple[list[Op], list[Op]]] = {}
+    for side, ops in enumerate((left, right)):
+        for op in ops:
+            of_op = key(op)
+            if of_op is not None:
+                groups.setdefault(of_op, ([], []))[side].append(op)
+    for ones, others in groups.values():
+        if ones and others:
+            yield from zip(sorted(ones, key=_order), sorted(others, key=_order), strict=False)
+
+
+def _order(op: Op) -> tuple[tuple[int, ...], float]:
+    return numbers(op.name), -op.ms_per_step
+
+
+def _near_in_time(left: Sequence[Op], right: Sequence[Op]) -> Iterable[tuple[Op, Op]]:
+    """The last resort: ops of the same kind and opcode that run as often and take about as long, the nearest first."""
+    total = max(sum(op.ms_per_step for op in left), sum(op.ms_per_step for op in right), 1e-12)
+    near = [
+        (max(one.ms_per_step, other.ms_per_step) / min(one.ms_per_step, other.ms_per_step), i, j)
+        for i, one in enumerate(left)
+        for j, other in enumerate(right)
+        if min(one.ms_per_step, other.ms_per_step) > _WORTH_GUESSING * total
+        and max(one.ms_per_step, other.ms_per_step) <= _NEAR_IN_TIME * min(one.ms_per_step, other.ms_per_step)
+        and one.kind == other.kind
+        and one.opcode == other.opcode
+        and not (_known(one) and _known(other))
+        and _as_often(one, other)
+    ]
+    taken: set[int] = set()
+    given: set[int] = set()
+    for _, i, j in sorted(near):
+        if i not in taken and j not in given:
+            taken.add(i)
+            given.add(j)
+            yield left[i], right[j]
+
+
+def _as_often(one: Op, other: Op) -> bool:
+    return abs(one.count_per_step - other.count_per_step) <= 0.01 * max(one.count_per_step, other.count_per_step)
+
+
+def _without(ops: Sequence[Op], gone: set[int]) -> list[Op]:
+    return [op for op in ops if id(op) not in gone]
+
+
+# A host for which the others wait: its own work is the cause, not the collective in which they wait.
+
+_LEADS = 0.15
+"""From this share of the step on, as in the verdict, waiting for one host is what the step is bound by."""
+_OF_ITS_OWN = ("input", "host", "launch", "compile", "transfer", "compute")
+"""Classes of which a late host may have more than the others."""
+
+
+def with_late_host(
+    base: Side, new: Side, classes: Sequence[ClassChange], causes: tuple[Cause, ...]
+) -> tuple[Cause, ...]:
+    """The causes, those of the new side's late host first: what grew on it, then the waiting for it apart from its
+    collective. They still add up to the change. Without a late host, or with one on both sides, as they were.
+    """
+    waiting = _waiting_ms(new)
+    if waiting < _LEADS * new.mean_ms or _waiting_ms(base) >= _LEADS * base.mean_ms:
+        return causes
+    grown = max((one for one in classes if one.name in _OF_ITS_OWN), key=lambda one: one.change_ms)
+    if grown.change_ms <= 0:
+        return causes
+    more = waiting - _waiting_ms(base)
+    waited = Cause(grown.name, "late host", "late host", more, more, _waiting_ms(base), waiting, None)
+    own = [cause for cause in causes if cause.class_name == grown.name and cause.change_ms > 0]
+    rest = [cause for cause in causes if cause not in own]
+    exchange = sum(cause.change_ms for cause in rest if cause.class_name == "collective")
+    others = [cause for cause in rest if cause.class_name != "collective"]
+    together = Cause(
+        "collective", "other ops", "collectives, the waiting apart", exchange - more, 0.0, None, None, None
+    )
+    return (waited, *own, *others, together)
+
+
+def _waiting_ms(side: Side) -> float:
+    """What devices wait in collectives, ms a step, where they wait for one and the same host; 0 where they do not."""
+    if not side.metrics.get("late_host_fraction"):
+        return 0.0
+    return side.metrics.get("collective_wait_fraction", 0.0) * side.mean_ms
+
+
+# How fast the machine is in one run against another, measured by the ops whose work did not change.
+
+_FEWEST_OPS = 6
+_LEAST_SHARE = 0.5
+_ONE_OP_AT_MOST = 0.4
+
+
+def op_speed(pairs: Sequence[Pair]) -> Speed | None:
+    """None when too few ops are the same, they are too little of the work, or one op decides.
+
+    Weights are the fourth root of both times' product: neither one large op nor many tiny ones decide.
+    """
+    ratios: list[tuple[float, float]] = []
+    covered = 0.0
+    total = sum(
+        (pair.base.ms_per_step if pair.base else 0.0) + (pair.new.ms_per_step if pair.new else 0.0) for pair in pairs
+    )
+    for pair in pairs:
+        one, other = pair.base, pair.new
+        if (
+            one
+            and other
+            and one.kind == "compute"
+            and one.ms_per_step > 0
+            and other.ms_per_step > 0
+            and same_work(pair)
+        ):
+            ratios.append((log(other.ms_per_step / one.ms_per_step), (one.ms_per_step * other.ms_per_step) ** 0.25))
+            covered += one.ms_per_step + other.ms_per_step
+    if len(ratios) < _FEWEST_OPS or covered < _LEAST_SHARE * total:
+        return None
+    weights = sum(weight for _, weight in ratios)
+    if max(weight for _, weight in ratios) > _ONE_OP_AT_MOST * weights:
+        return None
+    return Speed(exp(weighted_median(ratios)), len(ratios), covered / total)
+
+
+def scatter_of(pairs: Sequence[Pair], speed: Speed) -> float:
+    """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826 median deviations of logarithms."""
+    middle = log(speed.factor)
+    found = [
+        (
+            abs(log(pair.new.ms_per_step / pair.base.ms_per_step) - middle),
+            (pair.base.ms_per_step * pair.new.ms_per_step) ** 0.25,
+        )
+        for pair in pairs
+        if pair.base and pair.new and pair.base.ms_per_step > 0 and pair.new.ms_per_step > 0
+    ]
+    return 1.4826 * weighted_median(found) if found else 0.0
+
+
+def weighted_median(values: Sequence[tuple[float, float]]) -> float:
+    """Of (value, weight): where half of the weight lies on either side, between values by straight lines."""
+    ordered = sorted(values)
+    half = sum(weight for _, weight in ordered) / 2
+    below = 0.0
+    last_centre = last_value = None
+    for value, weight in ordered:
+        centre = below + weight / 2
+        if centre >= half:
+            if last_centre is None or last_value is None:
+                return value
+            return last_value + (value - last_value) * (half - last_centre) / (centre - last_centre)
+        below += weight
+        last_centre, last_value = centre, value
+    return ordered[-1][0]

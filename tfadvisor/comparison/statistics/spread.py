@@ -1,0 +1,153 @@
+"""How much runs of an unchanged program differ: what is believed beforehand and what the runs show, blended.
+
+Beforehand, runs are believed to differ by a prior spread, and that belief is worth so many runs. Each further run counts
+beside it, so nothing jumps when there are enough of them, and nothing a few runs show by chance is believed outright.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.comparison.side import middle_of
+from tfadvisor.comparison.statistics.distributions import normal_quantile, normal_tail, t_quantile, t_tail
+from tfadvisor.comparison.statistics.metric_traits import Nature
+
+_CLIP, _OF_CLIPPED = 1.75, 0.8632
+"""Runs further than so many spreads from their centre count as if they lay there. The mean square of normal values that are
+drawn in so, as a share of what it is otherwise."""
+_WORTH = 0.5
+"""Degrees of freedom a run adds. Load on a machine comes in bursts: its runs lean on each other and have heavy tails."""
+_ROUNDS, _ENOUGH = 100, 1e-7
+
+
+class Prior(msgspec.Struct, frozen=True):
+    """What is believed about a metric before any run."""
+
+    sigma: float
+    """Spread between runs, on the metric's scale."""
+    worth: float
+    """In degrees of freedom."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """Where runs of the unchanged program lie, on the metric's scale."""
+
+    centre: float
+    """Of the present level."""
+    runs: int
+    """At the present level."""
+    sigma: float
+    """Spread between runs, 0 where they do not differ at all."""
+    freedom: float
+    """Degrees of freedom of Student's t that the spread is worth."""
+
+
+def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
+    """From runs by level, the present one last, each around a centre of its own: levels differ, scatter does not.
+
+    Centres and spread are Huber's (proposal 2) with the prior as further degrees of freedom: a run further out
+    than 1.75 spreads is drawn in to there. So it counts, and from six runs on no single one moves the centre or hides a
+    change, however far out it lies.
+    """
+    centres = [middle_of(level) for level in levels]
+    more = sum(len(level) - 1 for level in levels)
+    sigma = prior.sigma
+    for _ in range(_ROUNDS):
+        drawn = [[_drawn(value - at, sigma) for value in level] for level, at in zip(levels, centres, strict=True)]
+        squares = sum(away * away for level in drawn for away in level) / _OF_CLIPPED
+        before, sigma = sigma, sqrt((prior.worth * prior.sigma**2 + squares) / (prior.worth + more))
+        moves = [_move(level, sigma) for level in drawn]
+        centres = [at + move for at, move in zip(centres, moves, strict=True)]
+        if abs(before - sigma) + max(map(abs, moves)) <= _ENOUGH * sigma:
+            break
+    return Estimate(centres[-1], len(levels[-1]), sigma, prior.worth + _WORTH * more)
+
+
+def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
+    """The same for what should not differ at all: where it does, each deviating run counts in full, and the middle is the
+    centre. No spread while all runs agree; a single one that does not makes it one of a few runs, not of two.
+    """
+    present = levels[-1]
+    away = [value - sum(level) / len(level) for level in levels for value in level]
+    if max(map(abs, away)) <= prior.sigma:
+        return Estimate(middle_of(present), len(present), 0.0, 0.0)
+    freedom = prior.worth + sum(len(level) - 1 for level in levels)
+    squares = prior.worth * prior.sigma**2 + sum(one * one for one in away)
+    return Estimate(middle_of(present), len(present), sqrt(squares / freedom), freedom)
+
+
+def with_more(known: Estimate, runs: int) -> Estimate:
+    """What is known after so many more runs at the present level that scatter as is believed now."""
+    return replace(known, runs=known.runs + runs, freedom=known.freedom + _WORTH * runs)
+
+
+def _drawn(away: float, sigma: float) -> float:
+    return max(-_CLIP * sigma, min(_CLIP * sigma, away))
+
+
+def _move(drawn: Sequence[float], sigma: float) -> float:
+    """Newton's step of the centre: the mean of what is drawn in, over the share that is not."""
+    inside = sum(abs(away) < _CLIP * sigma for away in drawn)
+    return sum(drawn) / max(inside, 1)
+
+
+# Where one new run of an unchanged program may lie, and how surprising a run is.
+
+_ERROR_COUNTS = 2.0
+_PRIOR_WORTH = 0.25
+_EXACT_WORTH = 4.0
+_USUAL = 3.0
+
+
+class Prediction(msgspec.Struct, frozen=True):
+    """What runs of the unchanged program say about the next one; all on the metric's scale."""
+
+    known: Estimate
+    floor: float
+    """The spread that is believed in any case."""
+    few: bool
+    """Whether so few runs are known that the prior says more about the spread than they do."""
+
+    @property
+    def centre(self) -> float:
+        """Of the runs at the present level."""
+        return self.known.centre
+
+    def surprise(self, distance: float, error: float) -> float:
+        """Probability that an unchanged program's next run lies this far beyond the centre, on that side."""
+        by_floor = normal_tail(distance / self._width(self.floor, error))
+        if self.known.sigma <= 0:
+            return by_floor
+        return max(by_floor, t_tail(distance / self._width(self.known.sigma, error), self.known.freedom))
+
+    def reach(self, level: float, error: float) -> float:
+        """How far from the centre a run must lie to be that surprising."""
+        by_floor = normal_quantile(level) * self._width(self.floor, error)
+        if self.known.sigma <= 0:
+            return by_floor
+        return max(by_floor, t_quantile(level, self.known.freedom) * self._width(self.known.sigma, error))
+
+    def usual(self, value: float) -> bool:
+        """Whether a value lies within three spreads of the centre, whatever the spread is worth."""
+        return abs(value - self.centre) <= _USUAL * self._width(max(self.known.sigma, self.floor), 0.0)
+
+    def with_more(self, runs: int) -> Prediction:
+        """What so many more runs would say if they scattered like those that are known."""
+        return replace(self, known=with_more(self.known, runs))
+
+    def _width(self, sigma: float, error: float) -> float:
+        return sqrt(sigma * sigma * (1 + 1 / self.known.runs) + (_ERROR_COUNTS * error) ** 2)
+
+
+def predict(levels: Sequence[Sequence[float]], nature: Nature, fewest_runs: int) -> Prediction:
+    """From values on the metric's scale. levels: the present one last. fewest_runs: with fewer, they are few."""
+    if nature.exact:
+        floor = nature.floor_at(middle_of(levels[-1]))
+        return Prediction(counted(levels, Prior(floor, _EXACT_WORTH)), floor, few=False)
+    known = blended(levels, Prior(nature.assumed, _PRIOR_WORTH))
+    few = sum(len(level) for level in levels) < fewest_runs
+    return Prediction(known, nature.floor_at(known.centre), few)

@@ -1,1 +1,0 @@
-"""Rules as data, judged on metrics."""

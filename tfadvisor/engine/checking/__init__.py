@@ -1,1 +1,0 @@
-"""Whether rules are right: their cases, their sources, their pages."""

@@ -1,1 +1,0 @@
-"""From rules and metrics to findings and the verdict."""

@@ -1,1 +1,0 @@
-"""From rule files to rules."""

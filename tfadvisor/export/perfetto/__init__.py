@@ -1,1 +1,0 @@
-"""A timeline for Perfetto, written packet by packet."""

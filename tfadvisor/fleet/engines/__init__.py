@@ -1,0 +1,1 @@
+"""Who reads many runs at once: processes of this machine, Dask."""

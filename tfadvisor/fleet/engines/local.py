@@ -1,0 +1,58 @@
+"""Processes of this machine. One that is killed is replaced, and its task tried once more."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from queue import SimpleQueue
+from threading import Thread
+
+from tfadvisor.fleet.engines.engine import name_of
+from tfadvisor.processes import Replaced, Worker
+from tfadvisor.timeline.run.one_host import Answer, Work
+
+_WORKER = "tfadvisor.fleet.engines.local_worker"
+
+
+class LocalProcesses:
+    """Some processes, started when there is work and ended with it."""
+
+    def __init__(self, working: int) -> None:
+        """working: how many work at once."""
+        self._working = working
+
+    def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
+        """As Engine. A thread waits for each process, so that this one can be interrupted."""
+        waiting = deque(enumerate(tasks))
+        ended: SimpleQueue[Answer | Exception] = SimpleQueue()
+        workers = [Replaced(lambda: Worker(_WORKER)) for _ in range(min(self._working, len(tasks)))]
+        try:
+            for worker in workers:
+                Thread(target=_drive, args=(worker, name_of(work), waiting, ended), daemon=True).start()
+            for _ in tasks:
+                answer = ended.get()
+                if isinstance(answer, Exception):
+                    raise answer
+                yield answer
+        finally:
+            waiting.clear()
+            for worker in workers:
+                worker.end()
+
+
+def _drive(
+    worker: Replaced, work: str, waiting: deque[tuple[int, bytes]], ended: SimpleQueue[Answer | Exception]
+) -> None:
+    while True:
+        try:
+            index, task = waiting.popleft()
+        except IndexError:
+            return
+        try:
+            answer = worker.ask((work, task))
+            assert isinstance(answer, bytes)
+            ended.put(Answer(index, answer))
+        except EOFError:
+            ended.put(Answer(index, None))
+        except Exception as error:
+            ended.put(error)

@@ -1,1 +1,0 @@
-"""Budgets, baselines and the verdict. The gate sees reports, never a trace."""

@@ -1,1 +1,0 @@
-"""Snapshots of earlier runs, and which of them compare."""

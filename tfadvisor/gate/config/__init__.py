@@ -1,1 +1,0 @@
-"""The gate's configuration file."""

@@ -1,1 +1,0 @@
-"""A store's runs over time, as a page."""

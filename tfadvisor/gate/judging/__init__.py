@@ -1,1 +1,0 @@
-"""From limits and runs to one result."""

@@ -1,1 +1,0 @@
-"""The verdict in the forms that people and CI systems read."""

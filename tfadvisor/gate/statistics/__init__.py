@@ -1,1 +1,0 @@
-"""How surprising a run is."""

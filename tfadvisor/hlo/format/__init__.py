@@ -1,1 +1,0 @@
-"""An HLO module as XLA serialises it."""

@@ -1,1 +1,0 @@
-"""What a program computes, moves and exchanges."""

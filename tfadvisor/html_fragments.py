@@ -1,0 +1,141 @@
+"""Small pieces of HTML for a notebook's cells: self-contained, escaped, for light and dark themes."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from tfadvisor.errors import UsageError
+from tfadvisor.files import replace_file
+from tfadvisor.printable import one_line
+from tfadvisor.units import percent
+from tfadvisor.vocabulary import TIME_CLASSES, TimeClass
+
+_DARK = (
+    '[data-jp-theme-light="false"] .tfadvisor',
+    "html[theme=dark] .tfadvisor",
+    "body.vscode-dark .tfadvisor",
+)
+_LIGHT = (
+    '[data-jp-theme-light="true"] .tfadvisor',
+    "html[theme=light] .tfadvisor",
+    "body.vscode-light .tfadvisor",
+)
+_STYLE = """\
+.tfadvisor{color:inherit;font:13px/1.45 system-ui,sans-serif;max-width:60rem}
+.tfadvisor h4{margin:.2em 0;font-size:15px}.tfadvisor p{margin:.2em 0}
+.tfadvisor .quiet{opacity:.75}.tfadvisor .bar{display:flex;height:14px;margin:.5em 0;border-radius:3px;overflow:hidden}
+.tfadvisor .key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .3em 0 .8em}
+.tfadvisor table{border-collapse:collapse;margin:.4em 0}.tfadvisor td,.tfadvisor th{text-align:left;padding:2px 10px 2px 0;
+border:0;border-bottom:1px solid rgba(128,128,128,.35);background:none;color:inherit;vertical-align:top}
+.tfadvisor pre{background:rgba(128,128,128,.15);color:inherit;padding:6px 8px;overflow-x:auto;white-space:pre}
+.tfadvisor summary{cursor:pointer}.tfadvisor .tree details,.tfadvisor .tree p{margin-left:1.2em}"""
+
+
+def fragment(parts: Iterable[str]) -> str:
+    """The pieces in one element, with the style that they need. They are HTML already."""
+    light, dark = (_colours(place) for place in (0, 1))
+    style = (
+        f"{_STYLE}\n.tfadvisor{{{light}}}\n@media (prefers-color-scheme:dark){{.tfadvisor{{{dark}}}}}\n"
+        f"{','.join(_LIGHT)}{{{light}}}\n{','.join(_DARK)}{{{dark}}}"
+    )
+    return f'<div class="tfadvisor"><style>{style}</style>{"".join(parts)}</div>'
+
+
+def text(words: str) -> str:
+    """Words from anywhere, a trace too, as HTML on one line."""
+    return escape(one_line(words))
+
+
+def bar(shares: Mapping[str, float]) -> str:
+    """Shares of step time by class as one bar, and their names and numbers below it."""
+    known = [(name, shares.get(name, 0.0)) for name in TIME_CLASSES]
+    pieces = [
+        f'<span title="{name} {percent(share)}" style="width:{100 * share:.3f}%;background:var(--tfa-{name})"></span>'
+        for name, share in known
+        if share > 0
+    ]
+    keys = [
+        f'<span class="key" style="background:var(--tfa-{name})"></span>{name} {percent(share)}'
+        for name, share in sorted(known, key=lambda one: -one[1])
+        if share >= 0.005
+    ]
+    return f'<div class="bar" role="img" aria-label="step time by class">{"".join(pieces)}</div><p>{"".join(keys)}</p>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; its cells are text."""
+    lines = [f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in rows]
+    return f"<table><tr>{''.join(f'<th>{text(cell)}</th>' for cell in head)}</tr>{''.join(lines)}</table>"
+
+
+def _colours(place: int) -> str:
+    return ";".join(f"--tfa-{one.label}:{one.colours[place]}" for one in TimeClass)
+
+
+# A page shown where the user is: inside the notebook, else in a browser.
+
+
+def show_page(page: str, height: int) -> None:
+    """height: of the frame in a notebook, pixels. Raises UsageError where neither notebook nor browser is at hand."""
+    if in_notebook():
+        from IPython.display import HTML, display
+
+        frame = f'<iframe style="width:100%;border:0" height="{int(height)}" srcdoc="{escape(page)}"></iframe>'
+        display(HTML(frame))
+        return
+    import webbrowser
+
+    file = Path(tempfile.mkdtemp(prefix="tfadvisor-")) / "report.html"
+    replace_file(file, page)
+    if not webbrowser.open(file.as_uri()):
+        raise UsageError("there is no notebook and no browser here. to_html(FILE) writes the page.")
+
+
+def in_notebook() -> bool:
+    """Whether cells are shown by a front end that draws HTML."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+# Text for terminals and files that take no UTF-8: the signs that outputs use, in ASCII.
+
+_SIGNS = {
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "•": "*",
+    "·": "|",
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "×": "x",
+    "µ": "u",
+    "≈": "~",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+/-",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "✅": "[ok]",
+    "❌": "[failed]",
+    "⚠️": "[!]",
+    "\u00a0": " ",
+    "\u202f": " ",
+}
+
+
+def as_ascii(text: str) -> str:
+    """The text with our signs in ASCII; any other character as `\\xe9`, so that nothing is lost."""
+    for sign, instead in _SIGNS.items():
+        text = text.replace(sign, instead)
+    return text.encode("ascii", "backslashreplace").decode("ascii")

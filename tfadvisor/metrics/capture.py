@@ -1,0 +1,245 @@
+"""What the trace itself lacks, so that rules can say how to record a better one."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
+from tfadvisor.timeline.model import StepKind, StepSource
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit
+from tfadvisor.vocabulary import Better, DeviceKind, Scatter
+
+_NAMED = 8
+"""Hosts that a text names."""
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def dropped_events(question: Question) -> float:
+    """Number of events that the profiler reports as lost."""
+    return float(sum(host.capture.dropped for host in question.run.hosts))
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def profiler_errors(question: Question) -> float:
+    """Number of errors that the profiler wrote into the trace, over all hosts."""
+    return float(sum(len(host.capture.errors) for host in question.run.hosts))
+
+
+@metric(unit=Unit.FRACTION, better=Better.MORE)
+def step_confidence(question: Question) -> float:
+    """Confidence in where steps begin and end, on the least certain host: 1 for markers, less for inferred steps."""
+    return min(host.steps.confidence for host in question.run.hosts)
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
+def first_steps_set_aside(question: Question) -> float:
+    """Number of steps left out because they compile or warm up. Last steps that the trace cuts off do not count here."""
+    kinds = [kind for host in question.run.hosts for kind in host.steps.kinds]
+    return float(sum(kind in (StepKind.COMPILING, StepKind.WARM_UP) for kind in kinds))
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def silent_accelerators(question: Question) -> float:
+    """Number of GPU or TPU planes without a single event. Unused devices look the same as devices that the profiler
+    could not see.
+    """
+    return float(sum(host.capture.empty_accelerators for host in question.run.hosts))
+
+
+@fact
+def graphs_while_recording(question: Question) -> str:
+    """`off` where XLA ran its CUDA graphs kernel by kernel because it was profiled, as its own events say; else `as usual`."""
+    return "off" if any(host.capture.graphs_off for host in question.run.hosts) else "as usual"
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def duplicate_host_files(question: Question) -> float:
+    """Number of trace files left out because another host's file is identical."""
+    return float(len(question.run.duplicates))
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
+def unread_host_files(question: Question) -> float:
+    """Number of hosts whose trace file is missing, cut short or otherwise cannot be read, while others' can."""
+    return float(len(question.run.unread))
+
+
+@fact
+def left_out_hosts(question: Question) -> str:
+    """Which hosts or files are left out of the report, by reason: `Not read: beta (is cut short: 12 of 90 bytes)`."""
+    run = question.run
+    kinds = (
+        ("Not read", [f"{one.host} ({one.why.rstrip('.')})" for one in run.unread]),
+        ("A copy of another host's file", list(run.duplicates)),
+        ("Without collectives in common with most others", [run.hosts[one].host for one in run.meetings.strangers]),
+    )
+    said = [f"{kind}: {_some(named)}" for kind, named in kinds if named]
+    if not said:
+        raise MetricAbsent("no host is left out")
+    return ". ".join(said)
+
+
+def _some(named: list[str]) -> str:
+    """The first of them, with the number of the others."""
+    more = f"; and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return "; ".join(named[:_NAMED]) + more
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
+def unpaired_hosts(question: Question) -> float:
+    """Number of hosts that communicate but share no collective with most others, or few: of another run, or recorded at
+    another time.
+    """
+    return float(len(question.run.meetings.strangers))
+
+
+@fact
+def steps_from(question: Question) -> str:
+    """What showed where the steps begin: `marker 'train'`."""
+    return min(question.run.hosts, key=lambda host: host.steps.confidence).steps.about
+
+
+@fact
+def framework(question: Question) -> str:
+    """The framework that wrote the trace: tensorflow, jax, pytorch-xla or unknown."""
+    return question.run.hosts[0].capture.framework
+
+
+@fact
+def framework_version(question: Question) -> str:
+    """The framework's version: `0.6.2`. JAX writes its own, which is jaxlib's too."""
+    version = question.run.hosts[0].capture.framework_version
+    if not version:
+        raise MetricAbsent("the trace does not name the framework's version")
+    return version
+
+
+@fact
+def python_tracer(question: Question) -> str:
+    """Whether the profiler recorded Python frames: on or off."""
+    return "on" if any(host.capture.python_tracer for host in question.run.hosts) else "off"
+
+
+@fact
+def device_kind(question: Question) -> str:
+    """Kind of device that the run computed on: gpu, tpu or cpu."""
+    kinds = {device.kind for host in question.run.hosts for device in host.devices}
+    if not kinds:
+        raise MetricAbsent("no device computes anything in this trace")
+    place = {kind: number for number, kind in enumerate(DeviceKind)}
+    return min(kinds, key=lambda kind: (kind is DeviceKind.CPU, place.get(kind, len(place)))).value
+
+
+@fact
+def profiler_message(question: Question) -> str:
+    """The first error or warning that the profiler wrote into the trace, shortened."""
+    messages = [text for host in question.run.hosts for text in (*host.capture.errors, *host.capture.warnings)]
+    if not messages:
+        raise MetricAbsent("the profiler wrote no message")
+    return messages[0][:300]
+
+
+@fact
+def inferred_steps(question: Question) -> str:
+    """Whether steps had to be inferred: yes or no."""
+    return "no" if all(host.steps.source is StepSource.MARKER for host in question.run.hosts) else "yes"
+
+
+# Which libraries a program is written with, so that a fix can be given in their words.
+
+
+@fact
+def keras_sign(question: Question) -> str:
+    """The name in the trace that proves Keras' own training loop: `EagerLocalExecute: __inference_one_step_on_data_310`."""
+    found = [host.evidence.libraries.keras for host in question.run.hosts if host.evidence.libraries.keras]
+    if not found:
+        raise MetricAbsent("no name in the trace is of Keras' training loop")
+    return found[0]
+
+
+@fact
+def py_dataset_sign(question: Question) -> str:
+    """The name in the trace that proves that Keras takes its batches from a PyDataset, or a Sequence in Keras 2:
+    `py_dataset_adapter.py:241 get`.
+    """
+    found = [host.evidence.libraries.py_dataset for host in question.run.hosts if host.evidence.libraries.py_dataset]
+    if not found:
+        raise MetricAbsent("no name in the trace is of a PyDataset or Sequence of Keras")
+    return found[0]
+
+
+# What recording itself adds to a step.
+
+_FRAME_US = 0.2
+_EVENT_US = 1.0
+"""What recording one takes, fitted on the steps of 62 programs with the profiler and without."""
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def tracer_fraction(question: Question) -> float:
+    """Share of step time that recording the driving thread takes, estimated from what was recorded of it: 0.2 µs for a
+    Python frame and 1 µs for any other event.
+    """
+    hosts = counted_hosts(question.run)
+    spent = sum(_FRAME_US * one.capture.events.frames + _EVENT_US * one.capture.events.others for one in hosts)
+    return min(spent * PS_PER_US / max(sum(map(counted_ps, hosts)), 1), 1.0)
+
+
+# What the trace lacks of the devices' work, and what of it is the capture's own.
+
+
+@fact
+def unrecorded_device(question: Question) -> str:
+    """What on a host shows that an accelerator worked although the trace holds none of its events, as a clause:
+    `the allocator GPU_0_bfc gave out memory`.
+    """
+    proofs = [host.capture.unrecorded.proof for host in question.run.hosts if host.capture.unrecorded.proof]
+    if not proofs:
+        raise MetricAbsent("the trace holds the work of every accelerator that its hosts show at work")
+    return proofs[0]
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def lost_launches_fraction(question: Question) -> float:
+    """Share of the hosts' kernel launches that no event on a device answers, over the whole trace. Launches and events
+    are matched by correlation id.
+    """
+    hosts = [host.capture.unrecorded for host in question.run.hosts]
+    launches = sum(one.launches for one in hosts)
+    if not launches:
+        raise MetricAbsent("the trace shows no launches of single kernels that could be compared with their executions")
+    return sum(one.launches_lost for one in hosts) / launches
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def lost_runs_fraction(question: Question) -> float:
+    """Share of the runs of XLA programs launched by the hosts that no device shows, over the whole trace."""
+    hosts = [host.capture.unrecorded for host in question.run.hosts]
+    runs = sum(one.runs for one in hosts)
+    if not runs:
+        raise MetricAbsent("the trace does not show when the hosts launch XLA programs")
+    return sum(one.runs_lost for one in hosts) / runs
+
+
+@metric(unit=Unit.MS, better=Better.NEITHER)
+def capture_work_ms(question: Question) -> float:
+    """Time before the first and after the last step in which the profiler is started or stopped, for the host where it
+    is longest. No step holds this time.
+    """
+    return max(sum(host.capture.work_ps) for host in question.run.hosts) / PS_PER_MS
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def unnamed_op_share(question: Question) -> float:
+    """Share of the counted steps' compute, summed over events, in programs whose ops the trace does not name: it tells
+    when the program runs, and its name.
+    """
+    unnamed = total = 0
+    for host in question.run.hosts:
+        for device in host.devices:
+            rows = device.ops.of_class(DeviceClass.COMPUTE)
+            total += int(device.ops.total_ps[rows].sum())
+            unnamed += int(device.ops.total_ps[rows][device.ops.whole_programs()[rows]].sum())
+    if not total:
+        raise MetricAbsent("no op begins in a counted step")
+    return unnamed / total

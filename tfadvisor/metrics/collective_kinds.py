@@ -1,0 +1,351 @@
+"""Exposed communication by what is exchanged, and what the run's own numbers suggest against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import Enum
+
+import msgspec
+import numpy as np
+
+from tfadvisor.arrays import distinct
+from tfadvisor.metrics.collectives import exposed_transfer_fraction
+from tfadvisor.metrics.devices import workload
+from tfadvisor.metrics.kinds import between_products, exchanged_in_vain, patterns_of_any_device
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps, share, tpus
+from tfadvisor.metrics.step_time import turnaround_fraction
+from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
+from tfadvisor.timeline.intervals import BoolArray
+from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+
+_IN_A_LOOP = 2
+_NAMED_BY_OP = (DeviceKind.CPU, DeviceKind.TPU)
+"""Devices whose events bear the names of the program's ops, and not those of kernels."""
+
+
+class _Label(msgspec.Struct, frozen=True):
+    """The counted calls of one collective on one device. time_ps, exposed_ps, bytes: summed; unsized: of unknown size.
+
+    op: its HLO name, "" where only the kernel's name is known. module: of its program, "" where that is not known.
+    repeats: calls a step.
+    """
+
+    kind: CollectiveKind
+    dtype: str
+    op: str
+    module: str
+    calls: int
+    time_ps: int
+    exposed_ps: int
+    bytes: int
+    unsized: int
+    repeats: float
+
+
+@once
+def _labels(question: Question) -> list[_Label]:
+    """Of every device. Raises MetricAbsent when no device communicates in a counted step."""
+    needs_steps(question.run)
+    found = [
+        label
+        for host in counted_hosts(question.run)
+        for device in host.devices
+        for label in _labels_of(device.collectives, host.steps.steady(), by_op=device.kind in _NAMED_BY_OP)
+    ]
+    if not found:
+        raise MetricAbsent("no device's trace holds a collective")
+    return found
+
+
+def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> list[_Label]:
+    """One for each name in each program: ops of two programs may bear one name. by_op: names are those of ops."""
+    if not len(calls):
+        return []
+    counted = np.flatnonzero((calls.step >= 0) & steady[np.maximum(calls.step, 0)])
+    width = len(calls.modules) + 1
+    pairs = calls.label[counted].astype(np.int64) * width + calls.module[counted] + 1
+    known = distinct(pairs)
+    labels, modules, group, many = known // width, known % width - 1, np.searchsorted(known, pairs), len(known)
+    number = np.bincount(group, minlength=many)
+    columns = (calls.end - calls.start, calls.exposed_ps, np.maximum(calls.bytes, 0), calls.bytes < 0)
+    time, exposed, size, unsized = (np.bincount(group, one[counted], many).tolist() for one in columns)
+    kernel = np.zeros(many, np.int64)
+    kernel[group] = calls.kernel[counted]
+    dtypes = calls.dtypes or ("",) * len(calls.labels)
+    out = []
+    for at, (label, other) in enumerate(zip(labels.tolist(), kernel.tolist(), strict=True)):
+        own = calls.kinds[label]
+        out.append(
+            _Label(
+                kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
+                dtype=dtypes[label] or dtypes[other],
+                op=calls.labels[label].partition(" = ")[0].removeprefix("%") if by_op or label != other else "",
+                module=calls.modules[modules[at]] if modules[at] >= 0 else "",
+                calls=int(number[at]),
+                time_ps=int(time[at]),
+                exposed_ps=int(exposed[at]),
+                bytes=int(size[at]),
+                unsized=int(unsized[at]),
+                repeats=int(number[at]) / max(int(steady.sum()), 1),
+            )
+        )
+    return out
+
+
+def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
+    """The part of exposed_transfer_fraction that belongs to these, in proportion to the exposed time of their calls."""
+    labels = _labels(question)
+    total = sum(one.exposed_ps for one in labels)
+    mine = sum(one.exposed_ps for one in labels if wanted(one))
+    return mine / total * exposed_transfer_fraction(question) if total else 0.0
+
+
+@metric(unit=Unit.BYTES, better=Better.NEITHER)
+def costliest_message_bytes(question: Question) -> float:
+    """Mean size of the messages of the collective whose calls are exposed for longest, of whatever kind."""
+    first = max(_labels(question), key=lambda one: one.exposed_ps)
+    if first.unsized or not first.exposed_ps:
+        raise MetricAbsent("the trace does not say how much the costliest collective sends")
+    return first.bytes / first.calls
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def exposed_all_reduce_fraction(question: Question) -> float:
+    """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the exposed time of each kind of
+    collective.
+    """
+    return _exposed(question, lambda one: one.kind is CollectiveKind.ALL_REDUCE)
+
+
+class _Use(Enum):
+    """What a collective is for, as far as its surroundings tell; each has one use."""
+
+    EQUAL_STATE = "nothing: it is equal on all devices"
+    BETWEEN_PRODUCTS = "tensor parallelism"
+    PERMUTE = "pipeline parallelism"
+    WEIGHTS = "sharded parameters"
+    REST = "gradients and others"
+
+
+def _use(
+    one: _Label, equal_state: tuple[str, ...], between_products: tuple[str, ...], weights: tuple[str, ...]
+) -> _Use:
+    if one.op in equal_state:
+        return _Use.EQUAL_STATE
+    if one.op in between_products:
+        return _Use.BETWEEN_PRODUCTS
+    if one.kind is CollectiveKind.SEND_RECV:
+        return _Use.PERMUTE
+    if one.op in weights:
+        return _Use.WEIGHTS
+    gathers = one.kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
+    return _Use.WEIGHTS if gathers and one.op and one.repeats >= _IN_A_LOOP else _Use.REST
+
+
+def _exposed_for(question: Question, use: _Use) -> float:
+    equal, between = _or_none(exchanged_in_vain, question), _or_none(between_products, question)
+    weights = _or_none(lambda asked: patterns_of_any_device(asked).weights, question)
+    return _exposed(question, lambda one: _use(one, equal, between, weights) is use)
+
+
+def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) -> tuple[str, ...]:
+    try:
+        return find(question)
+    except MetricAbsent:
+        return ()
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def exposed_weight_gather_fraction(question: Question) -> float:
+    """The part of exposed_transfer_fraction spent in all-gathers of the program's arguments, by the trace's HLO, and in
+    all-gathers and reduce-scatters that a step runs twice or more, as when parameters are gathered layer by layer.
+    """
+    return _exposed_for(question, _Use.WEIGHTS)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def exposed_permute_fraction(question: Question) -> float:
+    """The part of exposed_transfer_fraction spent in collective-permutes, sends and receives, as between the stages of
+    a pipeline.
+    """
+    return _exposed_for(question, _Use.PERMUTE)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def exposed_between_products_fraction(question: Question) -> float:
+    """The part of exposed_transfer_fraction spent in collectives that wait for one matrix product and hold up another,
+    as in tensor parallelism; from the trace's HLO.
+    """
+    between_products(question)
+    return _exposed_for(question, _Use.BETWEEN_PRODUCTS)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def exposed_equal_state_fraction(question: Question) -> float:
+    """The part of exposed_transfer_fraction spent in collectives that exchange what is equal on all devices already:
+    arguments updated with an all-reduced gradient, which the program returns; from the trace's HLO.
+    """
+    exchanged_in_vain(question)
+    return _exposed_for(question, _Use.EQUAL_STATE)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def exposed_rest_fraction(question: Question) -> float:
+    """exposed_transfer_fraction without exposed_equal_state_fraction, exposed_weight_gather_fraction,
+    exposed_permute_fraction and exposed_between_products_fraction: gradients and all other communication. On TPUs only the
+    first two of these are left out, on CPUs only the first.
+    """
+    everything = exposed_transfer_fraction(question)
+    if not everything:
+        return 0.0
+    try:
+        gpus(question.run)
+        return _exposed_for(question, _Use.REST)
+    except MetricAbsent:
+        left_out = _exposed_for(question, _Use.EQUAL_STATE)
+    try:
+        tpus(question.run)
+    except MetricAbsent:
+        return everything - left_out
+    return everything - left_out - _exposed_for(question, _Use.WEIGHTS)
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def collective_repeats_per_step(question: Question) -> float:
+    """Number of times that a step runs the same collective of its program, for the one that runs most often. It exceeds
+    1 in a loop over layers.
+    """
+    most: dict[tuple[str, str], int] = {}
+    for one in _labels(question):
+        if one.op:
+            most[one.module, one.op] = most.get((one.module, one.op), 0) + one.calls
+    if not most:
+        raise MetricAbsent("the trace does not say which op of the program a collective belongs to")
+    return max(most.values()) / max(device_steps(question.run), 1)
+
+
+@fact
+def collective_dtype(question: Question) -> str:
+    """Type of the data that the collectives spend most time on, as HLO names it: f32, bf16, f16 or another."""
+    time: dict[str, int] = {}
+    for one in _labels(question):
+        if one.dtype:
+            time[one.dtype] = time.get(one.dtype, 0) + one.time_ps
+    if not time:
+        raise MetricAbsent("neither names nor HLO say what type the collectives carry")
+    return max(time, key=lambda dtype: time[dtype])
+
+
+@fact
+def exposed_collective_kind(question: Question) -> str:
+    """The kind of collective with the most exposed time: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`,
+    `broadcast`, `send-recv`, `barrier` or `other`.
+    """
+    exposed: dict[str, int] = {}
+    for one in _labels(question):
+        exposed[one.kind.value] = exposed.get(one.kind.value, 0) + one.exposed_ps
+    if not any(exposed.values()):
+        raise MetricAbsent("computation hides every collective")
+    return max(exposed, key=lambda kind: exposed[kind])
+
+
+@fact
+def exposed_collective_use(question: Question) -> str:
+    """What the collective with the most exposed time is for, by the trace's HLO: `weights` (all-gathers of the program's
+    arguments), `experts` (a mixture of experts), `asked for` (the program writes it, as jax.lax.all_to_all), `resharding` (the
+    compiler put it in), or `unknown`.
+    """
+    first = max(_labels(question), key=lambda one: one.exposed_ps)
+    try:
+        known = patterns_of_any_device(question)
+    except MetricAbsent:
+        return "unknown"
+    if first.module and first.module != known.module:
+        return "unknown"
+    uses = (("weights", known.weights), ("experts", known.experts), ("asked for", known.asked_for))
+    return next((use for use, names in uses if first.op in names), "resharding" if first.op else "unknown")
+
+
+def _combined(question: Question, kind: CollectiveKind) -> str:
+    mine = [one for one in _labels(question) if one.kind is kind]
+    if not mine:
+        raise MetricAbsent(f"no collective of the counted steps is an {kind.value}")
+    if any(one.unsized for one in mine):
+        raise MetricAbsent("the trace does not say how large the messages are")
+    try:
+        turns = max(collective_repeats_per_step(question), 1.0)
+    except MetricAbsent:
+        turns = 1.0
+    return str(math.ceil(sum(one.bytes for one in mine) / max(device_steps(question.run), 1) / turns))
+
+
+def _register_combined(word: str, kind: CollectiveKind) -> None:
+    def find(question: Question) -> str:
+        return _combined(question, kind)
+
+    find.__name__ = f"combine_{word}_bytes"
+    find.__doc__ = (
+        f"Bytes of the {kind.value}s of a step, or of one turn of the loop that runs them: the threshold at which XLA "
+        "combines them into one message."
+    )
+    fact(find)
+
+
+_register_combined("all_gather", CollectiveKind.ALL_GATHER)
+_register_combined("reduce_scatter", CollectiveKind.REDUCE_SCATTER)
+
+# Numbers for fixes, worked out from the run: what to set something to.
+
+_SMALL_REST = 0.05
+_MOST_STEPS = 1024
+_TINY_US = 25
+
+
+@fact
+def steps_per_execution(question: Question) -> str:
+    """Number of steps to run per call so that Python between the calls takes less than 5% of the time, a power of two:
+    `16`.
+    """
+    _needs_steps_that_can_wait(question)
+    return _until_small(share(question, TimeClass.HOST))
+
+
+@fact
+def steps_between_waits(question: Question) -> str:
+    """Number of steps between two waits, or two values read, at which the device stands idle for less than 5% of the
+    time, a power of two: `16`.
+    """
+    _needs_steps_that_can_wait(question)
+    return _until_small(turnaround_fraction(question))
+
+
+def _needs_steps_that_can_wait(question: Question) -> None:
+    """Raises MetricAbsent for inference: what a step gives is the answer, or what the next one begins with."""
+    if workload(question) == "inference":
+        raise MetricAbsent("the program does inference, and the result of each of its steps is wanted at once")
+
+
+def _until_small(lost: float) -> str:
+    """With n steps instead of one between losses l of a step whose rest is w: l / (l + n w) below 5%."""
+    wanted = (1 / _SMALL_REST - 1) * lost / max(1 - lost, 1e-6)
+    steps = 2
+    while steps < min(wanted, _MOST_STEPS):
+        steps *= 2
+    return str(steps)
+
+
+@fact
+def tiny_op_place(question: Question) -> str:
+    """The op, among the hottest that take less than 25 µs, that runs most often, with its place in the user's program:
+    `loop_multiply_fusion (train.py:42)`.
+    """
+    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
+    tiny = [one for ops in found[:1] for one in ops.ops if one.total_ps < one.count * _TINY_US * 1_000_000]
+    for one in sorted(tiny, key=lambda one: -one.count):
+        if one.place():
+            return one.place()
+    raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")

@@ -1,0 +1,236 @@
+"""Copies between host and devices, and on devices: time and bytes a step."""
+
+from __future__ import annotations
+
+import math
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import (
+    a_device,
+    a_gpu,
+    accelerators,
+    an_accelerator,
+    counted_hosts,
+    covered_per_step,
+    device_steps,
+    known_steps,
+    needs_steps,
+    of_counted_time,
+    share,
+)
+from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.summary.device import CopyTotals, DeviceSummary
+from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+
+
+def _milliseconds(question: Question, kind: DeviceClass) -> float:
+    return covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
+
+
+def _totals(question: Question, kind: DeviceClass) -> list[CopyTotals]:
+    return [device.copies[kind] for _, device in accelerators(question.run) if kind in device.copies]
+
+
+def _bytes(question: Question, kind: DeviceClass) -> float:
+    totals = _totals(question, kind)
+    if any(one.unsized for one in totals):
+        raise MetricAbsent("the trace does not say how large these copies are")
+    return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
+
+
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
+def h2d_ms_per_step(question: Question) -> float:
+    """Time per step and device during which a host-to-device copy runs, whether or not computation hides it."""
+    return _milliseconds(question, DeviceClass.H2D)
+
+
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
+def d2h_ms_per_step(question: Question) -> float:
+    """Time per step and device during which a device-to-host copy runs, whether or not computation hides it."""
+    return _milliseconds(question, DeviceClass.D2H)
+
+
+@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
+def d2d_ms_per_step(question: Question) -> float:
+    """Time per step and device during which a device-to-device copy runs, whether or not computation hides it."""
+    return _milliseconds(question, DeviceClass.D2D)
+
+
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
+def h2d_bytes_per_step(question: Question) -> float:
+    """Bytes copied from host to device per step and device."""
+    return _bytes(question, DeviceClass.H2D)
+
+
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
+def d2h_bytes_per_step(question: Question) -> float:
+    """Bytes copied from device to host per step and device."""
+    return _bytes(question, DeviceClass.D2H)
+
+
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
+def d2d_bytes_per_step(question: Question) -> float:
+    """Bytes copied within or between devices per step and device."""
+    return _bytes(question, DeviceClass.D2D)
+
+
+@metric(unit=Unit.COUNT, needs=(a_gpu, known_steps), better=Better.LESS)
+def d2h_copies_per_step(question: Question) -> float:
+    """Number of device-to-host copies per step and device. The host waits for each of them when it reads the value."""
+    # Of GPUs only: a TPU's line shows the start and the end of each copy as events of their own.
+    return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(device_steps(question.run), 1)
+
+
+def _gigabytes_per_second(question: Question, kind: DeviceClass) -> float:
+    moved, milliseconds = _bytes(question, kind), _milliseconds(question, kind)
+    if not milliseconds:
+        raise MetricAbsent("the counted steps hold no such copy")
+    return moved / (milliseconds / 1e3) / 1e9
+
+
+@metric(unit=Unit.GB_S, needs=(known_steps, an_accelerator), better=Better.MORE)
+def h2d_gb_s(question: Question) -> float:
+    """Bandwidth of the host-to-device copies: their bytes over the time during which any of them runs. From pinned
+    memory, PCIe 3 x16 reaches 12, PCIe 4 25 and PCIe 5 50 GB/s.
+    """
+    return _gigabytes_per_second(question, DeviceClass.H2D)
+
+
+def _host_copies(question: Question) -> list[CopyTotals]:
+    return [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
+
+
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
+def host_copies_per_step(question: Question) -> float:
+    """Number of copies between host and device, both ways, per step and device. An input of a few arrays and a loss
+    need fewer than ten.
+    """
+    return sum(one.count for one in _host_copies(question)) / max(device_steps(question.run), 1)
+
+
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.NEITHER)
+def host_copy_bytes(question: Question) -> float:
+    """Mean size of the copies between host and device whose size the trace gives."""
+    found = _host_copies(question)
+    sized = sum(one.count - one.unsized for one in found)
+    if not sized:
+        raise MetricAbsent("the trace does not say how large the copies are")
+    return sum(one.bytes for one in found) / sized
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps, an_accelerator), better=Better.LESS)
+def pageable_copy_share(question: Question) -> float:
+    """Share of the copies between host and device, by number, that touch pageable host memory, among those whose memory
+    kind the trace gives. The driver copies such memory twice, and the host waits for it.
+    """
+    totals = _host_copies(question)
+    known = sum(one.pageable + one.pinned for one in totals)
+    if not known:
+        raise MetricAbsent("no copy of a counted step says what kind of host memory it touches")
+    return sum(one.pageable for one in totals) / known
+
+
+def _by_direction(question: Question) -> dict[str, int]:
+    """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host), within (on
+    the device and between devices) and offload (either way between device and host, by an op of the compiled program)."""
+    needs_steps(question.run)
+    time = dict.fromkeys(("in", "out", "within", "offload"), 0)
+    for host, device in accelerators(question.run):
+        covered = device.covered_ps[host.steps.steady()].sum(axis=0)
+        for way, kind in (("in", DeviceClass.H2D), ("out", DeviceClass.D2H)):
+            offloaded = round(int(covered[kind]) * _share_of_program(device, kind))
+            time["offload"] += offloaded
+            time[way] += int(covered[kind]) - offloaded
+        time["within"] += int(covered[[DeviceClass.D2D, DeviceClass.P2P]].sum())
+    return time
+
+
+def _share_of_program(device: DeviceSummary, kind: DeviceClass) -> float:
+    """How much of the copies' time is that of a compiled program's ops: all of it on a TPU, whose trace holds nothing else."""
+    rows = device.ops.of_class(kind)
+    every = int(device.ops.total_ps[rows].sum())
+    if device.kind is DeviceKind.TPU or not every:
+        return 1.0
+    return int(device.ops.total_ps[rows][device.ops.op[rows] >= 0].sum()) / every
+
+
+@fact
+def copy_direction(question: Question) -> str:
+    """Direction that takes most of the copying time: in (host to device), out (device to host), within (on the device
+    and between devices) or offload (either way between device and host, by an op of the compiled program).
+    """
+    time = _by_direction(question)
+    if not any(time.values()):
+        raise MetricAbsent("no copy of a counted step says from where to where")
+    return max(time, key=lambda way: time[way])
+
+
+@fact
+def copied_op(question: Question) -> str:
+    """The op of the program that the longest copies belong to: `copy.5 of jit_train_step`."""
+    time: dict[tuple[str, str], int] = {}
+    for _, device in accelerators(question.run):
+        ops = device.ops
+        for kind in device.copies:
+            for row in ops.of_class(kind).tolist():
+                if ops.op[row] >= 0 and ops.module[row] >= 0:
+                    key = ops.names[ops.op[row]], ops.names[ops.module[row]]
+                    time[key] = time.get(key, 0) + int(ops.total_ps[row])
+    if not time:
+        raise MetricAbsent("the trace does not say which op a copy belongs to")
+    op, module = max(time, key=lambda key: time[key])
+    return f"{op} of {module}"
+
+
+def _only_copying(question: Question) -> dict[str, float]:
+    """The share of step time in which devices only copy, by direction: in proportion to their copies' time."""
+    only_copying = share(question, TimeClass.TRANSFER)
+    time = _by_direction(question)
+    every = math.fsum(time.values())
+    if not every:
+        return dict.fromkeys(time, 0.0)
+    return {way: only_copying * one / every for way, one in time.items()}
+
+
+def _hideable(question: Question) -> dict[str, float]:
+    found = _only_copying(question)
+    return {**found, "in": min(found["in"], share(question, TimeClass.COMPUTE))}
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def hideable_copy_fraction(question: Question) -> float:
+    """Share of step time in which a device only copies although it need not: copies to the device as far as computation
+    could hide them, and all other copies, which could be left out.
+    """
+    return math.fsum(_hideable(question).values())
+
+
+@fact
+def hideable_copies(question: Question) -> str:
+    """Direction that takes most of the copying time that could be hidden or left out: in (host to device), out (device
+    to host), within (on the device and between devices) or offload (either way between device and host, by an op of the
+    compiled program, as where it keeps activations in the host's memory).
+    """
+    found = _hideable(question)
+    if not any(found.values()):
+        raise MetricAbsent("no device only copies")
+    return max(found, key=lambda way: found[way])
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def unhideable_copy_fraction(question: Question) -> float:
+    """Share of step time in which a device only copies from the host and would still do so if its computation ran at
+    the same time. It is what hideable_copy_fraction leaves of transfer_fraction.
+    """
+    return max(_only_copying(question)["in"] - share(question, TimeClass.COMPUTE), 0.0)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def array_handing_fraction(question: Question) -> float:
+    """The part of kernel_launch_gap_fraction in which the dispatching thread converts host arrays to device arrays:
+    JAX's `DevicePut`, which converts and copies each NumPy argument of a call.
+    """
+    handed = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.HANDING])
+    return min(handed, share(question, TimeClass.LAUNCH))

@@ -1,0 +1,375 @@
+"""Which kinds of work fill a GPU's compute time: shares of step time that one change could save, and where they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tfadvisor.metrics.layers import compute_parts
+from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
+from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.timeline.names.op_path import op_path
+from tfadvisor.timeline.program_ops import InProgram
+from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.summary.programs import ProgramPatterns
+
+
+class OpKind(Enum):
+    """What an op does, by its HLO where the trace has it, else by its kernel's name. Each op is of one kind."""
+
+    MATRIX = "matrix product, convolution or attention"
+    CUMULATIVE = "cumulative sum"
+    LAYOUT = "layout conversion"
+    GATHER = "gather"
+    UPDATE = "update of a slice"
+    CONCATENATE = "concatenation or split"
+    ELEMENTWISE = "elementwise"
+    OTHER = "other"
+
+
+_CUMULATIVE_OPS = ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+_BY_EFFECT = {
+    **dict.fromkeys(("reduce-window",), OpKind.CUMULATIVE),
+    **dict.fromkeys(("transpose", "copy"), OpKind.LAYOUT),
+    "gather": OpKind.GATHER,
+    **dict.fromkeys(("dynamic-update-slice", "dynamic-slice"), OpKind.UPDATE),
+    "concatenate": OpKind.CONCATENATE,
+}
+_BY_NAME = (
+    (OpKind.CUMULATIVE, ("devicescan", "scan_kernel", "scankernel", "cumsum", "cumprod", "cumulative")),
+    (OpKind.CUMULATIVE, ("reduce_window", "reduce-window")),
+    (
+        OpKind.LAYOUT,
+        ("nchwtonhwc", "nhwctonchw", "swapdimension", "transpose", "permute", "batchtospace", "tensorreorder"),
+    ),
+    (OpKind.GATHER, ("gather",)),
+    (OpKind.UPDATE, ("dynamic_update_slice", "dynamic-update-slice", "dynamic_slice", "dynamic-slice")),
+    (OpKind.CONCATENATE, ("concat", "splitopkernel", "split_v_kernel", "splitvkernel", "unpack", "pack_kernel")),
+)
+_COPY_STEMS = ("copy", "copy_fusion", "loop_copy_fusion", "wrapped_copy", "input_copy_fusion")
+_ELEMENTWISE = ("_gpu_dt_", "eigenmetakernel", "elementwise", "biasnhwc", "biasnchw", "unary_", "binary_")
+_NOT_ELEMENTWISE = ("reduc", "sort", "random", "philox", "rng", "pool", "softmax", "norm", "argm", "scatter")
+_GENERATED = ("loop_", "wrapped_")
+_ELEMENTWISE_OPS = frozenset(
+    """
+    Abs Add AddN AddV2 Atan2 BiasAdd BiasAddV1 Cast Ceil ClipByValue Cos Div DivNoNan Elu EluGrad Equal Erf Exp Expm1 Floor
+    Greater GreaterEqual Inv InvGrad LeakyRelu LeakyReluGrad Less LessEqual Log Log1p Maximum Minimum Mul MulNoNan Neg Pow RealDiv
+    Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Round Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid
+    SigmoidGrad Sign Sin Softplus SoftplusGrad Sqrt SqrtGrad Square SquaredDifference Sub Tanh TanhGrad Xdivy
+    """.split()
+)
+_ELEMENTWISE_OPCODES = frozenset(
+    """
+    abs add and atan2 cbrt ceil clamp compare convert cosine divide erf exponential exponential-minus-one floor is-finite log
+    log-plus-one logistic maximum minimum multiply negate not or power remainder round-nearest-afz round-nearest-even rsqrt
+    select sign sine sqrt subtract tan tanh xor
+    """.split()
+)
+_TRANSPOSES = frozenset(("Transpose", "_MklTranspose", "ConjugateTranspose"))
+_POOLING = ("pool",)
+
+
+def kind_of(one: HotOp) -> OpKind:
+    """The kind of one op. Pooling is a reduce-window too; its path in the framework's program says so."""
+    known = one.known
+    path = known.op_name.lower() if known is not None else ""
+    kernel = instruction_name(one.kernel).lower()
+    if any(word in path for word in _CUMULATIVE_OPS):
+        return OpKind.CUMULATIVE
+    if (known is not None and known.products) or kernel_kind(one.kernel).is_matrix:
+        return OpKind.MATRIX
+    if known is not None and known.effect in _BY_EFFECT:
+        kind = _BY_EFFECT[known.effect]
+        return OpKind.OTHER if kind is OpKind.CUMULATIVE and any(word in path for word in _POOLING) else kind
+    if known is None:
+        found = next((kind for kind, words in _BY_NAME if any(word in kernel for word in words)), None)
+        if found is not None:
+            return found
+        if kernel.removesuffix(".kd").rstrip("0123456789_.") in _COPY_STEMS:
+            return OpKind.LAYOUT
+    generated = kernel.startswith(_GENERATED) or any(word in kernel for word in _ELEMENTWISE)
+    return OpKind.ELEMENTWISE if generated and not any(word in kernel for word in _NOT_ELEMENTWISE) else OpKind.OTHER
+
+
+@once
+def hottest_ops(question: Question) -> HotOps:
+    """Of the first GPU or TPU. Raises MetricAbsent when nothing computes on one."""
+    host, _ = accelerators(question.run)[0]
+    if host.program is None or not host.program.hot_ops.compute_ps:
+        raise MetricAbsent("no kernel begins in a counted step")
+    return host.program.hot_ops
+
+
+@once
+def _by_kind(question: Question) -> Mapping[OpKind, list[HotOp]]:
+    """The hottest ops, by kind, the hottest first."""
+    found: dict[OpKind, list[HotOp]] = {kind: [] for kind in OpKind}
+    for one in hottest_ops(question).ops:
+        found[kind_of(one)].append(one)
+    return found
+
+
+def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None = None) -> float:
+    """The share of step time that these of the hottest ops take: their share of the compute time, of that in the steps.
+
+    among: the hottest ops, those of the first GPU by default.
+    """
+    total = sum(one.total_ps for one in chosen)
+    return total / (among or hottest_ops(question)).compute_ps * share(question, TimeClass.COMPUTE)
+
+
+def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
+    """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are reported: all of
+    them, as a network in another layout has a hundred.
+    """
+    on_cpu = _tensorflow_ops_on_cpu(question) if kind is OpKind.LAYOUT else None
+    if on_cpu is None:
+        return _by_kind(question)[kind], hottest_ops(question)
+    found = compute_parts(question.run)
+    transposes = [one for one in found.parts if one.op_type in _TRANSPOSES]
+    ops = [HotOp(one.name, one.op_type, one.module, one.total_ps, one.count, None) for one in transposes]
+    return ops, replace(on_cpu, compute_ps=found.compute_ps)
+
+
+def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
+    """The hottest ops of a run of TensorFlow without an accelerator; None of another run."""
+    host = next((host for host in question.run.hosts if host.devices), None)
+    if (
+        host is None
+        or host.devices[0].kind is not DeviceKind.CPU
+        or host.program is None
+        or not host.program.hot_ops.compute_ps
+    ):
+        return None
+    return host.program.hot_ops if any(op_type(one.name()) for one in host.program.hot_ops.ops) else None
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def layout_conversions_per_step(question: Question) -> float:
+    """Number of layout conversions (layout_conversion_fraction) per step of the first device."""
+    found, _ = of_kind(question, OpKind.LAYOUT)
+    return count_per_step(question, found)
+
+
+@once
+def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
+    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO shows them, or TensorFlow's op types."""
+    host = next((host for host in question.run.hosts if host.devices), None)
+    if host is None or host.devices[0].kind is not DeviceKind.CPU:
+        return _by_kind(question)[OpKind.ELEMENTWISE], hottest_ops(question)
+    if host.program is None:
+        raise MetricAbsent("no op begins in a counted step")
+    on_cpu = _tensorflow_ops_on_cpu(question)
+    if on_cpu is not None:
+        return [one for one in on_cpu.ops if op_type(one.name()) in _ELEMENTWISE_OPS], on_cpu
+    if not any(one.known is not None for one in host.program.hot_ops.ops):
+        raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
+    known = [one for one in host.program.hot_ops.ops if one.known is not None and not one.known.products]
+    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def fallback_kernel_fraction(question: Question) -> float:
+    """Share of step time in matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle, on
+    GPUs that have them.
+    """
+    return narrow_matrix_share_without_tensor_cores(question) * share(question, TimeClass.COMPUTE)
+
+
+def generic_products(question: Question) -> list[HotOp]:
+    """Those that XLA's own loop emitter multiplies, instead of a library or Triton."""
+    found = hottest_ops(question).ops
+    return [one for one in found if one.kernel.lower().startswith(_GENERATED) and kind_of(one) is OpKind.MATRIX]
+
+
+def untuned_convolutions(question: Question) -> list[HotOp]:
+    """Raises MetricAbsent where the HLO shows no convolution by a library."""
+    by_library = [one for one in hottest_ops(question).ops if one.known is not None and one.known.tuned is not None]
+    if not by_library:
+        raise MetricAbsent("the trace holds no HLO of a convolution by a library")
+    return [one for one in by_library if one.known is not None and one.known.tuned is False]
+
+
+# How much of a step goes into things that the compiled program does and could do better.
+
+
+def patterns_of(question: Question) -> ProgramPatterns:
+    """Of the first accelerator's hottest program. Raises MetricAbsent where the trace lacks its HLO."""
+    host, _ = accelerators(question.run)[0]
+    if host.program is None or host.program.patterns is None:
+        raise MetricAbsent("the trace carries no HLO of the step's program")
+    return host.program.patterns
+
+
+def between_products(question: Question) -> tuple[str, ...]:
+    """The collectives of an accelerator's hottest program that a product waits for. Raises MetricAbsent as patterns_of."""
+    return patterns_of(question).between_products
+
+
+def exchanged_in_vain(question: Question) -> tuple[str, ...]:
+    """The collectives that exchange what is equal on all devices already, of the hottest program on whatever device. Raises
+    MetricAbsent where the trace lacks its HLO.
+    """
+    return patterns_of_any_device(question).equal_state
+
+
+@fact
+def equal_state_place(question: Question) -> str:
+    """The largest collective that exchanges what is equal on all devices already, with its place in the user's program:
+    `all-gather.161 (train.py:54)`.
+    """
+    found = patterns_of_any_device(question).equal_state_place
+    if not found:
+        raise MetricAbsent("no collective exchanges what is equal on all devices already")
+    return found
+
+
+def patterns_of_any_device(question: Question) -> ProgramPatterns:
+    """Of the hottest program on whatever device. Raises MetricAbsent where the trace lacks its HLO."""
+    for host in counted_hosts(question.run):
+        if host.program is not None and host.program.patterns is not None:
+            return host.program.patterns
+    raise MetricAbsent("the trace carries no HLO of a step's program with collectives")
+
+
+def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:
+    """The hottest ops of the hottest program that bear one of the names."""
+    gpus(question.run)
+    module = patterns_of(question).module
+    return [one for one in hottest_ops(question).ops if one.op in names and one.module == module]
+
+
+def unfused_attention(question: Question) -> list[HotOp]:
+    """Parts of attention that is not one fused kernel. Raises MetricAbsent as patterns_of."""
+    return _named(question, patterns_of(question).attention)
+
+
+def gathered_copies(question: Question) -> list[HotOp]:
+    """Kernels that only move the result of an all-gather. Raises MetricAbsent as patterns_of."""
+    return _named(question, patterns_of(question).gathered_copies)
+
+
+def products_of_one_operand(question: Question) -> list[HotOp]:
+    """Products that multiply the same matrix along the same dimension. Raises MetricAbsent as patterns_of."""
+    return _named(question, patterns_of(question).one_operand)
+
+
+@metric(unit=Unit.US, better=Better.NEITHER)
+def one_operand_us(question: Question) -> float:
+    """Mean length of the products in one_operand_fraction. Short products do not fill the device."""
+    found = products_of_one_operand(question)
+    if not found:
+        raise MetricAbsent("no two products of the hottest program share an operand")
+    return sum(one.total_ps for one in found) / sum(one.count for one in found) / 1e6
+
+
+# Ops whose algorithm often does more than what is wanted of it: decompositions of matrices, sorts of whole arrays.
+
+_DECOMPOSITION_OPS = frozenset(
+    """
+    BatchMatrixInverse Cholesky CholeskyGrad Eig LogMatrixDeterminant Lu MatrixDeterminant MatrixInverse MatrixLogarithm
+    MatrixSolve MatrixSolveLs MatrixSquareRoot Qr SelfAdjointEigV2 Svd
+    """.split()
+)
+_DECOMPOSITIONS = frozenset("cholesky eig eigh householder_product lu qr schur svd tridiagonal".split())
+"""The last part of JAX's paths to these."""
+_SORTS = ("sort", "top-k")
+_PARTIAL_SORT = "top_k"
+_SHUFFLES = frozenset(("RandomShuffle", "RandomIndexShuffle"))
+"""TensorFlow's ops that bring a whole array into a random order, which XLA does by a sort."""
+_RANK = re.compile(r"quantile|percentile|median")
+"""In the scope of a sort that finds a value of some rank."""
+_SORTING_SCOPE = re.compile(r"(?:^|/)(?:arg)?sort(?:_\d+)*(?:/|$)")
+"""Of tf.sort and tf.argsort, which take the largest k of k: `sort/TopKV2`."""
+
+
+@once
+def hottest_of_known_types(question: Question) -> HotOps:
+    """Of the first device. Raises MetricAbsent where nothing shows what the ops do."""
+    found = first_device_ops(question)
+    if not any(one.known is not None or op_type(one.name()) for one in found.ops):
+        raise MetricAbsent("neither HLO nor TensorFlow's op types show what the kernels do")
+    return found
+
+
+def decompositions(question: Question) -> list[HotOp]:
+    """SVD, eigenvalues, QR, Cholesky, LU, inverses. Raises MetricAbsent where nothing shows what the ops do."""
+    return [one for one in hottest_of_known_types(question).ops if _decomposes(one)]
+
+
+def _decomposes(one: HotOp) -> bool:
+    path = one.known.op_name if one.known is not None else ""
+    return op_type(one.name()) in _DECOMPOSITION_OPS or path.rpartition("/")[2] in _DECOMPOSITIONS
+
+
+def sorts(question: Question) -> list[HotOp]:
+    """Of whole arrays. Raises MetricAbsent where nothing shows what the ops do."""
+    return [one for one in hottest_of_known_types(question).ops if _is_sort(one)]
+
+
+def _is_sort(one: HotOp) -> bool:
+    if one.known is None:
+        kind, path = op_type(one.name()), op_path(one.name())
+        whole = path is not None and _SORTING_SCOPE.search(path.layer) is not None
+        return kind in _SHUFFLES or ((kind or "").startswith("TopK") and whole)
+    return one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
+
+
+@fact
+def sort_use(question: Question) -> str:
+    """What the sort that takes most time is for: `shuffle` for TensorFlow's random orders, `rank` for a quantile or a median
+    by its scope's name, else `order`.
+    """
+    found = sorts(question)
+    if not found:
+        raise MetricAbsent("the step sorts nothing")
+    first = found[0]
+    if op_type(first.name()) in _SHUFFLES:
+        return "shuffle"
+    return "rank" if _RANK.search(first.known.op_name if first.known is not None else first.name()) else "order"
+
+
+# The hottest ops of the first device, whatever it is, with what the trace's HLO says of them.
+
+
+@once
+def first_device_ops(question: Question) -> HotOps:
+    """Raises MetricAbsent when nothing computes."""
+    needs_device(question.run)
+    program = next(host.program for host in question.run.hosts if host.devices)
+    if program is None or not program.hot_ops.compute_ps:
+        raise MetricAbsent("no op begins in a counted step")
+    return program.hot_ops
+
+
+@once
+def known_ops(question: Question) -> HotOps:
+    """The same where the HLO knows any of them. Raises MetricAbsent."""
+    found = first_device_ops(question)
+    if not any(one.known is not None for one in found.ops):
+        raise MetricAbsent("the trace carries no HLO of the step's program")
+    return found
+
+
+def known_where(question: Question, wanted: Callable[[InProgram], bool]) -> list[HotOp]:
+    """Those of known_ops of which the HLO says what is wanted, the hottest first. Raises MetricAbsent."""
+    return [one for one in known_ops(question).ops if one.known is not None and wanted(one.known)]
+
+
+def count_per_step(question: Question, chosen: Sequence[HotOp]) -> float:
+    """How often these ops run in a counted step of the first device, a mean."""
+    host = next(host for host in question.run.hosts if host.devices)
+    steps = int((host.takes_part[host.program.device if host.program else 0] & host.steps.steady()).sum())
+    return sum(one.count for one in chosen) / max(steps, 1)

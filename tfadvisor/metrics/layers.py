@@ -1,0 +1,297 @@
+"""What the devices compute, op by op: layer, type and source line of each, from whichever of path and HLO the trace has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
+from tfadvisor.metrics.steady import counted_hosts, needs_device, share
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.names.op_path import OpPath, is_optimizer, is_recurrent_cell, op_path, recurrent_cell
+from tfadvisor.timeline.program_ops import InProgram
+from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.summary.device import OpTable
+from tfadvisor.timeline.summary.hot_ops import CalmOps
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, TimeClass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_MOST = 4_000
+"""Ops of a device that are counted one by one; the others, the shortest, count as of no layer."""
+_UNTELLING = frozenset(("custom-call", "fusion", "call", "bitcast", "tuple", "get-tuple-element"))
+"""Opcodes that do not say what is computed."""
+
+_CALLED = "StatefulPartitionedCall/"
+"""How a function's ops are named where another function calls it."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One op of a program, on all devices. "" for what the trace does not tell."""
+
+    name: str
+    """`model/dense/MatMul`, `fusion.3`, else the kernel's."""
+    path: OpPath | None
+    op_type: str
+    line: str
+    """`train.py:42`."""
+    total_ps: int
+    """In the counted steps of all devices."""
+    count: int
+    flops: int | None
+    """Of all its executions; None where the HLO does not say."""
+    bytes: int | None
+    module: str = ""
+    """The compiled program."""
+    stack: tuple[str, ...] = ()
+    """Lines of the user's program that lead to it, outermost first: `main train.py:42`."""
+
+    @property
+    def layer(self) -> str:
+        """Its scope."""
+        return self.path.layer if self.path else ""
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """All that the devices computed in the counted steps."""
+
+    parts: tuple[Part, ...]
+    """The largest first."""
+    compute_ps: int
+    """Summed time of all compute ops, those that parts leave out included."""
+
+    def by(self, key: Callable[[Part], str]) -> list[tuple[str, list[Part], int]]:
+        """(key, its parts, their time) for each key but "", the largest first."""
+        found: dict[str, list[Part]] = {}
+        for part in self.parts:
+            if name := key(part):
+                found.setdefault(name, []).append(part)
+        summed = [(name, parts, sum(one.total_ps for one in parts)) for name, parts in found.items()]
+        return sorted(summed, key=lambda one: -one[2])
+
+
+OpKey = tuple[str, str, str, str]
+"""Path, HLO op, kernel and module; "" for what a row does not have."""
+
+
+@once
+def compute_parts(run: RunSummary) -> Parts:
+    """Raises MetricAbsent when nothing computes in a counted step."""
+    needs_device(run)
+    time: dict[OpKey, int] = {}
+    count: dict[OpKey, int] = {}
+    total = 0
+    for device in (device for host in run.hosts for device in host.devices):
+        table = device.ops_by_path
+        rows = table.of_class(DeviceClass.COMPUTE)
+        total += int(table.total_ps[rows].sum())
+        hottest = rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST]
+        spent = zip(
+            keys_of(table, hottest), table.total_ps[hottest].tolist(), table.count[hottest].tolist(), strict=True
+        )
+        for key, ps, number in spent:
+            time[key] = time.get(key, 0) + ps
+            count[key] = count.get(key, 0) + number
+    if not total:
+        raise MetricAbsent("no op begins in a counted step")
+    parts = sorted(parts_of(run, time, count).values(), key=lambda one: -one.total_ps)
+    return Parts(tuple(parts), total)
+
+
+def parts_of(run: RunSummary, time: Mapping[OpKey, int], count: Mapping[OpKey, int]) -> dict[OpKey, Part]:
+    """The ops of these keys with what paths and HLO tell of them. time: ps. count: how often they run."""
+    known = _known(run)
+    parts = [_part(key, time[key], count[key], known.get((key[1] or key[2], key[3]))) for key in time]
+    return dict(zip(time, _with_their_layer(parts), strict=True))
+
+
+def compute_fraction_of(question: Question, chosen: Sequence[Part]) -> float:
+    """Share of step time of these ops: their share of the compute time, of that in the steps."""
+    found = compute_parts(question.run)
+    return sum(one.total_ps for one in chosen) / found.compute_ps * share(question, TimeClass.COMPUTE)
+
+
+def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
+    """What the devices compute, the largest first. Raises MetricAbsent where the trace does not name the types of ops."""
+    found = compute_parts(question.run).parts
+    if not any(one.op_type for one in found):
+        raise MetricAbsent("the trace does not name the types of ops")
+    return found
+
+
+def with_gradients(question: Question) -> tuple[Part, ...]:
+    """Those of a step that TensorFlow differentiates. Raises MetricAbsent where the trace names no gradient."""
+    found = compute_parts(question.run).parts
+    if not any(one.path is not None and one.path.is_gradient for one in found):
+        raise MetricAbsent("the trace names no op of a gradient tape")
+    return found
+
+
+def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
+    """Gradients named after the op that they are of, `conv2d/convolution/Conv2DBackpropFilter`, count in its layer."""
+    layer_of = {f"{one.layer}/{one.path.name}": one.layer for one in parts if one.path and not one.path.is_gradient}
+    return [
+        replace(one, path=one.path._replace(layer=layer_of[one.layer]))
+        if one.path and one.path.is_gradient and layer_of.get(one.layer)
+        else one
+        for one in parts
+    ]
+
+
+def keys_of(table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]) -> list[OpKey]:
+    """What tells the op of each row apart."""
+    names, chosen = (*table.names, ""), np.asarray(rows, np.intp)  # the last name where a row has none
+    columns = (column[chosen].tolist() for column in (table.path, table.op, table.name, table.module))
+    return [
+        (names[path], names[op], names[name], names[module]) for path, op, name, module in zip(*columns, strict=True)
+    ]
+
+
+def name_with_place(run: RunSummary, key: OpKey) -> str:
+    """`fusion.3 (train.py:42)`, without the place where the HLO does not tell it."""
+    one = _part(key, 0, 0, _known(run).get((key[1] or key[2], key[3])))
+    return f"{one.name} ({one.line})" if one.line else one.name
+
+
+def _known(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
+    """What the HLO says, by (op, else kernel; module) of the device that each host's HLO is looked up for."""
+    found = {}
+    for host in run.hosts:
+        for one in host.program.hot_ops.ops if host.program is not None else ():
+            if one.known is not None and host.program is not None:
+                for _, op, kernel, module in keys_of(host.program_device.ops, one.rows):
+                    found[op or kernel, module] = one.known
+    return found
+
+
+def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Part:
+    text, op, kernel, module = key
+    path = op_path(text) if text else None
+    if path is None and known is not None and known.op_name:
+        path = op_path(known.op_name)
+    effect = known.effect if known is not None and known.effect not in _UNTELLING else ""
+    return Part(
+        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if path and text else "") or short_name(kernel),
+        path=path,
+        op_type=effect or (path.op_type if path else ""),
+        line=f"{known.file}:{known.line}" if known is not None and known.file else "",
+        total_ps=total_ps,
+        count=count,
+        flops=None if known is None or known.flops is None else known.flops * count,
+        bytes=None if known is None else known.cost.bytes * count,
+        module=module,
+        stack=_stack(known) if known is not None else (),
+    )
+
+
+def _stack(known: InProgram) -> tuple[str, ...]:
+    if known.location is None:
+        return ()
+    frames = [f"{one.function} {one.file.rpartition('/')[2]}:{one.line}" for one in reversed(known.location.frames)]
+    return tuple(frames) or ((f"{known.file}:{known.line}",) if known.file else ())
+
+
+# How much shorter the ops of a run without an accelerator are when nothing shares the cores with them.
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def calm_op_share(question: Question) -> float:
+    """What remains of the ops' time in a run without an accelerator if each execution takes as long as the fastest fifth
+    of its op's. The rest is what other work on the same cores adds.
+    """
+    ops = _ops(question.run)
+    return ops.calm_ps / ops.total_ps
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def op_start_share(question: Question) -> float:
+    """Share of the ops' time in a run without an accelerator that lies in the first 10 µs of each: what ops cost by their
+    number.
+    """
+    ops = _ops(question.run)
+    return ops.starts_ps / ops.total_ps
+
+
+@once
+def _ops(run: RunSummary) -> CalmOps:
+    every = [host.calm for host in counted_hosts(run)]
+    total = sum(one.total_ps for one in every)
+    if not total:
+        raise MetricAbsent("no op computes on a host's own cores in a counted step")
+    return CalmOps(total, sum(one.calm_ps for one in every), sum(one.starts_ps for one in every))
+
+
+# Work of recurrent layers, whose many small ops follow from their time steps.
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def recurrent_cell_share(question: Question) -> float:
+    """Share of the time of all compute ops that belongs to cells of recurrent layers (GRU, LSTM), gradients included."""
+    found = compute_parts(question.run)
+    if not any(one.layer for one in found.parts):
+        raise MetricAbsent("the trace does not name the layers of ops")
+    cells = sum(one.total_ps for one in found.parts if is_recurrent_cell(one.layer))
+    return cells / found.compute_ps
+
+
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
+def recurrent_cells(question: Question) -> float:
+    """Number of cells of recurrent layers that the names of ops tell apart: one for each layer, or one for each time step
+    where a Python loop calls the cell.
+    """
+    layers = [one.layer for one in compute_parts(question.run).parts]
+    if not any(layers):
+        raise MetricAbsent("the trace does not name the layers of ops")
+    return float(len({cell for layer in layers if (cell := recurrent_cell(layer))}))
+
+
+# The softmax of a loss over classes, as a language model's over its vocabulary.
+
+_OPS = frozenset(("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "LogSoftmax"))
+"""TensorFlow's. `Softmax` is that of attention, mostly."""
+_SCOPES = ("log_softmax", "softmax_cross_entropy")
+"""Parts of JAX's paths: jax.nn.log_softmax, Optax' losses."""
+
+
+def class_softmaxes(question: Question) -> list[Part]:
+    """The largest first. Raises MetricAbsent where the trace does not name the types of ops."""
+    found = named_by_tensorflow(question)
+    return [one for one in found if one.op_type in _OPS or any(scope in one.layer for scope in _SCOPES)]
+
+
+# Gradients of looked-up rows that TensorFlow makes as large as their table.
+
+_MAKES_DENSE = frozenset(("UnsortedSegmentSum", "_FusedUnsortedSegmentSum"))
+_GATHERS = ("Gather", "ResourceGather")
+_SUM_OF_GRADIENTS = "AddN"
+"""Adds up the gradients of one variable. It makes those of looked-up rows dense where another is dense."""
+
+
+def dense_table_ops(question: Question) -> list[Part]:
+    """The ops that make gradients of looked-up rows dense, then the sums of gradients where these are in one; empty without
+    any. Raises MetricAbsent where the trace does not name the types of ops.
+    """
+    found = named_by_tensorflow(question)
+    if not any(one.op_type.startswith(_GATHERS) for one in found):
+        return []
+    dense = [one for one in found if one.op_type in _MAKES_DENSE and _is_of_a_gradient(one)]
+    summed = any(not is_optimizer(one.layer) for one in dense)
+    return [*dense, *(one for one in found if summed and one.op_type == _SUM_OF_GRADIENTS)]
+
+
+def _is_of_a_gradient(one: Part) -> bool:
+    """A model's own segment sum is none: `model/pool/UnsortedSegmentSum`."""
+    return one.path is not None and (one.path.is_gradient or is_optimizer(one.layer) or _is_in_a_sum(one))
+
+
+def _is_in_a_sum(one: Part) -> bool:
+    """Whether a tape made the gradient dense to add it to another: `AddN_1/UnsortedSegmentSum`."""
+    layer, _, number = one.layer.partition("_")
+    return layer == _SUM_OF_GRADIENTS and (not number or number.isdigit())

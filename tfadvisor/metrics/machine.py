@@ -1,0 +1,258 @@
+"""Who had the machine's cores while the trace was recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tfadvisor.arrays import median
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import known_steps, periods_ms
+from tfadvisor.trace.counters import Counted, Gpu, Reading
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, Scatter
+
+# The counters of a run's hosts as metrics ask for them: what they grew by, on the host where it was worst.
+
+_NONE = "the recording has no counters of its machine; `tfadvisor run` and `tfadvisor.profile()` write them"
+_NOT_TOLD = "the recorded machine does not tell it"
+
+
+def known_counters(question: Question) -> None:
+    """A file with counters beside the trace of some host."""
+    of_hosts(question)
+
+
+def of_hosts(question: Question) -> list[Counted]:
+    """Those that can be used. Raises MetricAbsent without any."""
+    counters = question.run.counters
+    found = [one.counted for one in counters if one.counted is not None]
+    if not found:
+        raise MetricAbsent(next((one.why for one in counters if one.why), _NONE))
+    return found
+
+
+def largest(question: Question, ask: Callable[[Counted], float | None]) -> float:
+    """Of the hosts that can answer. Raises MetricAbsent where none can."""
+    found = [value for one in of_hosts(question) if (value := ask(one)) is not None]
+    if not found:
+        raise MetricAbsent(_NOT_TOLD)
+    return max(found)
+
+
+def smallest(question: Question, ask: Callable[[Counted], float | None]) -> float:
+    """As largest."""
+    return -largest(question, lambda one: None if (value := ask(one)) is None else -value)
+
+
+def grown(one: Counted, name: str) -> float | None:
+    """What a counter grew by while the window was open; None where it was not recorded, or ran backwards."""
+    before, after = getattr(one.opened, name), getattr(one.closed, name)
+    return None if before is None or after is None or after < before else after - before
+
+
+def a_second(one: Counted, name: str) -> float | None:
+    """The same per second."""
+    value = grown(one, name)
+    return None if value is None else value / one.seconds
+
+
+def per_step(question: Question, name: str) -> float:
+    """The same per step of median length, on the host where it grew most. Needs known steps."""
+    seconds = float(median(periods_ms(question.run))) / 1000
+    return largest(question, lambda one: None if (rate := a_second(one, name)) is None else rate * seconds)
+
+
+def share(one: Counted, part: str, *wholes: str) -> float | None:
+    """One counter's growth over that of several; None where any was not recorded or none grew."""
+    values = [grown(one, name) for name in wholes]
+    portion = grown(one, part)
+    known = [value for value in values if value is not None]
+    if portion is None or len(known) < len(values) or not math.fsum(known):
+        return None
+    return min(portion / math.fsum(known), 1.0)
+
+
+def ends(one: Counted) -> tuple[Reading, Reading]:
+    """At both ends of the window."""
+    return one.opened, one.closed
+
+
+_POOLS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+_ALL = ("busy_seconds", "idle_seconds", "iowait_seconds", "stolen_seconds")
+
+
+@metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.NEITHER, scatter=Scatter.FACTOR)
+def program_cores(question: Question) -> float:
+    """Cores that the recorded program and all processes that it started kept busy on average, on the host where it is most."""
+    return largest(question, lambda one: a_second(one, "program_seconds"))
+
+
+@metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.LESS, scatter=Scatter.FACTOR)
+def other_cores(question: Question) -> float:
+    """Cores that all other processes of the machine kept busy on average, on the host where it is most."""
+    return largest(question, _others)
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
+def other_core_share(question: Question) -> float:
+    """other_cores over the cores of that machine."""
+    return largest(question, _others_share)
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.NEITHER)
+def machine_busy_fraction(question: Question) -> float:
+    """Share of the time of the machine's cores in which they ran anything, or were taken by the hypervisor; of the host
+    where it is most.
+    """
+    return largest(question, _busy)
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
+def stolen_core_share(question: Question) -> float:
+    """Share of the time of a virtual machine's cores in which the hypervisor ran others on them; of the worst host."""
+    return largest(question, lambda one: share(one, "stolen_seconds", *_ALL))
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
+def core_wait_share(question: Question) -> float:
+    """Of the time in which threads of the recorded process ran or could have run, the share in which they had no core;
+    of the worst host.
+    """
+    return largest(question, lambda one: share(one, "waited_seconds", "ran_seconds", "waited_seconds"))
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
+def throttled_fraction(question: Question) -> float:
+    """Share of the periods of the control group's quota of cores, mostly 100 ms each, at which the group was stopped because
+    its quota was used up; of the worst host.
+    """
+    return largest(question, lambda one: share(one, "throttled_periods", "periods"))
+
+
+@metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.MORE)
+def usable_cores(question: Question) -> float:
+    """Cores that the recorded process may use: those that it may run on, or its control group's quota where that is less;
+    of the host with fewest.
+    """
+    return smallest(question, usable)
+
+
+@fact(needs=(known_counters,))
+def whole_cores(question: Question) -> str:
+    """usable_cores as a whole number of at least 1, for settings that take no other."""
+    return str(max(int(usable_cores(question)), 1))
+
+
+def usable(one: Counted) -> float | None:
+    """Cores, None where the system does not tell."""
+    allowed = one.settings.allowed_cores or one.settings.cores
+    quota = one.settings.quota_cores
+    return None if allowed is None else min(float(allowed), quota or float(allowed))
+
+
+def pool(one: Counted) -> tuple[int | None, str]:
+    """Threads of the largest pool that was asked for, and who asked; else what frameworks take by themselves."""
+    asked = [(number, f"{name} threads") for name, number in one.settings.threads.items()]
+    for name in _POOLS:
+        told = one.settings.variables.get(name, "").split(",")[0]
+        if told.isascii() and told.isdecimal() and len(told) < 8 and int(told):
+            asked.append((int(told), name))
+    if asked:
+        return max(asked)
+    return one.settings.allowed_cores or one.settings.cores, "cores that the process may run on"
+
+
+def _others(one: Counted) -> float | None:
+    busy, own = a_second(one, "busy_seconds"), a_second(one, "program_seconds")
+    return None if busy is None or own is None else max(busy - own, 0.0)
+
+
+def _others_share(one: Counted) -> float | None:
+    others, cores = _others(one), one.settings.cores
+    return None if others is None or cores is None else min(others / cores, 1.0)
+
+
+def _busy(one: Counted) -> float | None:
+    parts = [share(one, name, *_ALL) for name in ("busy_seconds", "stolen_seconds")]
+    known = [part for part in parts if part is not None]
+    return min(math.fsum(known), 1.0) if len(known) == len(parts) else None
+
+
+# The GPUs as their driver saw them while the trace was recorded.
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
+def gpu_utilization_fraction(question: Question) -> float:
+    """Share of the time in which a kernel of any process ran on a GPU, as NVIDIA's driver counts it; a mean over the GPUs of
+    the machines. device_busy_fraction says it of the steps.
+    """
+    found = _told(question, lambda gpu: gpu.utilization)
+    return math.fsum(found) / len(found)
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
+def gpu_clock_fraction(question: Question) -> float:
+    """Clock of a GPU's multiprocessors over the highest that they can have, of the slowest of those that worked."""
+    return min(
+        _told(
+            question,
+            lambda gpu: (
+                gpu.clock_mhz / gpu.highest_clock_mhz
+                if gpu.utilization and gpu.clock_mhz is not None and gpu.highest_clock_mhz
+                else None
+            ),
+        )
+    )
+
+
+@fact(needs=(known_counters,))
+def gpu_slowed_by(question: Question) -> str:
+    """Faults by which the driver held a GPU's clock down: heat, power brake, hardware slowdown. A power limit that is reached
+    is none.
+    """
+    found = sorted({reason for one in of_hosts(question) for gpu in one.gpus for reason in gpu.slowed_by})
+    if not found:
+        raise MetricAbsent("no driver told that it holds a GPU's clock down")
+    return " and ".join(found)
+
+
+def _told(question: Question, ask: Callable[[Gpu], float | None]) -> list[float]:
+    """Of the GPUs that can answer. Raises MetricAbsent where none can."""
+    found = [value for one in of_hosts(question) for gpu in one.gpus if (value := ask(gpu)) is not None]
+    if not found:
+        raise MetricAbsent("no driver of a GPU told it during the recording")
+    return found
+
+
+# The host's memory while the trace was recorded.
+
+
+@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
+def available_memory_fraction(question: Question) -> float:
+    """Share of the machine's memory that its programs could still get, at the end of the recording where it was less; of
+    the host where it is least.
+    """
+    return smallest(
+        question,
+        lambda one: (
+            min(told) / whole
+            if (whole := one.settings.memory_bytes)
+            and len(told := [end.available_bytes for end in ends(one) if end.available_bytes is not None]) == 2
+            else None
+        ),
+    )
+
+
+@metric(unit=Unit.BYTES, needs=(known_counters, known_steps), better=Better.LESS, scatter=Scatter.FACTOR)
+def swapped_bytes_per_step(question: Question) -> float:
+    """Bytes that the machine moved between memory and swap in a step of median length; of the worst host."""
+    return per_step(question, "swapped_bytes")
+
+
+@metric(unit=Unit.COUNT, needs=(known_counters, known_steps), better=Better.LESS, scatter=Scatter.FACTOR)
+def major_faults_per_step(question: Question) -> float:
+    """How often in a step of median length the recorded process needed a page that had to come from storage: swapped out, or
+    of a file that is mapped into memory; of the worst host.
+    """
+    return per_step(question, "major_faults")

@@ -1,5 +1,0 @@
-"""What the machine did while the trace was recorded, from the counters beside it."""
-
-from tfadvisor.metrics.machine import cores, gpus, memory, storage
-
-__all__ = ["cores", "gpus", "memory", "storage"]

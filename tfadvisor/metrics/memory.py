@@ -1,0 +1,98 @@
+"""How full device memory is, how it is cut up, and what is allocated while steps run."""
+
+from __future__ import annotations
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import accelerators, an_accelerator, gpus, known_steps, of_counted_time
+from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.host.memory import DeviceMemory
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, Scatter
+
+_ROOM = 0.9
+"""The share of memory to fill: a step needs more now and then."""
+_LEAST_FACTOR, _MOST_FACTOR = 1.5, 16
+
+
+def _allocators(question: Question) -> list[DeviceMemory]:
+    found = [one for host in question.run.hosts for one in host.evidence.memory]
+    if not found:
+        raise MetricAbsent("no device allocator left events in this trace")
+    return found
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def peak_memory_fraction(question: Question) -> float:
+    """Largest number of bytes in use over the bytes that the device's allocator could give out, on the fullest device."""
+    return min(max(one.peak_bytes / one.capacity_bytes for one in _allocators(question)), 1.0)
+
+
+@metric(unit=Unit.BYTES, better=Better.LESS)
+def peak_memory_bytes(question: Question) -> float:
+    """Largest number of bytes in use on the fullest device, from allocator events."""
+    return float(max(_allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes).peak_bytes)
+
+
+@metric(unit=Unit.BYTES, better=Better.MORE)
+def memory_capacity_bytes(question: Question) -> float:
+    """Bytes that the allocator of the fullest device could give out in all. This is less than the device's memory where
+    the framework took only a part of it.
+    """
+    return float(max(_allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes).capacity_bytes)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def memory_fragmentation(question: Question) -> float:
+    """Share of free device memory that lies outside the largest free block, at its worst and on the worst device."""
+    found = [one.fragmentation for one in _allocators(question) if one.fragmentation is not None]
+    if not found:
+        raise MetricAbsent("the allocator's events do not say how fragmented its memory is")
+    return min(max(found), 1.0)
+
+
+@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS, scatter=Scatter.COUNTED)
+def allocations_per_step(question: Question) -> float:
+    """Number of blocks that a step takes from the device allocators of a host."""
+    _allocators(question)
+    hosts = [host for host in question.run.hosts if host.evidence.memory]
+    steps = sum(int(host.steps.steady().sum()) for host in hosts)
+    return sum(one.allocations for host in hosts for one in host.evidence.memory) / max(steps, 1)
+
+
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS, scatter=Scatter.COUNTED)
+def memory_calls_per_step(question: Question) -> float:
+    """Number of calls of cudaMalloc, cudaFree and the like per step. Each call waits until the device has finished all
+    its work; the framework's own allocator needs none.
+    """
+    steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
+    return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(steps, 1)
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def memory_call_fraction(question: Question) -> float:
+    """Share of step time in which no device works while a thread is inside cudaMalloc, cudaFree or the like."""
+    hosts = {id(host): host for host, _ in accelerators(question.run)}.values()
+    return min(of_counted_time(hosts, lambda host: host.costs[HostCost.ALLOCATING]), 1.0)
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def memory_pool_fraction(question: Question) -> float:
+    """Bytes that the allocator of the fullest GPU could give out in all, over the GPU's memory. JAX takes 0.75 by
+    default, and otherwise XLA_PYTHON_CLIENT_MEM_FRACTION.
+    """
+    sizes = [device.properties.get("memory_size") for _, device in gpus(question.run)]
+    known = [float(one) for one in sizes if isinstance(one, int | float) and one > 0]
+    if not known:
+        raise MetricAbsent("the trace does not say how much memory the GPU has")
+    return min(memory_capacity_bytes(question) / max(known), 1.0)
+
+
+@fact(needs=(known_steps,))
+def batch_factor(question: Question) -> str:
+    """Factor by which the batch could grow as far as memory goes, a lower bound: 90% of the memory over the peak, `3`.
+    Absent below 1.5, and without steps, whose peak the trace may lack.
+    """
+    times = _ROOM / max(peak_memory_fraction(question), 1e-6)
+    if times < _LEAST_FACTOR:
+        raise MetricAbsent("memory has no room for a batch half as large again")
+    return "1.5" if times < 2 else str(int(min(times, _MOST_FACTOR)))

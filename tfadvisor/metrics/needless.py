@@ -1,0 +1,337 @@
+"""Ops of TensorFlow that prepare inputs or look for faults, inside of the compiled step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from tfadvisor.arrays import median
+from tfadvisor.metrics.kinds import known_ops, known_where, of_step_time, patterns_of_any_device
+from tfadvisor.metrics.layers import Part, compute_fraction_of, compute_parts, named_by_tensorflow, with_gradients
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.timeline.names.op_path import is_optimizer
+from tfadvisor.timeline.program_ops import InProgram, OpTrait
+from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
+
+
+class CostlyKind(NamedTuple):
+    """A kind of ops with one cure."""
+
+    name: str
+    """As in `12% of step time is NAME`."""
+    ops: re.Pattern[str]
+    """Their types, without a prefix of oneDNN or a version: `RandomUniform` of `StatelessRandomUniformV2`."""
+    scopes: re.Pattern[str]
+    """Scopes that hold nothing else: TensorFlow's functions and Keras' layers name them."""
+
+
+def _kind(name: str, ops: str, scopes: str = "") -> CostlyKind:
+    words = "|".join(scopes.split())
+    return CostlyKind(
+        name,
+        re.compile("|".join(ops.split()) or "(?!)"),
+        re.compile(rf"(?:^|/)(?:{words})(?:_\d+)*(?:/|$)" if words else "(?!)"),
+    )
+
+
+_RESIZE = r"Resize(?:Bilinear|Bicubic|NearestNeighbor|Area) ScaleAndTranslate"
+KINDS = (
+    _kind(
+        "checks for NaN and Inf",
+        "CheckNumerics DebugNumericSummary DebugIdentity DebugNanCount",
+        r"check_numerics\w* assert_all_finite\w*",
+    ),
+    _kind(
+        "summaries and printing",
+        r"\w*HistogramSummary \w*ImageSummary \w*AudioSummary WriteSummary WriteScalarSummary EncodePng EncodeJpeg EncodeWav "
+        r"StringFormat Print LogicalPrint",
+        "histogram_summary image_summary write_summary",
+    ),
+    _kind(
+        "decoding of files and records",
+        r"Decode(?:And\w+|Jpeg|Png|Gif|Bmp|Image|Wav|Raw|Compressed|PaddedRaw|Proto) ReadFile ParseTensor ParseExample\w* "
+        r"ParseSingle\w+ ExtractJpegShape",
+        "decode_image decode_jpeg",
+    ),
+    _kind(
+        "augmentation and resizing of images",
+        r"ImageProjectiveTransform AdjustHue AdjustSaturation AdjustContrast RGBToHSV HSVToRGB "
+        rf"SampleDistortedBoundingBox {_RESIZE}",
+        r"random_(?:rotation|zoom|translation|contrast|brightness|crop|shear|hue|saturation|sharpness|color\w+|"
+        r"gaussian_blur|perspective|elastic\w*|grayscale|invert|posterization|erasing) "
+        r"rand_augment aug_mix mix_up cut_mix auto_contrast solarization equalization resizing",
+    ),
+    _kind(
+        "text",
+        r"String(?!Format)\w* Unicode\w+ Regex\w+ StaticRegex\w+ DecodeBase64 EncodeBase64 Substr ReduceJoin AsString DecodeCSV "
+        r"DecodeJSON\w* LookupTableFind \w*Tokenize\w*",
+        "text_vectorization string_lookup integer_lookup",
+    ),
+)
+"""What a training step needs no gradient of."""
+_PREFIX = re.compile(r"^_Mkl(?:Native)?|^_Fused(?=[A-Z])")
+_VERSION = re.compile(r"V\d+$")
+_RESIZES = re.compile("|".join(_RESIZE.split()))
+_TRAINED_RESIZE = ("Resize", "ScaleAndTranslate")
+
+
+@lru_cache(maxsize=1 << 12)
+def costly_kind(op_type: str, layer: str) -> CostlyKind | None:
+    """What an op is by its type, else by its scopes; None for what steps are made of."""
+    plain = _bare_type(op_type)
+    for kind in KINDS:
+        if kind.ops.fullmatch(plain):
+            return kind
+    return next((kind for kind in KINDS if kind.scopes.search(layer)), None)
+
+
+def _bare_type(op_type: str) -> str:
+    """Without a prefix of oneDNN or a version: `_MklNativeConv2DV2` -> `Conv2D`."""
+    return _VERSION.sub("", _PREFIX.sub("", op_type))
+
+
+@once
+def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
+    """(the kind that takes most time, its ops, the largest first); ("", ()) where no op is of any.
+
+    Raises MetricAbsent where the trace does not name the types of TensorFlow's ops.
+    """
+    found = named_by_tensorflow(question)
+    trained = _layers_that_train_a_resize(found)
+    kinds: dict[str, list[Part]] = {}
+    for part in found:
+        kind = costly_kind(part.op_type, part.layer)
+        if kind is not None and not (part.layer in trained and _RESIZES.fullmatch(_bare_type(part.op_type))):
+            kinds.setdefault(kind.name, []).append(part)
+    if not kinds:
+        return "", ()
+    name = max(kinds, key=lambda one: sum(part.total_ps for part in kinds[one]))
+    return name, tuple(kinds[name])
+
+
+def _layers_that_train_a_resize(parts: Sequence[Part]) -> set[str]:
+    """Layers whose resize has a gradient, as a decoder's that enlarges features: no preparation of inputs."""
+    return {one.layer for one in parts if one.path and one.path.is_gradient and one.op_type.startswith(_TRAINED_RESIZE)}
+
+
+def costly_ops(question: Question) -> tuple[Part, ...]:
+    """Those of the kind that takes most time, the largest first. Raises MetricAbsent."""
+    return _largest_kind(question)[1]
+
+
+@fact
+def costly_op_kind(question: Question) -> str:
+    """Of costly_op_fraction: what these ops do, `checks for NaN and Inf`."""
+    name, _ = _largest_kind(question)
+    if not name:
+        raise MetricAbsent("no op of the step prepares inputs or looks for faults")
+    return name
+
+
+# Layers that a training step runs without gradients: a second call of its model, or a frozen one.
+
+_PRODUCTS = ("MatMul", "Conv", "Einsum", "dot", "conv")
+"""Parts of the types of ops that only models are made of."""
+
+
+@once
+def forward_only_ops(question: Question) -> tuple[Part, ...]:
+    """Ops of scopes that multiply matrices and none of whose ops has a gradient, the largest first.
+
+    Raises MetricAbsent where the trace names no gradient.
+    """
+    parts = [one for one in with_gradients(question) if one.path is not None and one.layer]
+    differentiated = {
+        prefix for one in parts if one.path is not None and one.path.is_gradient for prefix in _prefixes(one.layer)
+    }
+    inside: dict[str, list[Part]] = {}
+    for one in parts:
+        scope = next((prefix for prefix in _prefixes(one.layer) if prefix not in differentiated), "")
+        if scope and not is_optimizer(scope.partition("/")[0]):
+            inside.setdefault(scope, []).append(one)
+    found = [one for ops in inside.values() if any(_is_product(op) for op in ops) for one in ops]
+    return tuple(sorted(found, key=lambda one: -one.total_ps))
+
+
+def _prefixes(layer: str) -> list[str]:
+    """`a`, `a/b`, `a/b/c` of `a/b/c`."""
+    parts = layer.split("/")
+    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def _is_product(part: Part) -> bool:
+    return any(word in part.op_type for word in _PRODUCTS)
+
+
+# Backward passes over the same forward pass: one for each loss of which a step asks the gradients.
+
+_ONCE_A_PASS = re.compile(
+    r"^(gradient_tape/(?!.*gradient_tape/).*/(?:BiasAddGrad|Conv\wDBackpropFilter(?:V2)?))(?:_\d+)?$"
+)
+"""Names of the gradients of weights, which a backward pass computes once for each op: `…/Conv2DBackpropFilter_1`."""
+_ENOUGH = 3
+"""With fewer such gradients the number of passes is not reported."""
+
+
+@once
+def _passes(question: Question) -> dict[str, int]:
+    """How often the gradient of each op's weights is computed. Raises MetricAbsent where too few such gradients are named."""
+    passes: dict[str, set[str]] = {}
+    parts = compute_parts(question.run).parts
+    twice = {one.layer.partition("/")[0] for one in parts if one.path is not None and one.path.tapes > 1}
+    for one in parts:
+        found = _ONCE_A_PASS.match(one.name)
+        if found and one.layer.partition("/")[0] not in twice:
+            passes.setdefault(found.group(1), set()).add(one.name)  # which may run several kernels
+    if len(passes) < _ENOUGH:
+        raise MetricAbsent("the trace names too few gradients of weights")
+    return {name: len(found) for name, found in passes.items()}
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def backward_passes(question: Question) -> float:
+    """How often a training step computes the gradients of a layer's weights for one call of the layer, in the median of the
+    layers with a bias or a convolution, by the names that TensorFlow's tapes give.
+    """
+    return float(median(np.array(list(_passes(question).values()))))
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def repeated_backward_fraction(question: Question) -> float:
+    """Share of step time in backward passes beyond the first over the same call of the model."""
+    passes = backward_passes(question)
+    gradients = [one for one in compute_parts(question.run).parts if one.path is not None and one.path.is_gradient]
+    return compute_fraction_of(question, gradients) * (1 - 1 / passes)
+
+
+@fact
+def repeated_backward_layer(question: Question) -> str:
+    """The layer with several gradients of its weights that takes most time: `functional/conv2d_1`."""
+    several = {name for name, count in _passes(question).items() if count > 1}
+    for one in compute_parts(question.run).parts:
+        found = _ONCE_A_PASS.match(one.name)
+        if found and found.group(1) in several:
+            return one.layer
+    raise MetricAbsent("each gradient is computed once")
+
+
+# Random numbers that a compiled step draws.
+
+_DRAWS = re.compile(
+    r"threefry2x32|random_bits|random_gamma|rng_bit_generator|rng_uniform|"
+    r"jit\(_(?:normal|uniform|bernoulli|gumbel|laplace|exponential|truncated_normal|randint|gamma|poisson|categorical)\b"
+)
+"""Parts of JAX's paths."""
+
+
+def random_draws(question: Question) -> list[HotOp]:
+    """Ops that draw numbers, masks of dropout too. Raises MetricAbsent without HLO."""
+    return known_where(question, lambda known: bool(_DRAWS.search(known.op_name)))
+
+
+# What every device of a run computes alike.
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def devices_computing_the_same(question: Question) -> float:
+    """Number of devices that run the hottest program with the same inputs, where nothing in it tells them apart, from the
+    trace's HLO; 1 where each may compute something else.
+    """
+    return float(patterns_of_any_device(question).equal_partitions)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def same_work_fraction(question: Question) -> float:
+    """Share of step time in which a device computes what the other devices compute too: of the hottest program's compute
+    all but what one device's share would be.
+    """
+    patterns = patterns_of_any_device(question)
+    ops = known_ops(question)
+    mine = [one for one in ops.ops if one.module == patterns.module]
+    return of_step_time(question, mine, ops) * (1 - 1 / patterns.equal_partitions)
+
+
+# Derivatives that a step computes one by one, in full, or with everything recomputed, by the paths of ops.
+
+_OF_EACH = "/vmap(transpose("
+"""jax.vmap(jax.grad(…)): the map is around the gradient."""
+_SECOND = re.compile(r"vmap\(vmap\(jvp\(|vmap\(jvp\(vmap\(")
+"""jax.hessian and jacobians of gradients: a map over directions around a derivative of a derivative."""
+_RECOMPUTED = re.compile(r"transpose\(.*/(?:checkpoint|remat|rematted_computation)/")
+_EACH_OUTPUT = re.compile(r"/(?:pfor|loop_body)(?:/|$)")
+"""Scopes in which tape.jacobian and tape.batch_jacobian differentiate one output after the other, vectorised or not."""
+
+
+def per_example_gradients(question: Question) -> list[HotOp]:
+    """Gradients of each example alone. Raises MetricAbsent without HLO."""
+    return known_where(question, lambda known: _OF_EACH in known.op_name)
+
+
+def recomputed_gradients(question: Question) -> list[HotOp]:
+    """Gradients under jax.checkpoint. Raises MetricAbsent without HLO."""
+    return known_where(question, lambda known: bool(_RECOMPUTED.search(known.op_name)))
+
+
+def second_derivatives(question: Question) -> list[HotOp]:
+    """JAX's along all directions. Raises MetricAbsent without HLO."""
+    return known_where(question, lambda known: bool(_SECOND.search(known.op_name)))
+
+
+def jacobians(question: Question) -> list[Part]:
+    """What TensorFlow's tapes compute for each output. Raises MetricAbsent where the trace names no layers."""
+    parts = compute_parts(question.run).parts
+    if not any(one.layer for one in parts):
+        raise MetricAbsent("the trace does not name the layers of ops")
+    return [one for one in parts if _EACH_OUTPUT.search(one.name)]
+
+
+# Differences of all pairs of rows, as in `x[:, None] - y[None]`: by the HLO, or by the sums that a gradient tape
+# adds.
+
+_SUMS = frozenset(("Sum", "Sum_1"))
+"""What a tape adds to the gradient of an elementwise op, one for each operand that is repeated along an axis."""
+_TAPE = "gradient_tape/"
+_WITH_BOTH = frozenset("Sub Add AddV2 Mul SquaredDifference RealDiv Div Maximum Minimum Neg Sum".split())
+"""Types of ops on two operands, and of what their gradients are made of."""
+
+
+def _line(known: InProgram) -> tuple[str, int]:
+    return known.file, known.line
+
+
+def differences_in_hlo(question: Question) -> list[HotOp]:
+    """Ops that make differences of all pairs, and what else their lines do with them, without products. Raises MetricAbsent
+    without HLO.
+    """
+    found = known_where(question, lambda known: OpTrait.PAIRS in known.traits)
+    lines = {_line(one.known) for one in found if one.known is not None and one.known.file}
+    return known_where(
+        question, lambda known: OpTrait.PAIRS in known.traits or (_line(known) in lines and not known.products)
+    )
+
+
+@once
+def differences_in_tape(question: Question) -> tuple[Part, ...]:
+    """The op with both operands repeated that takes most, with its gradients, the largest first. Raises MetricAbsent where
+    no gradient tape's ops are named.
+    """
+    parts = [one for one in with_gradients(question) if one.op_type in _WITH_BOTH]
+    sums: dict[str, set[str]] = {}
+    for one in parts:
+        op, _, last = one.name.rpartition("/")
+        if last in _SUMS and op.startswith(_TAPE):
+            sums.setdefault(op.removeprefix(_TAPE), set()).add(last)
+    both = {op for op, found in sums.items() if found == _SUMS}
+    inside: dict[str, list[Part]] = {}
+    for one in parts:
+        of = one.name.removeprefix(_TAPE)
+        op = of if of in both else of.rpartition("/")[0]
+        if op in both:
+            inside.setdefault(op, []).append(one)
+    return tuple(max(inside.values(), key=lambda ops: sum(one.total_ps for one in ops), default=[]))

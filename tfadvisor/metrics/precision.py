@@ -1,0 +1,330 @@
+"""In which precision a GPU computes, and whether its Tensor Cores do.
+
+Elementwise kernels that XLA generates never show their precision, so what is asked of the model's arithmetic is asked of
+matrix kernels: products, convolutions and attention.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import gpus, share
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.devices import is_whole_graph
+from tfadvisor.timeline.names.kernels import (
+    KernelKind,
+    Precision,
+    kernel_kind,
+    kind_of_parts,
+    precision_of_type,
+    short_name,
+)
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, Scatter, TimeClass
+
+_MOSTLY = 0.5
+_LOOPS = ("loop_", "wrapped_", "input_")
+_VOLTA, _AMPERE = 7, 8
+_GFX9, _MI300, _GFX11 = 9, 4, 11
+_NARROW = (
+    *(Precision.BITS16, Precision.BF16, Precision.FP16),
+    *(Precision.FP8, Precision.INT8, Precision.BELOW_8_BITS),
+)
+
+
+class _Kernels(msgspec.Struct, frozen=True):
+    """What ran, each name sorted once. time: kind -> ps. slowest: kind -> the name that takes most of it."""
+
+    time: Mapping[KernelKind, int]
+    slowest: Mapping[KernelKind, str]
+
+    def sum(self, chosen: Callable[[KernelKind], bool]) -> int:
+        """Time of the kinds that are chosen, ps."""
+        return sum(ps for kind, ps in self.time.items() if chosen(kind))
+
+
+class _Latest:
+    """The kernels of the question asked last: the registry puts one question to all metrics of a report."""
+
+    def __init__(self) -> None:
+        self._held: tuple[weakref.ref[Question], _Kernels] | None = None
+
+    def of(self, question: Question) -> _Kernels:
+        held = self._held
+        if held is not None and held[0]() is question:
+            return held[1]
+        told, rounds = _told_by_hlo(question), _rounds_to_tf32(question)
+        found = _sorted(_kernel_time(question), lambda name: _kind(name, told, rounds))
+        self._held = (weakref.ref(question), found)
+        return found
+
+
+_LATEST = _Latest()
+
+
+def _kernel_time(question: Question) -> dict[str, int]:
+    """Kernel name -> ps in the counted steps, over all GPUs. Raises MetricAbsent when there is none."""
+    time: dict[str, int] = {}
+    for _, device in gpus(question.run):
+        ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True):
+            time[ops.names[row]] = time.get(ops.names[row], 0) + ps
+    if not sum(time.values()):
+        raise MetricAbsent("no kernel begins in a counted step")
+    if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(time.values()):
+        raise MetricAbsent("the trace holds whole CUDA graphs, not their kernels")
+    return time
+
+
+def _told_by_hlo(question: Question) -> dict[str, Precision]:
+    """Matrix kernel -> what its op multiplies by the trace's HLO. A kernel of several ops of different types is left out."""
+    found: dict[str, set[Precision]] = {}
+    for host in question.run.hosts:
+        for one in host.program.hot_ops.ops if host.program is not None else ():
+            if one.known is None or not one.known.multiplied or one.kernel.startswith(_LOOPS):
+                continue  # a plain loop rounds nothing
+            if one.known.products or kernel_kind(one.kernel).is_matrix:
+                found.setdefault(one.kernel, set()).add(precision_of_type(one.known.multiplied))
+    return {kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1}
+
+
+def _kind(name: str, told: Mapping[str, Precision], rounds: bool | None) -> KernelKind:
+    """By the name; where that does not tell the precision of a product, by its op's types. rounds: fp32 to TF32, as the
+    compiler's own products are by default; None where nobody knows."""
+    kind = kernel_kind(name)
+    precision = told.get(name, Precision.UNKNOWN)
+    if kind.precision is not Precision.UNKNOWN or precision is Precision.UNKNOWN:
+        return kind
+    if precision is not Precision.FP32:
+        return kind_of_parts(precision, True, kind.tensor_cores)
+    if rounds is None:
+        return kind
+    return kind_of_parts(Precision.TF32 if rounds else Precision.FP32, True, rounds)
+
+
+def _rounds_to_tf32(question: Question) -> bool | None:
+    """Whether a product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's GPUs since Ampere. None where the
+    trace does not tell the generation."""
+    first = gpus(question.run)[0][1].properties
+    major = first.get("compute_cap_major")
+    if str(first.get("device_vendor", "Nvidia")).lower() != "nvidia":
+        return False
+    return major >= _AMPERE if isinstance(major, int) and major > 0 else None
+
+
+def _sorted(time: Mapping[str, int], kinds_of: Callable[[str], KernelKind]) -> _Kernels:
+    names: dict[int, list[str]] = {}
+    kinds: dict[int, KernelKind] = {}
+    for name in time:
+        kind = kinds_of(name)
+        kinds[id(kind)] = kind  # equal kinds are one object; hashing ten thousands of them would take longer
+        names.setdefault(id(kind), []).append(name)
+    return _Kernels(
+        time={kind: sum(time[name] for name in names[key]) for key, kind in kinds.items()},
+        slowest={kind: max(names[key], key=lambda name: time[name]) for key, kind in kinds.items()},
+    )
+
+
+def _known(kernels: _Kernels) -> int:
+    """Time of kernels of known precision, ps. Raises MetricAbsent when there is none."""
+    known = kernels.sum(lambda kind: kind.precision is not Precision.UNKNOWN)
+    if not known:
+        raise MetricAbsent("neither names nor HLO show the precision of any kernel")
+    return known
+
+
+@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
+def fp16_kernel_share(question: Question) -> float:
+    """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name shows their
+    precision.
+    """
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
+
+
+def fp64_kernel_share(question: Question) -> float:
+    """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
+    kernels = _LATEST.of(question)
+    known = _known(kernels)
+    return kernels.sum(lambda kind: kind.precision is Precision.FP64) / known
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+def unknown_precision_share(question: Question) -> float:
+    """Time of kernels whose name and HLO do not show their precision, over all kernel time. The elementwise kernels that XLA
+    generates never show it.
+    """
+    kernels = _LATEST.of(question)
+    return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(lambda _: True)
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def matrix_kernel_share(question: Question) -> float:
+    """Time of matrix and convolution kernels, including attention, over all kernel time."""
+    kernels = _LATEST.of(question)
+    return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+def unknown_matrix_precision_share(question: Question) -> float:
+    """Time of matrix and convolution kernels whose name does not show their precision, over the time of all matrix and
+    convolution kernels. XLA's own `gemm_fusion` kernels do not show it.
+    """
+    kernels = _LATEST.of(question)
+    matrix = kernels.sum(lambda kind: kind.is_matrix)
+    if not matrix:
+        raise MetricAbsent("no kernel is a matrix product or convolution by its name")
+    return kernels.sum(lambda kind: kind.is_matrix and kind.precision is Precision.UNKNOWN) / matrix
+
+
+@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
+def tensor_core_kernel_share(question: Question) -> float:
+    """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all matrix and convolution kernels
+    whose name shows whether they do. Absent on GPUs without Tensor Cores.
+    """
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    known = kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is not None)
+    if not known:
+        raise MetricAbsent("no matrix kernel's name shows whether it uses Tensor Cores")
+    return kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+def fp32_matrix_share(question: Question) -> float:
+    """Time of fp32 matrix and convolution kernels that leave the Tensor Cores idle, over all kernel time. Absent on
+    GPUs without Tensor Cores, and when the precision of most of the matrix kernels' time is unknown.
+    """
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
+        raise MetricAbsent("most of the matrix kernels' time is in kernels whose names do not show their precision")
+    return kernels.sum(_leaves_tensor_cores_idle) / kernels.sum(lambda _: True)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def fp32_matrix_compute_fraction(question: Question) -> float:
+    """Share of step time in fp32 matrix and convolution kernels that leave the Tensor Cores idle."""
+    return fp32_matrix_share(question) * share(question, TimeClass.COMPUTE)
+
+
+def narrow_matrix_share_without_tensor_cores(question: Question) -> float:
+    """Time of 16-bit and narrower matrix and convolution kernels without Tensor Cores, over all kernel time."""
+    kernels = _LATEST.of(question)
+    _needs_tensor_cores(question, kernels)
+    return kernels.sum(_falls_back) / kernels.sum(lambda _: True)
+
+
+@fact
+def fallback_kernel(question: Question) -> str:
+    """The matrix kernel of 16 bits or fewer without Tensor Cores that takes most time; its name is shortened."""
+    return short_name(
+        _slowest(question, _falls_back, "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle")
+    )
+
+
+@fact
+def fallback_kernel_place(question: Question) -> str:
+    """The op that fallback_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
+    reason = "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle"
+    return _place_of_kernel(question, _slowest(question, _falls_back, reason))
+
+
+def _falls_back(kind: KernelKind) -> bool:
+    return kind.is_matrix and not kind.is_vector and kind.precision in _NARROW and kind.tensor_cores is False
+
+
+def _leaves_tensor_cores_idle(kind: KernelKind) -> bool:
+    wide = kind.is_matrix and not kind.is_vector and kind.precision is Precision.FP32
+    return wide and kind.tensor_cores is False
+
+
+def _needs_tensor_cores(question: Question, kernels: _Kernels) -> None:
+    """Raises MetricAbsent unless a GPU is known to have Tensor Cores, or AMD's matrix cores: by its generation, or because
+    a kernel uses them."""
+    if any(kind.tensor_cores for kind in kernels.time):
+        return
+    if any(_has_tensor_cores(device.properties) for _, device in gpus(question.run)):
+        return
+    raise MetricAbsent("none of the GPUs is known to have Tensor Cores")
+
+
+def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
+    """NVIDIA since Volta; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is MI100 and MI200, but Vega 20 too."""
+    major, minor = (properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
+    if str(properties.get("device_vendor", "Nvidia")).lower() == "nvidia":
+        return major is None or (isinstance(major, int) and major >= _VOLTA)
+    if not isinstance(major, int) or not isinstance(minor, int):
+        return False
+    return major >= _GFX11 or (major == _GFX9 and minor >= _MI300)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+def tf32_matrix_share(question: Question) -> float:
+    """Time of matrix and convolution kernels that multiply fp32 numbers rounded to TF32, over all kernel time: by the
+    kernels' names, else by the types in the trace's HLO. Absent when the precision of most of the matrix kernels' time is
+    unknown.
+    """
+    kernels = _LATEST.of(question)
+    if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
+        raise MetricAbsent("neither names nor HLO show the precision of most of the matrix kernels' time")
+    return kernels.sum(_rounds) / kernels.sum(lambda _: True)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def tf32_matrix_compute_fraction(question: Question) -> float:
+    """Share of step time in matrix and convolution kernels that multiply fp32 numbers rounded to TF32."""
+    return tf32_matrix_share(question) * share(question, TimeClass.COMPUTE)
+
+
+def _rounds(kind: KernelKind) -> bool:
+    return kind.is_matrix and kind.precision is Precision.TF32
+
+
+@fact
+def slowest_tf32_kernel(question: Question) -> str:
+    """The TF32 matrix kernel that takes most time; its name is shortened."""
+    return short_name(_slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
+
+
+@fact
+def slowest_tf32_place(question: Question) -> str:
+    """The op that slowest_tf32_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
+    return _place_of_kernel(question, _slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
+
+
+@fact
+def slowest_fp32_kernel(question: Question) -> str:
+    """The fp32 matrix kernel without Tensor Cores that takes most time; its name is shortened."""
+    return short_name(_slowest_fp32(question))
+
+
+@fact
+def slowest_fp32_place(question: Question) -> str:
+    """The op that slowest_fp32_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
+    return _place_of_kernel(question, _slowest_fp32(question))
+
+
+def _place_of_kernel(question: Question, kernel: str) -> str:
+    for one in (one for host in question.run.hosts if host.program is not None for one in host.program.hot_ops.ops):
+        if one.kernel == kernel and one.place():
+            return one.place()
+    raise MetricAbsent("the trace holds no HLO that says where this kernel comes from")
+
+
+def _slowest_fp32(question: Question) -> str:
+    return _slowest(question, _leaves_tensor_cores_idle, "no matrix kernel is known to compute in fp32")
+
+
+def _slowest(question: Question, wanted: Callable[[KernelKind], bool], otherwise: str) -> str:
+    """The kernel that takes most time of the kinds that are wanted."""
+    kernels = _LATEST.of(question)
+    found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if wanted(kind)}
+    if not found:
+        raise MetricAbsent(otherwise)
+    return max(found, key=lambda name: found[name])

@@ -1,0 +1,224 @@
+"""Matrix products whose sides do not suit Tensor Cores, and what to pad them to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfadvisor.metrics.kinds import first_device_ops, hottest_ops, known_where, of_step_time
+from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import gpus, share, tpus
+from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.program_ops import OpTrait
+from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.program.products import DotSize
+
+_MULTIPLE = {
+    **dict.fromkeys(("bf16", "f16"), 8),
+    **dict.fromkeys(("s8", "u8", "f8e4m3fn", "f8e5m2", "f8e4m3", "f8e4m3fnuz", "f8e5m2fnuz"), 16),
+}
+"""By type: 16 bytes in a row are what Tensor Cores and the copies that feed them take at once (TFG: 8 for fp16, 16 for int8)."""
+_SMALL = 64
+"""A product with a shorter side is no work for Tensor Cores, aligned or not."""
+
+
+def misaligned(size: DotSize) -> tuple[int, ...]:
+    """The sides of a product that are no multiple of what its type wants; empty for fp32 and for small products."""
+    multiple = _MULTIPLE.get(size.lhs_dtype, 1)
+    sides = (size.m, size.n, size.k)
+    if multiple == 1 or min(sides) < _SMALL:
+        return ()
+    return tuple(dict.fromkeys(side for side in sides if side % multiple))
+
+
+@once
+def misaligned_products(question: Question) -> list[HotOp]:
+    """Of a GPU. Raises MetricAbsent where the trace holds no HLO of a matrix product."""
+    gpus(question.run)
+    ops = hottest_ops(question).ops
+    if not any(one.known is not None and one.known.products for one in ops):
+        raise MetricAbsent("the trace holds no HLO of a matrix product")
+    return [one for one in ops if one.known is not None and any(misaligned(size) for size in one.known.products)]
+
+
+@fact
+def misaligned_sides(question: Question) -> str:
+    """Sides and type of the misaligned product that takes most time: `4093 × 4093 by 4093 × 4093 in bf16`."""
+    size = _first(question)
+    return f"{size.m} × {size.k} by {size.k} × {size.n} in {size.lhs_dtype}"
+
+
+@fact
+def padded_sides(question: Question) -> str:
+    """Sides to which to pad the misaligned product that takes most time: `4093 to 4096`."""
+    size = _first(question)
+    multiple = _MULTIPLE[size.lhs_dtype]
+    return ", ".join(f"{side} to {-(-side // multiple) * multiple}" for side in misaligned(size))
+
+
+def _first(question: Question) -> DotSize:
+    for one in misaligned_products(question):
+        for size in one.known.products if one.known is not None else ():
+            if misaligned(size):
+                return size
+    raise MetricAbsent("the sides of all products suit Tensor Cores")
+
+
+_LANES, _SUBLANES, _MATRIX_UNIT = 128, 8, 256
+"""A TPU stores matrices in tiles of 8 by 128 elements; the matrix unit is as wide since v6e, half before."""
+_WIDE_UNIT = ("v6", "v7", "7x")
+
+
+@once
+def _padding(question: Question) -> list[tuple[HotOp, DotSize, float]]:
+    """The products of a TPU that it pads, with the share of their time that goes into padding at best. Raises MetricAbsent."""
+    device = tpus(question.run)[0][1]
+    width = _MATRIX_UNIT if any(word in device.model.lower() for word in _WIDE_UNIT) else _LANES
+    ops = [one for one in hottest_ops(question).ops if one.known is not None and one.known.products]
+    if not ops:
+        raise MetricAbsent("the trace holds no HLO of a matrix product")
+    found = []
+    for one in ops:
+        size = max(one.known.products if one.known is not None else (), key=lambda size: size.flops)
+        padded = _up(size.m, _SUBLANES) * _up(size.n, width) * _up(size.k, width)
+        if min(size.m, size.n, size.k) >= _SMALL and padded > size.m * size.n * size.k:
+            found.append((one, size, 1 - size.m * size.n * size.k / padded))
+    return found
+
+
+def _up(side: int, multiple: int) -> int:
+    return -(-side // multiple) * multiple
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def padding_fraction(question: Question) -> float:
+    """Share of step time in which a TPU multiplies nothing but padding: it rounds the sides of a product up to 8 or to the width
+    of its matrix unit, 128 (256 since v6e); from the trace's HLO. Products with a side below 64 do not count.
+    """
+    found, every = _padding(question), hottest_ops(question)
+    lost = sum(one.total_ps * share_lost for one, _, share_lost in found)
+    return lost / every.compute_ps * share(question, TimeClass.COMPUTE)
+
+
+@fact
+def padded_product(question: Question) -> str:
+    """The product of which padding takes most time, with its sides: `dot.4: 8193 × 8193 by 8193 × 8193`."""
+    one, size = _most_padded(question)
+    return f"{one.name()}: {size.m} × {size.k} by {size.k} × {size.n}"
+
+
+@fact
+def padded_product_place(question: Question) -> str:
+    """The same product with its place in the user's program: `dot.4 (train.py:42)`."""
+    place = _most_padded(question)[0].place()
+    if not place:
+        raise MetricAbsent("the trace holds no HLO that says where this product comes from")
+    return place
+
+
+def _most_padded(question: Question) -> tuple[HotOp, DotSize]:
+    found = _padding(question)
+    if not found:
+        raise MetricAbsent("no product's sides need padding")
+    one, size, _ = max(found, key=lambda each: each[0].total_ps * each[2])
+    return one, size
+
+
+# Work in 64-bit floats, which networks hardly ever need.
+
+
+def _double(question: Question) -> list[HotOp]:
+    return known_where(question, lambda known: OpTrait.DOUBLE in known.traits)
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def double_precision_fraction(question: Question) -> float:
+    """Share of step time in which the first device runs ops on 64-bit floats, from the trace's HLO or, without it, on a
+    GPU from the kernels' names.
+    """
+    found = first_device_ops(question)
+    if any(one.known is not None for one in found.ops):
+        return of_step_time(question, _double(question), found)
+    of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
+    return of_all * share(question, TimeClass.COMPUTE)
+
+
+@fact
+def double_precision_op(question: Question) -> str:
+    """The op on 64-bit floats that takes most time: `dot.3`."""
+    double = _double(question)
+    if not double:
+        raise MetricAbsent("no op computes in 64-bit floats")
+    return short_name(double[0].name())
+
+
+# Products with one-hot rows, which only pick rows of a matrix.
+
+_FROM_SPARSE = frozenset(("SparseToDense", "SparseTensorToDense"))
+_MAKES_ONE_HOT = _FROM_SPARSE | {"OneHot"}
+"""What makes rows that are mostly zeros."""
+_LARGE = 0.03
+"""Of the compute time: rows outside of any layer that take less to make are labels, and no product's."""
+_PRODUCT = "MatMul"
+_FUNCTIONS = ("matmul", "tensordot", "einsum")
+"""How TensorFlow's functions name a product, and its gradients, that stands in no layer: `MatMul/MatMul_1`."""
+_SURROUNDINGS = ("StatefulPartitionedCall/", "gradient_tape/")
+
+
+@once
+def one_hot_products(question: Question) -> tuple[list[HotOp], HotOps]:
+    """Of the hottest ops of the first device those that make one-hot rows or multiply them, and all of these."""
+    found = first_device_ops(question)
+    makers = _makers(found)
+    scopes = tuple(f"{scope}/" for one in makers if (scope := _path(one).rpartition("/")[0]))
+    outside = _outside_layers(found, [one for one in makers if "/" not in _path(one)])
+    chosen = [
+        one
+        for one in found.ops
+        if one in makers or one in outside or _multiplies_in(one, scopes) or _multiplies_by_hlo(one)
+    ]
+    return chosen, found
+
+
+def _makers(found: HotOps) -> list[HotOp]:
+    return [one for one in found.ops if op_type(one.name()) in _MAKES_ONE_HOT]
+
+
+def _outside_layers(found: HotOps, makers: list[HotOp]) -> list[HotOp]:
+    """The largest product outside of layers, with its gradients, where large rows are made there too: it multiplies them."""
+    if sum(one.total_ps for one in makers) < _LARGE * found.compute_ps or not makers:
+        return []
+    products: dict[str, list[HotOp]] = {}
+    for one in found.ops:
+        name = _path(one).partition("/")[0]
+        if _PRODUCT in (op_type(one.name()) or "") and name.lower().startswith(_FUNCTIONS):
+            products.setdefault(name, []).append(one)
+    return max(products.values(), key=lambda ops: sum(one.total_ps for one in ops), default=[])
+
+
+def _path(one: HotOp) -> str:
+    """`StatefulPartitionedCall/gradient_tape/bag/one_hot:OneHot` -> `bag/one_hot`."""
+    path = one.name().rpartition(":")[0]
+    for surroundings in _SURROUNDINGS:
+        path = path.removeprefix(surroundings)
+    return path
+
+
+def _multiplies_in(one: HotOp, scopes: tuple[str, ...]) -> bool:
+    return _PRODUCT in (op_type(one.name()) or "") and bool(scopes) and _path(one).startswith(scopes)
+
+
+def _multiplies_by_hlo(one: HotOp) -> bool:
+    return one.known is not None and OpTrait.ONE_HOT in one.known.traits
+
+
+@fact
+def one_hot_source(question: Question) -> str:
+    """What the rows of zeros and ones are made of: `sparse` tensors, or `numbers`."""
+    makers = _makers(one_hot_products(question)[1])
+    return "sparse" if makers and op_type(makers[0].name()) in _FROM_SPARSE else "numbers"

@@ -1,0 +1,292 @@
+"""What the compiled programs say of their ops: where they come from, how much they compute, how near the device's peak."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from tfadvisor.metrics.kinds import OpKind, count_per_step, kind_of, known_ops, known_where
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import needs_device, share
+from tfadvisor.timeline.devices.protocol import Peaks
+from tfadvisor.timeline.devices.registry import peaks_of
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.names.programs import function_of_module
+from tfadvisor.timeline.program_ops import OpTrait
+from tfadvisor.timeline.summary.device import OpTable
+from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.units import PS_PER_S, Unit, percent
+from tfadvisor.vocabulary import Better, TimeClass
+
+_ENOUGH_KNOWN = 0.5
+"""Ratios are given only when they rest on at least this share of the compute time."""
+
+
+def _hottest(question: Question) -> tuple[HotOps, Peaks]:
+    """Of the first host's first device. Raises MetricAbsent when nothing computes."""
+    needs_device(question.run)
+    host = next(host for host in question.run.hosts if host.devices)
+    if host.program is None or not host.program.hot_ops.compute_ps:
+        raise MetricAbsent("no op begins in a counted step")
+    return host.program.hot_ops, peaks_of(host.program_device.kind, host.program_device.properties)
+
+
+@metric(unit=Unit.FRACTION, better=Better.MORE)
+def flops_utilization(question: Question) -> float:
+    """Arithmetic of the hottest ops, counted from their shapes, over what the device could do in their time in 16-bit
+    matrix operations.
+    """
+    found, peaks = _hottest(question)
+    if peaks.flops is None:
+        raise MetricAbsent("the trace does not say how fast the device is")
+    known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
+    done = sum((one.known.flops or 0) * one.count for one in known if one.known is not None)
+    return done / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.flops
+
+
+@metric(unit=Unit.FRACTION, better=Better.MORE)
+def memory_bandwidth_utilization(question: Question) -> float:
+    """Bytes that the hottest ops read and write, counted from their shapes, over what device memory could deliver in
+    their time. It exceeds 1 where caches serve some of the reads.
+    """
+    found, peaks = _hottest(question)
+    if peaks.bytes_per_s is None:
+        raise MetricAbsent("the trace does not say how fast the device's memory is")
+    known = _counted(found, [one for one in found.ops if one.known is not None])
+    moved = sum(one.known.cost.bytes * one.count for one in known if one.known is not None)
+    return moved / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.bytes_per_s
+
+
+@once
+def _memory_bound(question: Question) -> list[HotOp]:
+    """The hottest ops, of those whose HLO tells all they compute, of which memory takes longer than arithmetic at best."""
+    found, peaks = _hottest(question)
+    if peaks.flops is None or peaks.bytes_per_s is None:
+        raise MetricAbsent("the trace does not say how fast the device and its memory are")
+    known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
+    costs = [(one, one.known.flops or 0, one.known.cost.bytes) for one in known if one.known is not None]
+    return [one for one, flops, moved in costs if moved / peaks.bytes_per_s > flops / peaks.flops]
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def memory_bound_fraction(question: Question) -> float:
+    """Share of step time in ops of which memory takes longer than arithmetic even at the device's full speed of both: bytes
+    over its memory's bandwidth against operations over its peak in 16 bits, counted from their shapes.
+    """
+    mine, (found, _) = _memory_bound(question), _hottest(question)
+    return sum(one.total_ps for one in mine) / found.compute_ps * share(question, TimeClass.COMPUTE)
+
+
+@fact
+def memory_bound_op(question: Question) -> str:
+    """The op of memory_bound_fraction that takes most time, with its share of the compute time."""
+    mine, (found, _) = _memory_bound(question), _hottest(question)
+    if not mine:
+        raise MetricAbsent("arithmetic takes longer than memory in all of the hottest ops")
+    return f"{short_name(instruction_name(mine[0].name()))}, {percent(mine[0].total_ps / found.compute_ps)} of compute time"
+
+
+@fact
+def memory_bound_place(question: Question) -> str:
+    """The same with its place in the user's program: `fusion.3 (train.py:42)`."""
+    for one in _memory_bound(question):
+        if one.place():
+            return one.place()
+    raise MetricAbsent("the trace holds no HLO that says where these ops come from")
+
+
+def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:
+    if sum(one.total_ps for one in known) < _ENOUGH_KNOWN * found.compute_ps:
+        raise MetricAbsent("the trace does not hold the HLO of most of the compute time")
+    return known
+
+
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
+def model_parameters(question: Question) -> float:
+    """Number of model parameters: as given with `--params`, else the floating-point arguments that the hottest program
+    returns and whose names do not suggest an optimizer's state. Where parameters are sharded, one device's part.
+    """
+    if question.settings.parameters is not None:
+        return float(question.settings.parameters)
+    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
+    if not found:
+        raise MetricAbsent("no device computes anything in this trace, and --params was not given")
+    if found[0].parameters is None:
+        raise MetricAbsent(f"{found[0].why}: give the number of model parameters with --params")
+    return float(found[0].parameters)
+
+
+# Which compiled program a step runs again and again beside another.
+
+_LARGE = 0.02
+"""A program below this share of compute is no part of the step worth comparing."""
+_OFTEN = 2.0
+"""A program that runs this many times as often as another is run again and again for each run of it."""
+
+
+class StepProgram(msgspec.Struct, frozen=True):
+    """One compiled program. per_step: how often it runs in a counted step, a mean. share: of the step's compute time."""
+
+    name: str
+    per_step: float
+    share: float
+
+
+@once
+def repeated_program(question: Question) -> StepProgram:
+    """The program that runs at least twice as often as another of the step's and takes most compute time of such, on the
+    first device. Raises MetricAbsent when there is none, or ops do not name their program.
+    """
+    large = [one for one in _programs(question) if one.share >= _LARGE]
+    rarest = min((one.per_step for one in large), default=0.0)
+    often = [one for one in large if one.per_step >= _OFTEN * rarest and len(large) > 1]
+    if not often:
+        raise MetricAbsent("no program of the step runs much more often than another")
+    return max(often, key=lambda one: one.share)
+
+
+def _programs(question: Question) -> list[StepProgram]:
+    needs_device(question.run)
+    host = next(host for host in question.run.hosts if host.devices)
+    table = host.devices[0].ops
+    rows = table.of_class(DeviceClass.COMPUTE)
+    total = int(table.total_ps[rows].sum())
+    rows = rows[table.module[rows] >= 0]
+    if not len(rows) or not total:
+        raise MetricAbsent("the trace does not say which compiled program an op belongs to")
+    steps = max(int((host.takes_part[0] & host.steps.steady()).sum()), 1)
+    return [
+        _program(table, rows[table.module[rows] == one], steps, total)
+        for one in sorted(set(table.module[rows].tolist()))
+    ]
+
+
+def _program(table: OpTable, rows: np.ndarray, steps: int, total: int) -> StepProgram:
+    """An op outside loops runs once a run of its program: most ops do, so their median count is how often that ran."""
+    runs = float(np.sort(table.count[rows])[len(rows) // 2])
+    return StepProgram(table.names[int(table.module[rows[0]])], runs / steps, int(table.total_ps[rows].sum()) / total)
+
+
+# What a compiled program does to its arguments because it may not write into them.
+
+_ARGUMENT = re.compile(r"^[A-Za-z_]\w*")
+"""The name of an argument in front of what it holds: `memory` of `memory['obs']`."""
+
+
+def copies_of_arguments(question: Question) -> list[HotOp]:
+    """Of whole arguments that the program returns changed and may not overwrite. Raises MetricAbsent without HLO."""
+    return known_where(question, lambda known: known.copied is not None)
+
+
+@fact
+def copied_arguments(question: Question) -> str:
+    """The arguments that the program copies because they are not donated, the costliest first: `state.memory,
+    state.moments`.
+    """
+    names = [one.known.copied for one in copies_of_arguments(question) if one.known is not None and one.known.copied]
+    if not names:
+        raise MetricAbsent("the trace holds no names of arguments that are copied")
+    return ", ".join(list(dict.fromkeys(names))[:3])
+
+
+@fact
+def copying_function(question: Question) -> str:
+    """The jitted function whose program copies the most of its arguments because they are not donated: `train_step`."""
+    found = next((name for one in copies_of_arguments(question) if (name := function_of_module(one.module))), None)
+    if found is None:
+        raise MetricAbsent("the trace does not name the function whose arguments are copied")
+    return found
+
+
+@fact
+def donated_names(question: Question) -> str:
+    """The arguments of that function to donate, as its source names them: `"params", "memory"`."""
+    function = copying_function(question)
+    copied = [
+        one
+        for one in copies_of_arguments(question)
+        if one.known is not None and function_of_module(one.module) == function
+    ]
+    roots = [match.group() for one in copied if (match := _ARGUMENT.match((one.known and one.known.copied) or ""))]
+    if not roots or {"args", "kwargs"}.intersection(roots):
+        raise MetricAbsent("the trace holds no names of arguments that are copied")
+    return ", ".join(f'"{name}"' for name in dict.fromkeys(roots))
+
+
+# Loops of a compiled program that work row by row or copy slices, and loops that were unrolled.
+
+
+def _looped(question: Question) -> list[HotOp]:
+    return known_where(question, lambda known: OpTrait.IN_LOOP in known.traits)
+
+
+def looped_scatters(question: Question) -> list[HotOp]:
+    """Updates of single rows inside while loops. Raises MetricAbsent without HLO."""
+    return [one for one in _looped(question) if one.known is not None and OpTrait.SCATTERS in one.known.traits]
+
+
+def looped_slice_copies(question: Question) -> list[HotOp]:
+    """Kernels that copy slices inside while loops that also multiply matrices. Raises MetricAbsent without HLO."""
+    looped = _looped(question)
+    if not any(kind_of(one) is OpKind.MATRIX for one in looped):
+        return []
+    return [one for one in looped if kind_of(one) is OpKind.UPDATE]
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def looped_updates_per_step(question: Question) -> float:
+    """Number of updates of single rows per step that a while loop on the first device makes one after the other:
+    scatters that became loops, from the trace's HLO.
+    """
+    return count_per_step(question, looped_scatters(question))
+
+
+def scatter_loop_share(question: Question) -> float:
+    """Share of step time in looped_scatters: their kernels, and the launches between kernels in proportion to their number.
+    Raises MetricAbsent without HLO.
+    """
+    found, updates = known_ops(question), looped_scatters(question)
+    time = sum(one.total_ps for one in updates) / found.compute_ps
+    number = sum(one.count for one in updates) / sum(one.count for one in found.ops)
+    launching = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
+    return min(time, 1.0) * share(question, TimeClass.COMPUTE) + number * launching
+
+
+def unrolled_ops(question: Question) -> list[HotOp]:
+    """Ops that hold a hundred copies or more of one line's operation. Raises MetricAbsent without HLO."""
+    return known_where(question, lambda known: known.unrolled is not None)
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def unrolled_copies(question: Question) -> float:
+    """Number of copies of one line's operation in the hottest unrolled op. Gradients add copies, so this exceeds the
+    number of turns of the loop.
+    """
+    found = unrolled_ops(question)
+    known = found[0].known if found else None
+    if known is None or known.unrolled is None:
+        raise MetricAbsent("no op holds a hundred copies of one line's operation")
+    return float(known.unrolled.copies)
+
+
+# What a compiled program computes and then throws away, computes again in each turn, or takes one example after the
+# other.
+
+_BACKWARD = "transpose("
+
+
+def having(trait: OpTrait) -> Callable[[Question], list[HotOp]]:
+    """Selects the ops of which the HLO says this."""
+    return lambda question: known_where(question, lambda known: trait in known.traits)
+
+
+def loops_over_rows(question: Question) -> list[HotOp]:
+    """Loops over rows with their gradients. A gradient alone does not tell whether turns need each other."""
+    found = having(OpTrait.ROW_LOOP)(question)
+    forward = {(one.known.file, one.known.line) for one in found if one.known and _BACKWARD not in one.known.op_name}
+    return [one for one in found if one.known and (one.known.file, one.known.line) in forward]

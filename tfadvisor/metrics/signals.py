@@ -1,0 +1,338 @@
+"""Kinds of work, one a row: each gives the share of step time that it takes and the op of it that takes most.
+
+A row `gather` registers the metric `gather_fraction` and the fact `gather_op`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tfadvisor.metrics.kinds import (
+    OpKind,
+    decompositions,
+    elementwise,
+    gathered_copies,
+    generic_products,
+    hottest_of_known_types,
+    hottest_ops,
+    known_ops,
+    known_where,
+    of_kind,
+    of_step_time,
+    products_of_one_operand,
+    sorts,
+    unfused_attention,
+    untuned_convolutions,
+)
+from tfadvisor.metrics.layers import Part, class_softmaxes, compute_fraction_of, dense_table_ops
+from tfadvisor.metrics.needless import (
+    costly_ops,
+    differences_in_hlo,
+    differences_in_tape,
+    forward_only_ops,
+    jacobians,
+    per_example_gradients,
+    random_draws,
+    recomputed_gradients,
+    second_derivatives,
+)
+from tfadvisor.metrics.products import misaligned_products, one_hot_products
+from tfadvisor.metrics.programs import (
+    copies_of_arguments,
+    having,
+    looped_scatters,
+    looped_slice_copies,
+    loops_over_rows,
+    scatter_loop_share,
+    unrolled_ops,
+)
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.program_ops import OpTrait
+from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
+
+_LONG_FILTER = 256
+"""From so many elements a product in the frequency domain is faster by far: its work grows with the logarithm."""
+
+
+class Chosen(NamedTuple):
+    """fraction: share of step time of the ops that a row is about. first: the one that takes most, "" without any."""
+
+    fraction: float
+    first: str
+
+
+Choice = Callable[[Question], Chosen]
+"""Finds them. Raises MetricAbsent where the trace cannot tell."""
+
+
+class Signal(NamedTuple):
+    """One row. about: as in `Share of step time in …`. better: which way the share improves."""
+
+    name: str
+    about: str
+    ops: Choice
+    better: Better = Better.LESS
+
+
+def _hot(select: Callable[[Question], Sequence[HotOp]], among: Callable[[Question], HotOps] = hottest_ops) -> Choice:
+    """Among the hottest ops of a device; those of the first GPU by default."""
+
+    def choose(question: Question) -> Chosen:
+        ops, every = list(select(question)), among(question)
+        return Chosen(of_step_time(question, ops, every), _named(ops[0]) if ops else "")
+
+    return choose
+
+
+def _of_program(select: Callable[[Question], Sequence[HotOp]]) -> Choice:
+    """Among the ops of the first device, whatever it is, of which the HLO tells something."""
+    return _hot(select, known_ops)
+
+
+def _with_its_whole(select: Callable[[Question], tuple[list[HotOp], HotOps]]) -> Choice:
+    """As `_hot`, of a selection that says what it chose from."""
+    return _hot(lambda question: select(question)[0], lambda question: select(question)[1])
+
+
+def _of_kind(kind: OpKind) -> Choice:
+    return _with_its_whole(lambda question: of_kind(question, kind))
+
+
+def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
+    """Among all that the devices compute, by the names that the framework gives."""
+
+    def choose(question: Question) -> Chosen:
+        parts = select(question)
+        first = f"{parts[0].name} ({parts[0].line})" if parts and parts[0].line else parts[0].name if parts else ""
+        return Chosen(compute_fraction_of(question, parts), first)
+
+    return choose
+
+
+def _first_of(*choices: Choice) -> Choice:
+    """The first that the trace can answer."""
+
+    def choose(question: Question) -> Chosen:
+        for one in choices[:-1]:
+            try:
+                return one(question)
+            except MetricAbsent:
+                pass
+        return choices[-1](question)
+
+    return choose
+
+
+def _with_launches(question: Question) -> Chosen:
+    return _of_program(looped_scatters)(question)._replace(fraction=scatter_loop_share(question))
+
+
+def _named(one: HotOp) -> str:
+    """`fusion.3 (train.py:42)`, without the line where the HLO does not tell it; of an unrolled op the line that was."""
+    unrolled = one.known.unrolled if one.known is not None else None
+    if unrolled is not None and unrolled.file:
+        return f"{one.name()} ({unrolled.file}:{unrolled.line})"
+    return one.place() or short_name(one.name())
+
+
+SIGNALS = (
+    # what fills a GPU's time
+    Signal(
+        "layout_conversion",
+        "kernels that only change the layout of data: transposes, copies, nchwToNhwc and back; on a CPU: TensorFlow's transposes",
+        _of_kind(OpKind.LAYOUT),
+    ),
+    Signal(
+        "cumulative_op", "cumulative sums, products and maxima, by the ops' names and HLO", _of_kind(OpKind.CUMULATIVE)
+    ),
+    Signal("gather", "gathers, which pick rows of a tensor by index", _of_kind(OpKind.GATHER)),
+    Signal("concatenation", "kernels that concatenate or split tensors", _of_kind(OpKind.CONCATENATE)),
+    Signal(
+        "elementwise",
+        "elementwise kernels that XLA, MLIR and Eigen generate, without reductions; on a CPU: ops whose HLO ends in an "
+        "elementwise op, or whose TensorFlow type is one",
+        _with_its_whole(elementwise),
+    ),
+    Signal(
+        "generic_product",
+        "matrix products that XLA runs as plain loops (`loop_dot_fusion`, `wrapped_dot`) instead of in kernels of a library "
+        "or Triton; such loops use neither Tensor Cores nor tiles",
+        _hot(generic_products),
+    ),
+    Signal(
+        "untuned_convolution",
+        "cuDNN convolutions for which XLA noted no algorithm in the HLO, as happens with autotuning off",
+        _hot(untuned_convolutions),
+    ),
+    Signal(
+        "misaligned_matmul",
+        "products of 16-bit matrices with a side that is not a multiple of 8, or of 8-bit matrices with a side that is not a "
+        "multiple of 16, from the trace's HLO; products with a side below 64 do not count",
+        _hot(misaligned_products),
+    ),
+    Signal(
+        "unfused_attention",
+        "attention that is not one fused kernel: a batched product, a softmax of it, and a batched product with the result, "
+        "from the trace's HLO",
+        _hot(unfused_attention),
+    ),
+    Signal(
+        "gathered_copy",
+        "kernels that only move the result of an all-gather: they concatenate its parts, transpose or copy them; from the "
+        "trace's HLO",
+        _hot(gathered_copies),
+    ),
+    Signal(
+        "one_operand",
+        "products that multiply the same matrix along the same dimension, from the trace's HLO, as queries, keys and values "
+        "of one input do",
+        _hot(products_of_one_operand),
+    ),
+    Signal(
+        "looped_slice_copy",
+        "kernels that copy slices into or out of larger buffers inside while loops that also multiply matrices, as in a scan "
+        "over layers; from the trace's HLO",
+        _hot(looped_slice_copies),
+    ),
+    # what a compiled program does, on any device
+    Signal(
+        "argument_copy",
+        "copies of whole arguments that the program returns changed and may not overwrite because they are not donated, from "
+        "the trace's HLO; copies by a GPU's copy engine do not show",
+        _of_program(copies_of_arguments),
+    ),
+    Signal(
+        "unrolled",
+        "ops that hold a hundred copies or more of one line's operation, from the trace's HLO: a Python loop that was unrolled",
+        _of_program(unrolled_ops),
+    ),
+    Signal(
+        "scatter_loop",
+        "updates of single rows inside while loops, from the trace's HLO: their kernels, and the launches between kernels in "
+        "proportion to their number",
+        _with_launches,
+    ),
+    Signal(
+        "both_branches",
+        "ops whose results only one branch of a condition uses, where the program runs all branches and selects among their "
+        "results: `lax.cond` and `lax.switch` under `jax.vmap`, from the trace's HLO",
+        _of_program(having(OpTrait.BRANCH)),
+    ),
+    Signal(
+        "masked_loop",
+        "loops of a fixed number of turns that mask what turns beyond a bound computed, from the trace's HLO",
+        _of_program(having(OpTrait.MASKED_LOOP)),
+    ),
+    Signal(
+        "same_each_turn",
+        "ops that a loop of four turns or more runs again in each turn with the same operands, from the trace's HLO",
+        _of_program(having(OpTrait.SAME_EACH_TURN)),
+    ),
+    Signal(
+        "row_loop",
+        "loops whose turns multiply single rows by matrices and need nothing of each other, with their gradients, from the "
+        "trace's HLO: `lax.map`, or a scan over the examples of a batch",
+        _of_program(loops_over_rows),
+    ),
+    Signal(
+        "random_number",
+        "ops that draw random numbers, masks of dropout included, by the paths of JAX's ops",
+        _of_program(random_draws),
+    ),
+    Signal(
+        "long_filter",
+        f"convolutions whose filters have {_LONG_FILTER} elements or more in one dimension, with the filters' gradients, from "
+        "the trace's HLO",
+        _of_program(lambda question: known_where(question, lambda known: known.filter_length >= _LONG_FILTER)),
+    ),
+    Signal(
+        "per_example_gradient",
+        "gradients of each example, or of each member of an ensemble, alone: `jax.vmap(jax.grad(…))`",
+        _of_program(per_example_gradients),
+        Better.NEITHER,
+    ),
+    Signal(
+        "recomputed_gradient",
+        "gradients under `jax.checkpoint`, which compute what is under it once more",
+        _of_program(recomputed_gradients),
+        Better.NEITHER,
+    ),
+    Signal(
+        "full_derivative",
+        "derivatives along all directions: `jax.hessian`, a Jacobian of a gradient, `tape.jacobian`, `batch_jacobian`",
+        _first_of(_of_program(second_derivatives), _of_parts(jacobians)),
+        Better.NEITHER,
+    ),
+    Signal(
+        "pair_difference",
+        "differences of all pairs of rows of two arrays, element by element, with what their lines do next (HLO) or with their "
+        "gradients (TensorFlow's names)",
+        _first_of(_of_program(differences_in_hlo), _of_parts(differences_in_tape)),
+    ),
+    # by the types of TensorFlow's ops or by HLO
+    Signal(
+        "decomposition",
+        "decompositions and inverses of matrices: SVD, eigenvalues, QR, Cholesky, LU, by TensorFlow's op types and JAX's paths",
+        _hot(decompositions, hottest_of_known_types),
+    ),
+    Signal(
+        "sort",
+        "sorts and shuffles of whole arrays, from the trace's HLO or TensorFlow's op types; picking the largest k of many does "
+        "not count",
+        _hot(sorts, hottest_of_known_types),
+    ),
+    Signal(
+        "one_hot",
+        "products with one-hot rows or with a sparse tensor's rows made dense, and the making of these rows",
+        _with_its_whole(one_hot_products),
+    ),
+    Signal(
+        "class_softmax",
+        "the softmax over a loss's classes, by TensorFlow's op types and JAX's scopes, without the product that makes the scores",
+        _of_parts(class_softmaxes),
+    ),
+    Signal(
+        "dense_table",
+        "making gradients of looked-up rows as large as their table (UnsortedSegmentSum behind a gather), and adding them up",
+        _of_parts(dense_table_ops),
+    ),
+    Signal(
+        "costly",
+        "TensorFlow's ops that prepare inputs or look for faults inside the step, of the kind that takes most",
+        _of_parts(costly_ops),
+    ),
+    Signal(
+        "forward_only",
+        "layers with matrix products that no gradient goes through in a step that has gradients, by the scopes of TensorFlow's "
+        "ops: a second call of the model, a frozen backbone, a teacher",
+        _of_parts(forward_only_ops),
+        Better.NEITHER,
+    ),
+)
+
+
+def _register(one: Signal) -> None:
+    def fraction(question: Question) -> float:
+        return one.ops(question).fraction
+
+    def op(question: Question) -> str:
+        first = one.ops(question).first
+        if not first:
+            raise MetricAbsent(f"no op counts in {one.name}_fraction")
+        return first
+
+    fraction.__name__, fraction.__doc__ = f"{one.name}_fraction", f"Share of step time in {one.about}."
+    op.__name__ = f"{one.name}_op"
+    op.__doc__ = (
+        f"The costliest op of {one.name}_fraction, with its line where the HLO tells it: `fusion.3 (train.py:42)`."
+    )
+    metric(unit=Unit.FRACTION, better=one.better)(fraction)
+    fact(op)
+
+
+for _signal in SIGNALS:
+    _register(_signal)

@@ -1,0 +1,284 @@
+"""Where the step's time goes: one metric a class of the breakdown."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tfadvisor.arrays import median
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import (
+    a_device,
+    accelerators,
+    an_accelerator,
+    counted_hosts,
+    counted_ps,
+    known_steps,
+    needs_own_launches,
+    needs_steps,
+    periods_ms,
+    share,
+)
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.losses.activities import Activity, LostTime
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.units import PS_PER_MS, Unit, percent
+from tfadvisor.vocabulary import Better, Scatter, TimeClass
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def input_bound_fraction(question: Question) -> float:
+    """Share of step time in which no device works and the step waits for, or prepares, its next batch. This is the
+    breakdown class `input`.
+    """
+    return share(question, TimeClass.INPUT)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def host_fraction(question: Question) -> float:
+    """Share of step time in which no device works and the driving thread runs Python that neither loads, dispatches nor
+    compiles. This is the breakdown class `host`.
+    """
+    return share(question, TimeClass.HOST)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def kernel_launch_gap_fraction(question: Question) -> float:
+    """Share of step time in which no device works while the host dispatches ops, programs or kernels. This is the
+    breakdown class `launch`.
+    """
+    needs_own_launches(question.run)
+    return share(question, TimeClass.LAUNCH)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def compile_fraction(question: Question) -> float:
+    """Share of step time in which no device works while the step traces, compiles or autotunes. First steps, which
+    compile once, do not count. This is the breakdown class `compile`.
+    """
+    return share(question, TimeClass.COMPILE)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def transfer_fraction(question: Question) -> float:
+    """Share of step time in which a device only copies. This is the breakdown class `transfer`."""
+    return share(question, TimeClass.TRANSFER)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
+def compute_fraction(question: Question) -> float:
+    """Share of step time in which a device computes. This is the breakdown class `compute`."""
+    return share(question, TimeClass.COMPUTE)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def idle_fraction(question: Question) -> float:
+    """Share of step time in which no device works and the trace does not say why. This is the breakdown class `idle`."""
+    return share(question, TimeClass.IDLE)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
+def device_busy_fraction(question: Question) -> float:
+    """Share of step time in which a device computes, communicates or copies; a mean over the devices."""
+    return math.fsum(share(question, one) for one in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER))
+
+
+# How long steps take, how much they differ, and what lies between them.
+
+
+@metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
+def step_time_ms(question: Question) -> float:
+    """Median period of the counted steps, from the start of one to the start of the next."""
+    return float(median(periods_ms(question.run)))
+
+
+@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.MORE, scatter=Scatter.COUNTED)
+def steps_counted(question: Question) -> float:
+    """Number of steps that count, on the host that has fewest: whole steps that neither compile for the first time nor
+    warm up.
+    """
+    return float(min(int(host.steps.steady().sum()) for host in counted_hosts(question.run)))
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def step_time_spread(question: Question) -> float:
+    """Median deviation of the step times from their median, as a share of the median. Needs three steps."""
+    periods = periods_ms(question.run)
+    if len(periods) < 3:
+        raise MetricAbsent(f"{len(periods)} steps say nothing about their spread")
+    middle = float(median(periods))
+    if not middle:
+        raise MetricAbsent("most steps of this trace have no length")
+    return float(median(np.abs(periods - middle)) / middle)
+
+
+@metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
+def inter_step_gap_ms(question: Question) -> float:
+    """Mean time around a boundary between two counted steps in which no device of the host works: from the last device
+    event before the boundary to the first after it.
+    """
+    return float(np.mean(_gaps(question))) / PS_PER_MS
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def inter_step_gap_fraction(question: Question) -> float:
+    """Mean time without device work around a step boundary, as a share of the mean step time."""
+    gaps = _gaps(question)
+    return min(float(np.mean(gaps)) / PS_PER_MS / float(np.mean(periods_ms(question.run))), 1.0)
+
+
+def _gaps(question: Question) -> Int64Array:
+    needs_steps(question.run)
+    found = np.concatenate([host.device_time.gaps for host in question.run.hosts])
+    if not len(found):
+        raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
+    return found
+
+
+# What each class of lost time is spent on, and where in the user's program.
+
+
+UNNAMED = "work that the trace does not name"
+"""How an activity begins of which the trace says nothing."""
+
+
+def _lost(question: Question, kind: TimeClass) -> LostTime:
+    """The class's time on the host that loses most of it. Raises MetricAbsent where it is small everywhere."""
+    found = [one for host in counted_hosts(question.run) for one in host.evidence.losses if one.kind is kind]
+    if not found:
+        raise MetricAbsent(f"less than a tenth of step time is of the class {kind.label}")
+    return max(found, key=lambda one: one.ps)
+
+
+def activity_of(question: Question, kind: TimeClass) -> str:
+    """What fills most of a class, on which thread, and how much of it. Raises MetricAbsent below a tenth of step time."""
+    lost = _lost(question, kind)
+    one = lost.activity
+    thread = f" on {one.thread}" if one.thread else ""
+    return f"{_what(one)}{thread}, {percent(one.ps / max(lost.ps, 1))} of it"
+
+
+def _what(one: Activity) -> str:
+    """The activity without its thread: `wait (threading.py:288) in save (checkpointer.py:42), called by train (train.py:10)`."""
+    if not one.name:
+        around = [f"after {one.before}"] if one.before else []
+        around += [f"before {one.after}"] if one.after else []
+        return f"{UNNAMED}, {' and '.join(around)}" if around else UNNAMED
+    inner = f"{one.name} in {one.calls}" if one.calls else one.name
+    if not one.place or one.place == one.name:
+        return inner
+    if one.place.startswith(f"{one.name} ("):  # an op of a compiled program and its own line
+        return one.place
+    return f"{inner}, called by {one.place}"
+
+
+def place_in(question: Question, kind: TimeClass) -> str:
+    """The user's function around it. Raises MetricAbsent where none is known."""
+    place = _lost(question, kind).activity.place
+    if not place:
+        raise MetricAbsent("no function of the user's program is known around it")
+    return place
+
+
+def _register_activity(kind: TimeClass) -> None:
+    def activity(question: Question) -> str:
+        return activity_of(question, kind)
+
+    activity.__name__ = f"{kind.label}_activity"
+    activity.__doc__ = (
+        f"What fills most of the breakdown class `{kind.label}`: the event, what the user's function calls of which it is a"
+        " part, that function, the thread or device, and its share of the class. Absent below a tenth of step time."
+    )
+    fact(activity)
+
+
+def _register_place(kind: TimeClass) -> None:
+    def place(question: Question) -> str:
+        return place_in(question, kind)
+
+    place.__name__ = f"{kind.label}_place"
+    place.__doc__ = (
+        f"The innermost function of the user's program around what fills most of the breakdown class `{kind.label}`, or the"
+        " line that its op comes from: `save (train.py:42)`. Needs Python frames, or HLO."
+    )
+    fact(place)
+
+
+for _kind in (TimeClass.COLLECTIVE, TimeClass.IDLE):
+    _register_activity(_kind)
+for _kind in TimeClass:
+    if _kind not in (TimeClass.COMPUTE, TimeClass.IDLE):
+        _register_place(_kind)
+
+# What makes the device run dry between steps although nothing loads, computes or compiles on the host.
+
+
+def _steps(hosts: list[HostSummary]) -> int:
+    return max(sum(int(host.steps.steady().sum()) for host in hosts), 1)
+
+
+def _driven(question: Question) -> list[HostSummary]:
+    """The hosts whose driving thread is known. Raises MetricAbsent when there are none."""
+    needs_steps(question.run)
+    found = [host for host in counted_hosts(question.run) if host.steps.thread >= 0]
+    if not found:
+        raise MetricAbsent("no host thread drives the steps")
+    return found
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def waits_per_step(question: Question) -> float:
+    """Number of times per step that the driving thread blocks until something else is done: block_until_ready, reading
+    a value, a full queue of dispatches. Uninterrupted waits count as one.
+    """
+    hosts = _driven(question)
+    return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+def turnaround_fraction(question: Question) -> float:
+    """Share of step time without device work around step boundaries that input, Python and compilation do not explain:
+    from the device's end over the waiting host to the next launch. A host that dispatches ahead has none.
+    """
+    explained = math.fsum(share(question, one) for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE))
+    left = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
+    return min(max(inter_step_gap_fraction(question) - explained, 0.0), left)
+
+
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
+def loss_scaling_ops_per_step(question: Question) -> float:
+    """Number of TensorFlow ops of a dynamic loss scale per step, known by their names: tests of the gradients, and
+    branches on them on the host.
+    """
+    hosts = _with_accelerators(question)
+    return sum(host.evidence.calls.loss_scaling for host in hosts) / _steps(hosts)
+
+
+def _with_accelerators(question: Question) -> list[HostSummary]:
+    needs_steps(question.run)
+    return list({id(host): host for host, _ in accelerators(question.run)}.values())
+
+
+# What it costs that the devices of a host work one after the other instead of together.
+
+_BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def taking_turns_fraction(question: Question) -> float:
+    """Share by which a step would be shorter if the devices of a host did all their work at the same time, on the host
+    where it is most. It is 0 when all devices work whenever one does.
+    """
+    several = [host for host in counted_hosts(question.run) if len(host.devices) > 1 and counted_ps(host)]
+    if not several:
+        raise MetricAbsent("no host of this run has several active devices")
+    return max(_turns(host) for host in several)
+
+
+def _turns(host: HostSummary) -> float:
+    """(when any device works - each one's even part of the work) / step time."""
+    works = int(host.breakdown[:, host.steps.steady()][:, :, _BUSY].sum())
+    if not works or not host.device_time.concurrency:
+        return 0.0
+    return max(works / host.device_time.concurrency - works / len(host.devices), 0.0) / counted_ps(host)

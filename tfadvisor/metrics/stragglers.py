@@ -1,0 +1,344 @@
+"""Who comes last to the collectives, again and again, and what it does while the others wait."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from tfadvisor.arrays import distinct
+from tfadvisor.metrics.collectives import counted_meetings, known_meetings
+from tfadvisor.metrics.devices import device_skew_fraction
+from tfadvisor.metrics.layers import OpKey, Part, compute_fraction_of, compute_parts, keys_of, name_with_place
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import counted_hosts, hosts_with_work, known_steps, needs_steps, several_hosts
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.run.meetings import Meetings
+from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.summary.device import DeviceSummary
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.units import PS_PER_MS, Unit, percent
+from tfadvisor.vocabulary import Better, TimeClass
+
+_SAME_ONE = 0.6
+"""From this share of the waiting on, waiting for one and the same is no coincidence."""
+_NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
+_DOING = {
+    TimeClass.COMPUTE: "computing",
+    TimeClass.TRANSFER: "copying",
+    TimeClass.COMPILE: "compiling",
+    TimeClass.INPUT: "loading input",
+    TimeClass.LAUNCH: "dispatching",
+    TimeClass.HOST: "running Python",
+    TimeClass.IDLE: "idle",
+}
+
+
+class Lateness(msgspec.Struct, frozen=True):
+    """Arrivals at the counted meetings, of hosts or of one host's devices; ps, shape (meetings, parties).
+
+    latest: the party that is late by most time in all. step_ps: the summed length of the steps.
+    """
+
+    arrival: Int64Array
+    latest: int
+    step_ps: int
+
+    def spread(self) -> Int64Array:
+        """How long the first to arrive waits for the last, by meeting."""
+        return np.asarray(np.ptp(self.arrival, axis=1))
+
+    def lost(self) -> Int64Array:
+        """The spread where the latest party came last, else 0."""
+        return np.where(self.arrival.argmax(axis=1) == self.latest, self.spread(), 0)
+
+    def share(self) -> float:
+        """How much of all spread is waiting for the latest party."""
+        return float(self.lost().sum() / max(int(self.spread().sum()), 1))
+
+
+def _lateness(arrival: Int64Array, counted: BoolArray, step_ps: int) -> Lateness | None:
+    """Of the counted meetings; None without any, or without a step to set them against."""
+    if not counted.any() or not step_ps:
+        return None
+    chosen = arrival[counted]
+    return Lateness(chosen, int((chosen - chosen.min(axis=1, keepdims=True)).sum(axis=0).argmax()), step_ps)
+
+
+@once
+def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
+    """Of the hosts that communicate. Raises MetricAbsent when there is one or none."""
+    meetings = known_meetings(question)
+    members = sorted(set(meetings.host.tolist()))
+    if len(members) < 2:
+        raise MetricAbsent("the run has a single host that communicates")
+    hosts = [question.run.hosts[index] for index in members]
+    arrival, known = meetings.host_arrival(), {id(host) for host in counted_hosts(question.run)}
+    for index, host in zip(members, hosts, strict=True):  # by the first host's steps that tell
+        counted = counted_meetings(host, meetings, int(np.flatnonzero(meetings.host == index)[0]))
+        late = _lateness(arrival, counted, _shared_ps(question, meetings, index)) if id(host) in known else None
+        if late is not None:
+            return late, hosts
+    raise MetricAbsent(_NONE_COUNTED)
+
+
+@once
+def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
+    """Of the devices of the host on which one of them keeps the others waiting longest."""
+    meetings = known_meetings(question)
+    several = np.flatnonzero(np.bincount(meetings.host) > 1).tolist()
+    if not several:
+        raise MetricAbsent("no host of this run has several devices that communicate")
+    found: list[tuple[Lateness, HostSummary, list[DeviceSummary]]] = []
+    for index in several:
+        host, members = question.run.hosts[index], np.flatnonzero(meetings.host == index)
+        counted = counted_meetings(host, meetings, int(members[0]))
+        late = _lateness(meetings.start[:, members], counted, _shared_ps(question, meetings, index))
+        if late is not None:
+            found.append((late, host, [host.devices[one] for one in meetings.device[members].tolist()]))
+    if not found:
+        raise MetricAbsent(_NONE_COUNTED)
+    return max(found, key=lambda one: int(one[0].lost().sum()) / one[0].step_ps)
+
+
+@once
+def _shared_window(run: RunSummary) -> tuple[int, int]:
+    """First and last instant that the traces of all members hold, ps on the first one's clock."""
+    hosts, offsets = run.hosts, [offset or 0 for offset in run.meetings.clocks.offset_ps]
+    members = distinct(run.meetings.host).tolist()
+    lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
+    hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
+    return lo, hi
+
+
+def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
+    """Summed length of a host's counted steps of which the traces of all members hold the middle.
+
+    Hosts may be recorded for different lengths, and nothing is known of a step that another one's trace lacks.
+    """
+    lo, hi = _shared_window(question.run)
+    steps = question.run.hosts[index].steps
+    middle = (steps.starts + steps.ends) // 2 - (meetings.clocks.offset_ps[index] or 0)
+    shared = steps.steady() & (middle >= lo) & (middle <= hi)
+    return int((steps.ends - steps.starts)[shared].sum())
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps, several_hosts), better=Better.LESS)
+def host_skew_fraction(question: Question) -> float:
+    """Time that the first host waits in collectives for the last one to arrive, as a share of step time. Without
+    collectives between hosts: the difference in device compute time per step between the busiest and the least busy
+    host.
+    """
+    try:
+        late, _ = host_lateness(question)
+    except MetricAbsent:
+        return _compute_difference(hosts_with_work(question.run))
+    return min(int(late.spread().sum()) / late.step_ps, 1.0)
+
+
+def _compute_difference(hosts: list[HostSummary]) -> float:
+    compute, period = [], []
+    for host in hosts:
+        time = host.breakdown[host.takes_part & host.steps.steady()[None, :]]
+        compute.append(float(time[:, TimeClass.COMPUTE].mean()))
+        period.append(float(time.sum(axis=1).mean()))
+    return min(float((max(compute) - min(compute)) / np.mean(period)), 1.0)
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def late_host_fraction(question: Question) -> float:
+    """Time that the first host waits in collectives that the same host always reaches last, as a share of step time:
+    what the step would save if that host were on time. It is 0 when hosts take turns (late_host_share below 0.6).
+    """
+    return _persistent(host_lateness(question)[0])
+
+
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def late_device_fraction(question: Question) -> float:
+    """Time that the first device of a host waits in collectives that the same device always reaches last, as a share of
+    step time. It is 0 when devices take turns (late_device_share below 0.6).
+    """
+    return _persistent(device_lateness(question)[0])
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def uneven_work_fraction(question: Question) -> float:
+    """Share of step time that uneven devices cost: late_device_fraction, or device_skew_fraction where devices do not
+    communicate.
+    """
+    try:
+        return late_device_fraction(question)
+    except MetricAbsent:
+        return device_skew_fraction(question)
+
+
+def _persistent(late: Lateness) -> float:
+    return min(int(late.lost().sum()) / late.step_ps, 1.0) if late.share() >= _SAME_ONE else 0.0
+
+
+@fact(needs=(known_steps,))
+def late_host(question: Question) -> str:
+    """The host that the others wait for most in collectives."""
+    late, hosts = host_lateness(question)
+    return hosts[late.latest].host
+
+
+@fact(needs=(known_steps,))
+def late_device(question: Question) -> str:
+    """The device that the others of its host wait for most in collectives, with the host's name where there are
+    several: `GPU:3`.
+    """
+    late, host, devices = device_lateness(question)
+    name = devices[late.latest].name
+    return f"{name} of {host.host}" if len(question.run.hosts) > 1 else name
+
+
+@fact
+def late_host_reason(question: Question) -> str:
+    """What the late host spends more time on than the others: `loading input 62% of its step time, the others 1.0%`."""
+    mine, theirs, top = _excess(question)
+    return f"{_DOING[top]} {percent(float(mine[top]))} of its step time, the others {percent(float(theirs[top]))}"
+
+
+@fact
+def late_host_class(question: Question) -> str:
+    """The class of step time of which the late host has more than the others: input, compute, host, launch, compile,
+    transfer or idle.
+    """
+    return _excess(question)[2].label
+
+
+@fact
+def late_host_frame(question: Question) -> str:
+    """The call of the late host's training loop that takes most of its extra time: `load_batch (train.py:25)`."""
+    top = _excess(question)[2]
+    late, hosts = host_lateness(question)
+    frames = hosts[late.latest].evidence.frames
+    if top is TimeClass.INPUT:
+        frames = tuple(one for one in frames if one.input_ps > one.host_ps)
+    if top not in (TimeClass.INPUT, TimeClass.HOST) or not frames:
+        raise MetricAbsent("no Python frame of the late host explains it")
+    return max(frames, key=lambda one: one.input_ps + one.host_ps).place()
+
+
+def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
+    """(the late host's share of step time by class, the others' mean, the class with the largest difference)."""
+    needs_steps(question.run)
+    late, hosts = host_lateness(question)
+    shares = np.stack([_shares(host) for host in hosts])
+    mine, theirs = shares[late.latest], np.delete(shares, late.latest, axis=0).mean(axis=0)
+    more = mine - theirs
+    more[TimeClass.COLLECTIVE] = -1
+    return mine, theirs, TimeClass(int(np.argmax(more)))
+
+
+def _shares(host: HostSummary) -> np.ndarray:
+    """Share of the counted step time by TimeClass."""
+    time = host.breakdown[host.takes_part & host.steps.steady()[None, :]].sum(axis=0)
+    return np.asarray(time / max(int(time.sum()), 1))
+
+
+# The op that one device of a host runs and the others do not, or hardly.
+
+_MUCH_MORE = 2
+"""So many times as long as on the others, an op is the busiest device's own."""
+
+
+@fact(needs=(known_steps,))
+def uneven_op(question: Question) -> str:
+    """The op with the largest difference between the device that computes most and the others of its host, where it takes
+    twice as long there: `conditional.5, 66.0 ms a step on CPU:0 and 0 ms on the others`.
+    """
+    found = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
+    if not found:
+        raise MetricAbsent("no host of this run has several active devices")
+    most = max((_most_different(host) for host in found), key=lambda one: one.more_ms)
+    if most.key is None:
+        raise MetricAbsent("no op takes twice as long on the device that computes most as on the others")
+    here, there = (
+        f"{most.here_ms:.3g} ms a step on {most.device}",
+        f"{most.here_ms - most.more_ms:.3g} ms on the others",
+    )
+    return f"{name_with_place(question.run, most.key)}, {here} and {there}"
+
+
+class _Different(NamedTuple):
+    """more_ms: a step, above the mean of the others."""
+
+    more_ms: float
+    here_ms: float
+    device: str
+    key: OpKey | None
+
+
+def _most_different(host: HostSummary) -> _Different:
+    steps = max(int(host.steps.steady().sum()), 1)
+    times = [_time_by_op(device) for device in host.devices]
+    top = int(np.argmax([sum(one.values()) for one in times]))
+    others = [one for index, one in enumerate(times) if index != top]
+    most = _Different(0.0, 0.0, host.devices[top].name, None)
+    for key, here in times[top].items():
+        there = sum(one.get(key, 0) for one in others) / len(others)
+        more_ms = (here - there) / steps / PS_PER_MS
+        if more_ms > most.more_ms and here > _MUCH_MORE * there:
+            most = _Different(more_ms, here / steps / PS_PER_MS, most.device, key)
+    return most
+
+
+def _time_by_op(device: DeviceSummary) -> dict[OpKey, int]:
+    """Summed time of each compute op, ps."""
+    table = device.ops_by_path
+    found: dict[OpKey, int] = {}
+    rows = table.of_class(DeviceClass.COMPUTE)
+    for key, ps in zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True):
+        found[key] = found.get(key, 0) + ps
+    return found
+
+
+# Replicas of one step on one device plane: whether they compute the same.
+
+_SETS_LOAD = ("MatMul", "Conv", "Pool", "BatchNorm", "Attention", "Einsum")
+"""Parts of the types of ops that all replicas run alike, on batches whose size tells the load."""
+
+
+@once
+def _by_replica(question: Question) -> dict[int, list[Part]]:
+    """The ops that the load shows in, of every replica. Raises MetricAbsent where there are no replicas by name."""
+    found = [one for one in compute_parts(question.run).parts if one.path is not None]
+    numbers = {one.path.replica for one in found if one.path is not None}
+    if len(numbers) < 2:
+        raise MetricAbsent("the ops' names tell no replicas apart")
+    sets_load = [one for one in found if any(word in one.op_type for word in _SETS_LOAD)]
+    return {
+        number: [one for one in sets_load if one.path is not None and one.path.replica == number]
+        for number in sorted(numbers)
+    }
+
+
+def _times(question: Question) -> dict[int, int]:
+    times = {number: sum(one.total_ps for one in parts) for number, parts in _by_replica(question).items()}
+    if not all(times.values()):
+        raise MetricAbsent("not every replica runs products or convolutions")
+    return times
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def uneven_replica_fraction(question: Question) -> float:
+    """Share of step time that the busiest replica's products, convolutions and pools take more than the replicas' mean,
+    by the names of TensorFlow's ops (`replica_1/…`).
+    """
+    times = _times(question)
+    mean = sum(times.values()) / len(times)
+    busiest = max(times, key=lambda number: times[number])
+    surplus = (times[busiest] - mean) / times[busiest]
+    return compute_fraction_of(question, _by_replica(question)[busiest]) * surplus
+
+
+@fact
+def busiest_replica(question: Question) -> str:
+    """The replica whose ops take most time, with its share of all replicas' time: `replica 0, 75%`."""
+    times = _times(question)
+    number = max(times, key=lambda one: times[one])
+    return f"replica {number}, {percent(times[number] / sum(times.values()))} of all replicas' time"

@@ -1,5 +1,0 @@
-"""How long steps take and where their time goes."""
-
-from tfadvisor.metrics.time import devices_in_turn, idle_between_steps, lost_in_parts, lost_time, shares, steps
-
-__all__ = ["devices_in_turn", "idle_between_steps", "lost_in_parts", "lost_time", "shares", "steps"]

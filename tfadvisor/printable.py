@@ -1,0 +1,79 @@
+"""Text from traces made harmless for a terminal, a page or Markdown: control characters shown, never sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+_LONGEST_WORD, _LONGEST, _LONGEST_LOOKED_AT = 300, 4_000, 20_000
+"""Characters of a name, of a line, and of what is made into a line."""
+_BREAK = re.compile("[\n\x0b\x0c\x85\u2028\u2029]")
+_BAR = "\N{DIVIDES}"
+_COMMAND = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)", re.M)
+
+
+def printable(text: str) -> str:
+    """Control and direction-changing characters as `\\x1b`; tab and newline stay."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
+
+
+def in_one_message(text: str) -> str:
+    """For a line on standard error: printable, line ends shown as well, so that no name begins a line of its own."""
+    shown = _BREAK.sub(lambda match: f"\\x{ord(match.group()):02x}", printable(text[:_LONGEST_LOOKED_AT]))
+    return without_commands(cut(shown, _LONGEST))
+
+
+def without_commands(text: str, escape: str = "\\x{:02x}") -> str:
+    """Text whose lines are no commands to GitHub (`::error::` at their beginning, `##[`), Azure or TeamCity (`##vso[`).
+
+    escape: how the character that makes it a command is written instead.
+    """
+    return _COMMAND.sub(lambda match: match.group()[:-1] + escape.format(ord(match.group()[-1])), text)
+
+
+def one_line(text: str) -> str:
+    """Printable, with every run of white space as one blank. What is longer than anybody reads is cut."""
+    words = " ".join(cut(word, _LONGEST_WORD) for word in printable(text[:_LONGEST_LOOKED_AT]).split())
+    return cut(words, _LONGEST)
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters, the last one an ellipsis where some are missing."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def in_code(text: str, *, in_table: bool = False) -> str:
+    """On one line, as a code span of Markdown: no character in it means anything.
+
+    in_table: inside a table's cell, which ends at every bar that no rule of escaping makes safe everywhere.
+    """
+    words = one_line(text) or " "
+    fence = "`" * (max((len(run) for run in re.findall("`+", words)), default=0) + 1)
+    space = " " if words.startswith("`") or words.endswith("`") else ""
+    return f"{fence}{space}{words.replace('|', _BAR) if in_table else words}{space}{fence}"
+
+
+def in_markdown(text: str) -> str:
+    """On one line, without meaning for Markdown, and without links."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+!|~])", r"\\\1", one_line(text)).replace("://", ":\u200b//")
+
+
+# Records as plain data: dicts, lists, numbers and texts, as they stand in JSON.
+
+
+def plain(value: Any) -> Any:
+    """A record and all that it holds as JSON has it: enums by value. Raises TypeError for anything else."""
+    return msgspec.to_builtins(value, enc_hook=_unknown)
+
+
+def _unknown(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "item"):  # a number of NumPy's
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not plain data")

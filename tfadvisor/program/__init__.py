@@ -1,0 +1,1 @@
+"""The compiled programs in a trace: what HLO computes, moves and exchanges."""

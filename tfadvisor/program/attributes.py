@@ -1,0 +1,130 @@
+"""Among which devices a collective communicates.
+
+Source: `ReplicaGroup`, `CollectiveDeviceListProto`, `IotaReplicaGroupListProto`, `MeshAxesReplicaGroupListProto` and
+`SourceTarget` in openxla/xla, xla/xla_data.proto; `DeviceAssignmentProto` for those that name no group.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import msgspec
+import numpy as np
+
+from tfadvisor.program.module import Instruction
+from tfadvisor.program.wire import Entry, Proto, message_of, messages_of, number_of, numbers_of, span_of
+
+_GROUPS, _PAIRS, _DEVICE_LIST, _IOTA, _MESH_AXES = 49, 52, 87, 92, 93
+_DEVICE_ASSIGNMENT = 15
+_MOST_DEVICES = 1 << 20
+_MOST_AXES = 32
+
+
+def group_size(collective: Instruction) -> int | None:
+    """Devices in a group, the largest when they differ; for a permute, the devices that send or receive.
+
+    None when the instruction names none and the module does not say how many devices it was compiled for.
+    """
+    proto, fields = collective.proto, collective.fields
+    pairs = messages_of(proto, fields, _PAIRS)
+    if pairs:
+        return len({number_of(pair, end) for pair in pairs for end in (1, 2)})
+    nested = message_of(proto, fields, _DEVICE_LIST)
+    size = (
+        _listed(proto, fields, _GROUPS)
+        or _listed(proto, nested, 1)
+        or number_of(message_of(proto, nested, 2), 2)
+        or number_of(message_of(proto, fields, _IOTA), 2)
+        or _mesh(proto, message_of(proto, fields, _MESH_AXES))
+    )
+    return size if size > 0 else _everyone(collective)
+
+
+def replica_groups(collective: Instruction) -> tuple[tuple[int, ...], ...]:
+    """The groups' members, as replica, partition or device ids by the instruction's own mode; () where none is named.
+
+    Those that are only described by the axes of a mesh are not spelled out. Raises TraceError for a list that
+    contradicts itself.
+    """
+    proto, fields = collective.proto, collective.fields
+    nested = message_of(proto, fields, _DEVICE_LIST)
+    listed = messages_of(proto, fields, _GROUPS) or messages_of(proto, nested, 1)
+    if listed:
+        return tuple(numbers_of(proto, group, 1) for group in listed)
+    iota = message_of(proto, nested, 2) or message_of(proto, fields, _IOTA)
+    return _spelled_out(collective, iota) if iota else ()
+
+
+def _spelled_out(collective: Instruction, iota: list[Entry]) -> tuple[tuple[int, ...], ...]:
+    """The devices 0, 1, … laid out in the given dimensions, transposed, then cut into groups."""
+    groups, size = number_of(iota, 1), number_of(iota, 2)
+    dims, order = numbers_of(collective.proto, iota, 3), numbers_of(collective.proto, iota, 4)
+    devices = groups * size
+    if len(dims) > _MOST_AXES or (order and sorted(order) != list(range(len(dims)))):
+        raise collective.damaged("lists groups in an order that is none")
+    if min(groups, size, *dims, 1) < 1 or devices > _MOST_DEVICES or devices != prod(dims):
+        raise collective.damaged("lists groups that do not fit its devices")
+    table = np.arange(devices).reshape(dims).transpose(order or None).reshape(groups, size)
+    return tuple(map(tuple, table.tolist()))
+
+
+def _listed(proto: Proto, fields: list[Entry], field: int) -> int:
+    return max((len(numbers_of(proto, group, 1)) for group in messages_of(proto, fields, field)), default=0)
+
+
+def _mesh(proto: Proto, fields: list[Entry]) -> int:
+    """Product of the mesh axes over which the collective runs; of a part of an axis, the part's size."""
+    if len(fields) > _MOST_AXES:
+        return 0
+    sizes = [number_of(axis, 2) for axis in messages_of(proto, message_of(proto, fields, 1), 1)]
+    found = []
+    for axis in messages_of(proto, fields, 2):
+        part, index = message_of(proto, axis, 2), number_of(axis, 1)
+        whole = sizes[index] if 0 <= index < len(sizes) else 0
+        found.append(number_of(part, 2) if span_of(axis, 2)[1] else whole)
+    return prod(found) if found else 0
+
+
+def _everyone(collective: Instruction) -> int | None:
+    """No group is named: all replicas take part, and with a channel all partitions too."""
+    module = collective.computation.module
+    assignment = message_of(module.proto, module.fields, _DEVICE_ASSIGNMENT)
+    replicas, partitions = number_of(assignment, 1), number_of(assignment, 2)
+    size = replicas * partitions if collective.channel_id > 0 else replicas
+    return size if size > 0 else None
+
+
+# How a window moves over an array, in a convolution or a windowed reduction.
+
+_WINDOW = 15
+_MOST_DIMENSIONS = 256
+
+
+class WindowDimension(msgspec.Struct, frozen=True):
+    """All in elements. padding: before and behind the array, negative where elements are cut off.
+
+    window_dilation, base_dilation: distance of neighbours in the kernel and in the array, 1 when they are dense.
+    """
+
+    size: int
+    stride: int
+    padding: tuple[int, int]
+    window_dilation: int
+    base_dilation: int
+
+
+def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
+    """One entry a windowed dimension, () when the instruction has no window. Raises TraceError for damaged bytes."""
+    window = message_of(instruction.proto, instruction.fields, _WINDOW)
+    if len(window) > _MOST_DIMENSIONS:
+        raise instruction.damaged("has a window of too many dimensions")
+    return tuple(
+        WindowDimension(
+            number_of(one, 1),
+            max(number_of(one, 2), 1),
+            (number_of(one, 3), number_of(one, 4)),
+            max(number_of(one, 5), 1),
+            max(number_of(one, 6), 1),
+        )
+        for one in messages_of(instruction.proto, window, 1)
+    )

@@ -1,0 +1,352 @@
+"""The communication that a module does: which collectives, of how many bytes, among how many devices, how often.
+
+Sources: the opcodes in openxla/xla, xla/hlo/ir/hlo_opcode.h; what a ring of n devices sends, in NVIDIA/nccl-tests,
+doc/PERFORMANCE.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import msgspec
+
+from tfadvisor.program.attributes import group_size, replica_groups
+from tfadvisor.program.flow import (
+    PASSING,
+    Executions,
+    Users,
+    called_before,
+    executions,
+    inside,
+    kernel_computations,
+    way_back,
+)
+from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.operations import MOVING
+from tfadvisor.program.products import is_product, next_products
+from tfadvisor.program.shape import Shape
+
+KINDS = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+)
+_OPCODES = frozenset(KINDS) | frozenset(f"{kind}-start" for kind in KINDS)
+_RESULT_IS_SECOND = frozenset(("all-gather-start", "collective-permute-start"))
+
+
+class CollectiveOp(msgspec.Struct, frozen=True):
+    """name: what trace events call it; that of the async-start or fusion around it where there is one.
+
+    operand_bytes, result_bytes: a device's own. done: the instruction that waits for it, "" when it is synchronous.
+    dtype: that of most of the bytes. group_size: devices, None when the module does not say. times: runs of it in one run
+    of the module; times_exact is False inside loops of unknown length and branches.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    operand_bytes: int
+    result_bytes: int
+    group_size: int | None
+    done: str
+    channel_id: int
+    times: int
+    times_exact: bool
+    instruction: Instruction
+
+    @property
+    def bytes(self) -> int:
+        """Size of the whole buffer: the gathered one of an all-gather, the unscattered one of a reduce-scatter."""
+        return max(self.operand_bytes, self.result_bytes)
+
+    @property
+    def sent_bytes(self) -> int | None:
+        """What each device has to send at least, by the best known ring; None when the group's size is not known."""
+        if self.kind in ("collective-permute", "collective-broadcast"):
+            return self.bytes
+        if self.group_size is None:
+            return None
+        rounds = 2 if self.kind == "all-reduce" else 1
+        return rounds * self.bytes * (self.group_size - 1) // self.group_size
+
+
+@lru_cache(maxsize=16)  # the hosts of a run share their programs
+def collectives(module: Module) -> tuple[CollectiveOp, ...]:
+    """Those that the entry reaches, in the file's order. Raises TraceError for damaged bytes."""
+    everything = (one for computation in module.computations for one in computation.instructions)
+    mine = [one for one in everything if one.opcode in _OPCODES]
+    if not mine:
+        return ()
+    runs, named, done = executions(module), _wrappers(module), _done(module)
+    found = []
+    for one in mine:
+        if one.computation.id in runs:
+            outer = named.get(one.computation.id, one)
+            found.append(_collective(one, outer, done.get(outer.id, ""), runs[one.computation.id]))
+    return tuple(found)
+
+
+def _collective(one: Instruction, outer: Instruction, done: str, runs: Executions) -> CollectiveOp:
+    operands = [leaf for operand in one.operands for leaf in operand.shape.leaves()]
+    return CollectiveOp(
+        outer.name,
+        one.opcode.removesuffix("-start"),
+        _dtype(operands),
+        sum(leaf.bytes for leaf in operands),
+        _result(one).bytes,
+        group_size(one),
+        done,
+        one.channel_id,
+        runs.times,
+        runs.exact,
+        one,
+    )
+
+
+def _result(one: Instruction) -> Shape:
+    """A start's shape also repeats its operands, and may hold the backend's own state."""
+    if one.opcode in _RESULT_IS_SECOND and len(one.shape.parts) > 1:
+        return one.shape.parts[1]
+    return one.shape
+
+
+def _dtype(operands: list[Shape]) -> str:
+    sizes: dict[str, int] = {}
+    for leaf in operands:
+        sizes[leaf.dtype] = sizes.get(leaf.dtype, 0) + leaf.bytes
+    return max(sizes, key=lambda dtype: sizes[dtype], default="")
+
+
+def _wrappers(module: Module) -> Mapping[int, Instruction]:
+    """Computation id -> the async-start or fusion that holds it; a trace shows that one's name."""
+    return {
+        called.id: one
+        for computation in module.computations
+        for one in computation.instructions
+        if one.opcode in ("async-start", "fusion")
+        for called in called_before(computation, one)
+    }
+
+
+def _done(module: Module) -> Mapping[int, str]:
+    """Id of a start -> name of the done that follows it, perhaps after updates."""
+    found: dict[int, str] = {}
+    origin: dict[int, int] = {}
+    for computation in module.computations:
+        for one in computation.instructions:
+            if one.opcode.endswith(("-done", "-update")) and one.operand_ids:
+                start = one.operand_ids[0]
+                start = origin.get(start, start)
+                origin[one.id] = start
+                if one.opcode.endswith("-done"):
+                    found[start] = one.name
+    return found
+
+
+# What stands before and behind a program's collectives: products, copies, state that is equal on all devices.
+
+_BEFORE, _BEHIND = 6, 6
+"""How many instructions may lie between a collective and the products around it: a bias, an activation, a norm."""
+_DEPTH, _MOST = 6, 200
+"""How far, and through how many instructions, a value is followed back to the all-reduce that it comes from."""
+_SUMS = ("all-reduce", "all-reduce-done")
+_CONSTANT = ("constant", "iota")
+_OF_ONE_DEVICE = frozenset(("dynamic-slice", "partition-id", "replica-id", "rng", "rng-bit-generator"))
+"""What gives each device a value of its own, as where each updates its shard of the weights."""
+_FLOATS = ("f", "bf")
+"""What the names of floating-point types begin with."""
+_TAKES_PART = frozenset(("dynamic-slice", "slice", "transpose", "optimization-barrier"))
+_WRITTEN = frozenset(
+    """
+    all_to_all ragged_all_to_all all_gather all_gather_invariant reduce_scatter psum_scatter psum psum_invariant pmax pmin
+    ppermute pbroadcast
+    """.split()
+)
+"""JAX's primitives."""
+_EXPERTS = ("moe", "expert")
+_PUTS_TOGETHER = frozenset(("concatenate", "transpose", "copy"))
+
+
+def collectives_between_products(module: Module) -> frozenset[str]:
+    """Names of the collectives that wait for a matrix product and that another one waits for, as in tensor parallelism.
+
+    A gradient's collective waits for a product too, but no product waits for it. Raises TraceError for damaged bytes.
+    """
+    names: set[str] = set()
+    mine = {one.name for one in collectives(module)}
+    for computation in kernel_computations(module) if mine else ():
+        users: Users | None = None
+        for one in computation.instructions:
+            if one.name in mine and _product_before(one):
+                users = users or Users(computation)
+                if next_products(one, users, _BEHIND):
+                    names.add(one.name)
+    return frozenset(names)
+
+
+def gathers_of_weights(module: Module) -> frozenset[str]:
+    """Names of the all-gathers that put together what the program got as an argument, as sharded weights are: an argument of
+    floating-point numbers, or what a loop hands on from turn to turn unchanged, a slice of it for each turn.
+
+    Raises TraceError for damaged bytes.
+    """
+    names = set()
+    for one in collectives(module):
+        operands = one.instruction.operands if one.kind == "all-gather" else ()
+        if operands and all(_is_argument(each, module) for each in operands):
+            names.add(one.name)
+    return frozenset(names)
+
+
+def asked_for(module: Module) -> frozenset[str]:
+    """Names of the collectives that the program itself writes, as `jax.lax.all_to_all`, by the framework's paths to them. The
+    others the compiler put in, where shardings of a value differ. Raises TraceError for damaged bytes.
+    """
+    found = ((one.name, one.instruction.op_name.rpartition("/")[2].partition("[")[0]) for one in collectives(module))
+    return frozenset(name for name, last in found if last.rstrip("0123456789.") in _WRITTEN)
+
+
+def of_experts(module: Module) -> frozenset[str]:
+    """Names of the all-to-alls of a mixture of experts, by the framework's paths to them. Raises TraceError for damaged bytes."""
+    mine = (one for one in collectives(module) if "all-to-all" in one.kind)
+    return frozenset(one.name for one in mine if any(word in one.instruction.op_name.lower() for word in _EXPERTS))
+
+
+def _is_argument(value: Instruction, module: Module) -> bool:
+    """Whether a value, or what it is a slice of, is floating-point and an argument, or the same in every turn of a loop."""
+    if not value.shape.dtype.startswith(_FLOATS):
+        return False
+    around: Instruction | None = None
+    for _ in range(_DEPTH):
+        *_, (value, around) = way_back(value, around)
+        if value.opcode == "parameter":
+            return around is None and value.computation.id == module.entry.id
+        if value.opcode == "get-tuple-element" and value.operands[0].opcode == "parameter":
+            return around is None and (
+                value.computation.id == module.entry.id or _stays(value, value.operands[0].computation.root)
+            )
+        if value.opcode not in _TAKES_PART or not value.operand_ids:
+            return False
+        value = value.operands[0]
+    return False
+
+
+def _stays(element: Instruction, root: Instruction) -> bool:
+    """Whether a loop's turn hands on an element of what it got, unchanged."""
+    return root.opcode == "tuple" and any(
+        one.opcode == "get-tuple-element" and one.tuple_index == element.tuple_index and place == element.tuple_index
+        for place, one in enumerate(root.operands)
+    )
+
+
+def copies_of_gathered(module: Module) -> frozenset[str]:
+    """Names of what only moves the result of an all-gather: puts its parts together or in another order."""
+    names: set[str] = set()
+    gathers = {one.name for one in collectives(module) if one.kind == "all-gather"}
+    for computation in kernel_computations(module) if gathers else ():
+        users: Users | None = None
+        for one in computation.instructions:
+            if one.name in gathers:
+                users = users or Users(computation)
+                names.update(user.name for user in users.past_passing(one) if _only_moves(user))
+                names.update(user.name for user in users.of(one) if user.opcode == "copy")
+    return frozenset(names)
+
+
+def equal_state_exchanged(module: Module) -> frozenset[str]:
+    """Names of the collectives that replicas do not need.
+
+    Such a one sends, for most of its bytes, arguments of the program that were updated with an all-reduced value, and the
+    program returns its result with nothing but constants applied to it. Gradients are not returned, gathered weights are
+    multiplied, and averages of replicas that went on apart (local SGD) have seen no all-reduce. Raises TraceError for
+    damaged bytes.
+    """
+    mine = [one for one in collectives(module) if one.instruction.computation.id == module.entry.id]
+    users: Users | None = None
+    names: set[str] = set()
+    for one in mine:
+        if _sends_updated_state(one):
+            users = users or Users(module.entry)
+            if _returns(one.instruction, users):
+                names.add(one.name)
+    return frozenset(names)
+
+
+def _sends_updated_state(one: CollectiveOp) -> bool:
+    state = sum(
+        each.shape.bytes for each in one.instruction.operands if _updated(each, replica_groups(one.instruction))
+    )
+    return state * 2 > one.operand_bytes
+
+
+def _updated(value: Instruction, groups: tuple[tuple[int, ...], ...]) -> bool:
+    """Whether arithmetic element by element, the same on each device, makes it from an argument of its own size and a value
+    that was all-reduced among these groups.
+    """
+    size, argument, summed = value.shape.elements, False, False
+    waiting, seen = [value], {value.id}
+    for _ in range(_DEPTH):
+        before: list[Instruction] = []
+        for one in waiting:
+            if any(part.opcode in _OF_ONE_DEVICE for part in inside(one)):
+                return False
+            argument |= one.opcode == "parameter"
+            summed |= one.opcode in _SUMS and replica_groups(_start(one)) == groups
+            if one.opcode not in _SUMS and not is_product(one):
+                of_one_size = (each for each in one.operands if each.opcode in _SUMS or each.shape.elements == size)
+                before += [operand for operand in of_one_size if operand.id not in seen]
+                seen.update(operand.id for operand in before)
+        if (argument and summed) or len(seen) > _MOST:
+            break
+        waiting = before
+    return argument and summed
+
+
+def _start(one: Instruction) -> Instruction:
+    return one.operands[0] if one.opcode.endswith("-done") and one.operand_ids else one
+
+
+def _returns(one: Instruction, users: Users, further: int = _DEPTH) -> bool:
+    """Whether the result leaves the program, perhaps scaled by constants or in another layout."""
+    if not further:
+        return False
+    return all(_takes_only(user, one) and _returns(user, users, further - 1) for user in users.past_passing(one))
+
+
+def _takes_only(user: Instruction, one: Instruction) -> bool:
+    return all(_is_constant(operand) or _handed_on(operand).id == one.id for operand in user.operands)
+
+
+def _is_constant(value: Instruction, further: int = _DEPTH) -> bool:
+    if value.opcode in _CONSTANT:
+        return True
+    return further > 0 and bool(value.operand_ids) and all(_is_constant(one, further - 1) for one in value.operands)
+
+
+def _handed_on(value: Instruction) -> Instruction:
+    for _ in range(_DEPTH):
+        if not (value.opcode in PASSING or value.opcode.endswith("-done")) or not value.operand_ids:
+            break
+        value = value.operands[0]
+    return value
+
+
+def _product_before(one: Instruction) -> bool:
+    waiting = [one]
+    for _ in range(_BEFORE):
+        before = [operand for each in waiting for operand in each.operands]
+        if any(is_product(operand) for operand in before):
+            return True
+        waiting = before[:16]
+    return False
+
+
+def _only_moves(one: Instruction) -> bool:
+    parts = {part.opcode for part in inside(one)}
+    return bool(parts & _PUTS_TOGETHER) and parts <= MOVING | {"convert"}

@@ -1,0 +1,170 @@
+"""The work of a convolution, counted exactly: a multiplication by padding or between dilated elements is none.
+
+Sources: `ConvolutionDimensionNumbers` and `Window` in openxla/xla, xla/xla_data.proto; XLA's own count has the same definition
+(`HloCostAnalysis::GetConvolutionFlops` in xla/service/hlo_cost_analysis.cc).
+"""
+
+from __future__ import annotations
+
+from math import gcd, prod
+
+import msgspec
+
+from tfadvisor.program.attributes import WindowDimension, window_of
+from tfadvisor.program.module import Instruction
+from tfadvisor.program.shape import Shape
+from tfadvisor.program.wire import message_of, number_of, numbers_of
+
+_NUMBERS = 16
+_MOST_STEPS = 1 << 16
+
+# target of a cuDNN or MIOpen call -> where input, kernel and output are: operand 0, operand 1 or "result"
+_ROLES: dict[str, tuple[int | None, int | None, int | None]] = {
+    "__cudnn$convForward": (0, 1, None),
+    "__cudnn$convForwardGraph": (0, 1, None),
+    "__cudnn$convBiasActivationForward": (0, 1, None),
+    "__cudnn$convBackwardInput": (None, 1, 0),
+    "__cudnn$convBackwardFilter": (0, None, 1),
+}
+
+
+class ConvolutionSize(msgspec.Struct, frozen=True):
+    """products: multiplications of an input element by a kernel element; each brings an addition with it."""
+
+    products: int
+    input_dtype: str
+    kernel_dtype: str
+
+    @property
+    def flops(self) -> int:
+        """Two for each product."""
+        return 2 * self.products
+
+
+class ConvolutionNumbers(msgspec.Struct, frozen=True):
+    """Which dimension is which, of the input, the kernel and the output of the forward convolution.
+
+    batch: (input, output). feature: (input, kernel's input, kernel's output, output). spatial: one triple (input, kernel,
+    output) a windowed dimension.
+    """
+
+    batch: tuple[int, int]
+    feature: tuple[int, int, int, int]
+    spatial: tuple[tuple[int, int, int], ...]
+
+
+def convolution_numbers(instruction: Instruction) -> ConvolutionNumbers:
+    """Of a convolution or a library call that stands for one. Raises TraceError when they contradict each other."""
+    proto = instruction.proto
+    fields = message_of(proto, instruction.fields, _NUMBERS)
+    image, kernel, output = (numbers_of(proto, fields, field) for field in (11, 6, 12))
+    if not len(image) == len(kernel) == len(output):
+        raise instruction.damaged("has operands of different spatial dimensions")
+    return ConvolutionNumbers(
+        (number_of(fields, 7), number_of(fields, 9)),
+        (number_of(fields, 8), number_of(fields, 3), number_of(fields, 4), number_of(fields, 10)),
+        tuple(zip(image, kernel, output, strict=True)),
+    )
+
+
+def convolution_size(instruction: Instruction) -> ConvolutionSize | None:
+    """Of a convolution or a cuDNN call that stands for one; None for anything else.
+
+    Products are output batches × output features × input features a group × the pairs of output and kernel positions
+    that meet an input element, over all spatial dimensions. Raises TraceError when a dimension is named that is not there.
+    """
+    shapes = _shapes(instruction)
+    if shapes is None:
+        return None
+    image, kernel, output = shapes
+    numbers, window = convolution_numbers(instruction), window_of(instruction)
+    if len(window) != len(numbers.spatial):
+        raise instruction.damaged("has a window of other dimensions than its operands")
+
+    def size(shape: Shape, dimension: int) -> int:
+        if not 0 <= dimension < len(shape.dims):
+            raise instruction.damaged("names a dimension that its operands do not have")
+        return shape.dims[dimension]
+
+    met = prod(
+        _meetings(one, size(image, i), size(kernel, k), size(output, o))
+        for one, (i, k, o) in zip(window, numbers.spatial, strict=True)
+    )
+    outputs = size(output, numbers.batch[1]) * size(output, numbers.feature[3])
+    return ConvolutionSize(outputs * size(kernel, numbers.feature[1]) * met, image.dtype, kernel.dtype)
+
+
+def filter_length(instruction: Instruction) -> int:
+    """Of a convolution or a library call that stands for one: how long its filter is in its longest dimension, else 0.
+
+    The gradient of a filter is a convolution too, whose kernel is as long as the signal and whose output as the filter: the
+    shorter of the two counts. Raises TraceError for damaged bytes.
+    """
+    shapes = _shapes(instruction)
+    if shapes is None:
+        return 0
+    _, kernel, output = shapes
+    spatial = convolution_numbers(instruction).spatial
+    if any(not (0 <= k < len(kernel.dims) and 0 <= o < len(output.dims)) for _, k, o in spatial):
+        raise instruction.damaged("names a dimension that its operands do not have")
+    return max((min(kernel.dims[k], output.dims[o]) for _, k, o in spatial), default=0)
+
+
+def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:
+    """(input, kernel, output) of the forward convolution that the dimension numbers are about."""
+    if instruction.opcode == "convolution":
+        roles = _ROLES["__cudnn$convForward"]
+    elif instruction.opcode == "custom-call" and instruction.custom_call_target in _ROLES:
+        roles = _ROLES[instruction.custom_call_target]
+    else:
+        return None
+    operands = instruction.operand_ids
+    if len(operands) < 2:
+        raise instruction.damaged("has no two operands")
+    result = instruction.shape
+    if result.is_tuple and result.parts:  # a library call also returns its workspace
+        result = result.parts[0]
+    image, kernel, output = (
+        result if role is None else instruction.computation.by_id(operands[role]).shape for role in roles
+    )
+    return image, kernel, output
+
+
+def _meetings(window: WindowDimension, image: int, kernel: int, output: int) -> int:
+    """Pairs (output o, kernel k) for which o·stride + k·dilation − padding is an input element, in one dimension.
+
+    One of the two is walked through, the number of matches of the other follows from arithmetic.
+    """
+    walked, step = (kernel, window.window_dilation) if kernel <= output else (output, window.stride)
+    counted, stride = (output, window.stride) if kernel <= output else (kernel, window.window_dilation)
+    if walked > _MOST_STEPS:  # no real window is; padding is then counted as work
+        return kernel * output
+    return sum(
+        _matches(index * step - window.padding[0], stride, counted, window.base_dilation, image)
+        for index in range(walked)
+    )
+
+
+def _matches(offset: int, stride: int, count: int, dilation: int, image: int) -> int:
+    """How many i in 0 … count−1 have offset + i·stride in {0, dilation, …, (image−1)·dilation}."""
+    common = gcd(stride, dilation)
+    if offset % common or not image:
+        return 0
+    period = dilation // common
+    first = (-offset // common) * pow(stride // common, -1, period) % period if period > 1 else 0
+    lowest = max(0, -(offset // stride))
+    highest = min(count - 1, ((image - 1) * dilation - offset) // stride)
+    lowest += (first - lowest) % period
+    return max(0, (highest - lowest) // period + 1)
+
+
+def is_tuned(one: Instruction) -> bool | None:
+    """Whether the algorithm of a library's convolution was chosen by measuring; None for other ops.
+
+    XLA's algorithm picker notes what it chose in the convolution's config.
+    """
+    if not one.custom_call_target.startswith("__cudnn$conv"):
+        return None
+    config = one.config()
+    inner = config.get("cudnn_conv_backend_config", config)
+    return isinstance(inner, dict) and "algorithm" in inner

@@ -1,0 +1,238 @@
+"""What instructions cost: arithmetic operations and bytes of memory, each worked out from shapes, never measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tfadvisor.program.flow import CALLING, called_before, trip_count
+from tfadvisor.program.module import Computation, Instruction, Module
+from tfadvisor.program.operations import APPLYING, applications, matrix_flops, operand, own_operations
+from tfadvisor.program.shape import Shape
+
+_MOST_UNKNOWN = 20
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """flops: all arithmetic but transcendentals; matrix_flops: those of dots and convolutions among them.
+
+    bytes: read and written. unknown: what is not in the numbers, such as a custom call or a loop's length, in words; the
+    numbers are exact by their definition only when it is empty, else a lower bound.
+    """
+
+    flops: int = 0
+    matrix_flops: int = 0
+    transcendentals: int = 0
+    bytes: int = 0
+    unknown: tuple[str, ...] = ()
+
+    def times(self, count: int) -> Cost:
+        """Of so many executions."""
+        return Cost(
+            self.flops * count,
+            self.matrix_flops * count,
+            self.transcendentals * count,
+            self.bytes * count,
+            self.unknown,
+        )
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """The sum; what is unknown is named once, the first twenty of it."""
+    flops = matrix = transcendentals = accessed = 0
+    unknown: dict[str, None] = {}
+    for one in costs:
+        flops += one.flops
+        matrix += one.matrix_flops
+        transcendentals += one.transcendentals
+        accessed += one.bytes
+        unknown.update(dict.fromkeys(one.unknown))
+    return Cost(flops, matrix, transcendentals, accessed, tuple(unknown)[:_MOST_UNKNOWN])
+
+
+class Costs:
+    """The costs of one module's parts. Each computation is worked out once. Questions may raise TraceError."""
+
+    def __init__(self, module: Module) -> None:
+        """Reads nothing yet."""
+        self._module = module
+        self._known: dict[int, Cost] = {}
+
+    def of_module(self) -> Cost:
+        """Of one run: loops as often as the compiler knew, of a conditional the branch with most flops."""
+        return self.of_computation(self._module.entry)
+
+    def of_computation(self, computation: Computation) -> Cost:
+        """Of one run of it."""
+        for one in self._needed([computation]):
+            self._known[one.id] = total([self._cost(instruction) for instruction in one.instructions])
+        return self._known[computation.id]
+
+    def of(self, instruction: Instruction) -> Cost:
+        """Of one execution, with all that it calls."""
+        if instruction.opcode in CALLING or instruction.opcode in APPLYING:
+            for one in self._needed(called_before(instruction.computation, instruction)):
+                self._known[one.id] = total([self._cost(inner) for inner in one.instructions])
+        return self._cost(instruction)
+
+    def _needed(self, wanted: Iterable[Computation]) -> list[Computation]:
+        """These and what they call, as far as not known, each behind what it calls itself."""
+        found: dict[int, Computation] = {}
+        waiting = list(wanted)
+        while waiting:
+            computation = waiting.pop()
+            if computation.id in found or computation.id in self._known:
+                continue
+            found[computation.id] = computation
+            for instruction in computation.instructions:
+                if instruction.opcode in CALLING or instruction.opcode in APPLYING:
+                    waiting += called_before(computation, instruction)
+        return sorted(found.values(), key=lambda computation: computation.position)
+
+    def _cost(self, instruction: Instruction) -> Cost:
+        """What it calls is known already."""
+        opcode = instruction.opcode
+        if opcode in CALLING:
+            return self._calling(instruction)
+        accessed = own_bytes(instruction)
+        if opcode in APPLYING:
+            times = applications(instruction)
+            applied = total(self._known[one.id].times(n) for one, n in zip(instruction.called, times, strict=False))
+            return Cost(applied.flops, applied.matrix_flops, applied.transcendentals, accessed, applied.unknown)
+        own = own_operations(instruction)
+        if own is not None:
+            return Cost(own[0], 0, own[1], accessed)
+        matrix = matrix_flops(instruction)
+        if matrix is None:
+            what = f"custom call {instruction.custom_call_target}" if opcode == "custom-call" else opcode
+            return Cost(bytes=accessed, unknown=(f"operations of {what}",))
+        return Cost(matrix, matrix, 0, accessed)
+
+    def _calling(self, instruction: Instruction) -> Cost:
+        called = [self._known[one.id] for one in instruction.called]
+        if instruction.opcode == "fusion":
+            inside = total(called)
+            return Cost(
+                inside.flops, inside.matrix_flops, inside.transcendentals, own_bytes(instruction), inside.unknown
+            )
+        if instruction.opcode == "conditional":
+            return max(called, key=lambda cost: (cost.flops, cost.bytes), default=Cost())
+        if instruction.opcode == "while":
+            count = trip_count(instruction)
+            if count is None:
+                return total([*called, Cost(unknown=(f"iterations of {instruction.name}",))])
+            return total(called).times(count)
+        return total(called)
+
+
+# How much memory an instruction reads and writes: operands and result, less what it never touches.
+
+_FREE = frozenset(
+    """add-dependency after-all bitcast constant domain get-dimension-size get-tuple-element opt-barrier parameter
+    partition-id replica-id tuple""".split()
+)
+_SLICING = frozenset(("slice", "dynamic-slice", "gather"))
+_THROUGH = frozenset(("bitcast", "reshape"))
+
+
+def own_bytes(instruction: Instruction) -> int:
+    """Of one execution, without what a while, conditional or call runs: for those 0. Raises TraceError."""
+    opcode, shape = instruction.opcode, instruction.shape
+    if opcode in _FREE or opcode.endswith(("-done", "-update")):
+        return 0
+    if opcode == "fusion":
+        return _fusion_bytes(instruction)
+    if opcode in _SLICING:
+        return 2 * shape.bytes + _operand_bytes(instruction, first=1)
+    if opcode == "dynamic-update-slice":
+        return 2 * operand(instruction, 1).bytes + _operand_bytes(instruction, first=2)
+    if opcode == "scatter":
+        arrays = len(instruction.operand_ids) // 2
+        updates = sum(operand(instruction, arrays + 1 + one).bytes for one in range(arrays))
+        return 3 * updates + operand(instruction, arrays).bytes
+    return _operand_bytes(instruction) + _written(instruction)
+
+
+def _operand_bytes(instruction: Instruction, first: int = 0) -> int:
+    """An operand that is used twice is read once."""
+    ids = dict.fromkeys(instruction.operand_ids[first:])
+    return sum(instruction.computation.by_id(one).shape.bytes for one in ids)
+
+
+def _written(instruction: Instruction) -> int:
+    """A start's shape repeats its operands; a library call's has its workspace, unformatted bytes, at the end."""
+    opcode, shape = instruction.opcode, instruction.shape
+    parts = shape.parts
+    if opcode == "copy-start" and parts:
+        return parts[0].bytes
+    if opcode in ("all-gather-start", "collective-permute-start") and len(parts) > 1:
+        return parts[1].bytes
+    if opcode in ("send", "recv") and parts:
+        return parts[0].bytes if opcode == "recv" else 0
+    if opcode == "custom-call" and len(parts) > 1 and _is_workspace(parts[-1]):
+        return sum(part.bytes for part in parts[:-1])
+    return shape.bytes
+
+
+def _is_workspace(shape: Shape) -> bool:
+    return shape.dtype in ("s8", "u8") and len(shape.dims) == 1
+
+
+def _fusion_bytes(fusion: Instruction) -> int:
+    called = fusion.called
+    if not called:
+        raise fusion.damaged("calls no computation")
+    inner = called[0]
+    users = _users(inner)
+    read = sum(_read(parameter, users) for parameter in inner.parameters())
+    tables = sum(one.shape.bytes for one in inner.instructions if one.opcode == "constant" and one.shape.elements > 1)
+    return read + tables + sum(_returned(one) for one in _results(inner.root))
+
+
+def _users(inner: Computation) -> dict[int, list[Instruction]]:
+    found: dict[int, list[Instruction]] = {}
+    for one in inner.instructions:
+        for used in dict.fromkeys(one.operand_ids):
+            found.setdefault(used, []).append(one)
+    return found
+
+
+def _read(value: Instruction, users: dict[int, list[Instruction]]) -> int:
+    """What is read of a parameter: all of it, unless every use takes slices or overwrites a part."""
+    full = value.shape.bytes
+    parts, names = 0, {value.id}  # the parameter itself, and the bitcasts of it
+    waiting = [value.id]
+    while waiting:
+        used = waiting.pop()
+        for user in users.get(used, ()):
+            if user.opcode in _THROUGH:
+                if user.id not in names:
+                    names.add(user.id)
+                    waiting.append(user.id)
+            elif user.opcode == "get-tuple-element" or (user.opcode in _SLICING and _only_first(user, used)):
+                parts += user.shape.bytes
+            elif not (user.opcode == "dynamic-update-slice" and _only_first(user, used)):
+                return full
+    return min(full, parts)
+
+
+def _only_first(user: Instruction, used: int) -> bool:
+    operands = user.operand_ids
+    return operands[0] == used and used not in operands[1:]
+
+
+def _results(root: Instruction) -> Iterable[Instruction]:
+    return root.operands if root.opcode == "tuple" else (root,)
+
+
+def _returned(result: Instruction) -> int:
+    """What is written of a result: an update in place writes only its update."""
+    one = result
+    for _ in range(8):
+        if one.opcode not in _THROUGH or not one.operand_ids:
+            break
+        one = one.operands[0]
+    if one.opcode == "dynamic-update-slice":
+        return operand(one, 1).bytes
+    return result.shape.bytes

@@ -1,0 +1,190 @@
+"""Who uses whose result, among the instructions that a trace shows as events of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from tfadvisor.program.module import Computation, Instruction, Module
+
+_MOST = 20_000
+"""A computation with more instructions than this is not looked through: it would take longer than the rest of the trace."""
+_DOUBLE = ("f64", "c128")
+_RUNNING = ("while", "conditional", "call")
+_KEEPING = frozenset("bitcast broadcast convert copy reshape".split())
+"""Opcodes whose result holds the same values."""
+_MOST_STEPS = 16
+PASSING = frozenset("bitcast copy copy-done copy-start get-tuple-element reshape tuple".split())
+"""Opcodes that hand on what they got."""
+
+
+def running_computations(module: Module) -> Mapping[int, bool]:
+    """By id the computations whose instructions are events: the entry and what loops, branches and calls lead to.
+
+    True for those inside a loop. What fusions hold is one event of its fusion's name. Raises TraceError for damaged bytes.
+    """
+    found = {module.entry.id: False}
+    for computation in reversed(module.computations):  # callers stand behind what they call
+        if computation.id not in found:
+            continue
+        for one in computation.instructions:
+            if one.opcode in _RUNNING:
+                for called in called_before(computation, one):
+                    found[called.id] = found.get(called.id, False) or found[computation.id] or one.opcode == "while"
+    return found
+
+
+def kernel_computations(module: Module) -> Iterator[Computation]:
+    """The running computations that are small enough to be looked through."""
+    running = running_computations(module)
+    for computation in module.computations:
+        if computation.id in running and len(computation.instructions) <= _MOST:
+            yield computation
+
+
+def inside(one: Instruction) -> tuple[Instruction, ...]:
+    """What a fusion does, or the instruction itself. Raises TraceError for damaged bytes."""
+    if one.opcode != "fusion":
+        return (one,)
+    return tuple(inner for called in called_before(one.computation, one) for inner in called.instructions)
+
+
+def effect(one: Instruction) -> str:
+    """The opcode that makes an instruction's result: a fusion's last one, conversions and what only hands on left out."""
+    if one.opcode != "fusion":
+        return one.opcode
+    called = called_before(one.computation, one)
+    last = called[0].root if called else one
+    for _ in range(8):
+        if (last.opcode not in PASSING and last.opcode != "convert") or not last.operand_ids:
+            break
+        last = last.operands[0]
+    return last.opcode
+
+
+Found = tuple[Instruction, Instruction | None]
+"""An instruction, and the fusion that holds it."""
+
+
+def way_back(one: Instruction, around: Instruction | None) -> Iterator[Found]:
+    """A value, and what it comes from: past what keeps the values, out of a fusion and into one.
+
+    around: the fusion that holds the instruction. At least one is yielded, at most 17. Raises TraceError for damaged bytes.
+    """
+    yield one, around
+    for _ in range(_MOST_STEPS):
+        if one.opcode == "parameter" and around is not None and one.parameter_number < len(around.operand_ids):
+            one, around = around.operands[one.parameter_number], None
+        elif one.opcode == "fusion" and (called := called_before(one.computation, one)):
+            one, around = called[0].root, one
+        elif one.opcode in _KEEPING and one.operand_ids:
+            one = one.operands[0]
+        else:
+            return
+        yield one, around
+
+
+class Users:
+    """Of every result in a computation the instructions that use it, by the id of the used one."""
+
+    def __init__(self, computation: Computation) -> None:
+        """Raises TraceError for damaged bytes."""
+        self._by_id: dict[int, list[Instruction]] = {}
+        for one in computation.instructions:
+            for operand in dict.fromkeys(one.operand_ids):
+                self._by_id.setdefault(operand, []).append(one)
+
+    @property
+    def by_id(self) -> Mapping[int, list[Instruction]]:
+        """All of them."""
+        return self._by_id
+
+    def of(self, one: Instruction) -> list[Instruction]:
+        """In the file's order."""
+        return self._by_id.get(one.id, [])
+
+    def past_passing(self, one: Instruction) -> list[Instruction]:
+        """The users that do something, past those that only hand the result on."""
+        found, waiting, seen = [], list(self.of(one)), set()
+        while waiting:
+            user = waiting.pop(0)
+            if user.id in seen:
+                continue
+            seen.add(user.id)
+            if user.opcode in PASSING or user.opcode.endswith("-done"):
+                waiting += self.of(user)
+            else:
+                found.append(user)
+        return found
+
+
+def scatters(one: Instruction) -> bool:
+    """Whether an instruction puts elements where an index says.
+
+    A scatter that became a loop is one dynamic-update-slice after the other, which keep its name.
+    """
+    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
+
+
+def gives_double(one: Instruction) -> bool:
+    """Whether an instruction's result holds 64-bit floats."""
+    return any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves())
+
+
+# How often each computation runs when the module runs once.
+
+
+CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
+"""Opcodes that run what they call as a piece of the program, unlike a reduction that applies it to each element."""
+_MOST_ITERATIONS = 1 << 40
+
+
+class Executions(msgspec.Struct, frozen=True):
+    """times: at least 0. exact: False where a loop of unknown length, counted as one iteration, or a branch leads there."""
+
+    times: int
+    exact: bool
+
+
+def trip_count(loop: Instruction) -> int | None:
+    """Iterations of a while loop, None when the compiler did not note them."""
+    known = loop.config().get("known_trip_count")
+    try:
+        count = int(known["n"]) if isinstance(known, dict) else -1
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return count if 0 <= count <= _MOST_ITERATIONS else None
+
+
+def called_before(caller: Computation, instruction: Instruction) -> tuple[Computation, ...]:
+    """What an instruction calls. Raises TraceError when that does not stand before its caller, as it always does."""
+    called = instruction.called
+    if any(one.position >= caller.position for one in called):
+        raise instruction.computation.module.proto.damaged(0, f"{instruction.name} calls what stands after it")
+    return called
+
+
+def executions(module: Module) -> Mapping[int, Executions]:
+    """By the computation's id; computations that the entry does not reach are absent."""
+    times: dict[int, list[int]] = {module.entry.id: [1, 1]}
+    for computation in reversed(module.computations):  # callers stand behind what they call
+        if computation.id not in times:
+            continue
+        mine, exact = times[computation.id]
+        for instruction in computation.instructions:
+            if instruction.opcode in CALLING:
+                loops, known = _loops(instruction)
+                for called in called_before(computation, instruction):
+                    entry = times.setdefault(called.id, [0, 1])
+                    entry[0] += mine * loops
+                    entry[1] &= exact & known
+    return {one: Executions(count, bool(exact)) for one, (count, exact) in times.items()}
+
+
+def _loops(instruction: Instruction) -> tuple[int, int]:
+    """(how often it runs what it calls, whether that is certain)."""
+    if instruction.opcode == "while":
+        count = trip_count(instruction)
+        return (1, 0) if count is None else (count, 1)
+    return 1, int(instruction.opcode != "conditional")

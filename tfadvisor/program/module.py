@@ -1,0 +1,344 @@
+"""A compiled program: a module of computations, each an ordered list of instructions.
+
+Opening a module finds its computations; everything else is decoded when it is asked for. Source: `HloProto`,
+`HloModuleProto`, `HloComputationProto` and `HloInstructionProto` in openxla/xla, xla/service/hlo.proto. Operands stand before
+the instructions that use them. Every property of an instruction or a computation may raise TraceError, where its bytes are
+damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tfadvisor.errors import TraceError
+from tfadvisor.program.shape import NO_SHAPE, Shape, read_shape
+from tfadvisor.program.wire import (
+    Entry,
+    Proto,
+    entries,
+    message_of,
+    number_of,
+    numbers_of,
+    span,
+    span_of,
+    text,
+    text_of,
+    varint,
+)
+
+_HLO_MODULE, _MODULE_NAME, _COMPUTATIONS, _MODULE_ID, _ENTRY = 1, 1, span(3), 5, 6
+_STACK_FRAME_INDEX = 17
+"""The last fields of a HloModuleProto; the first of a HloProto."""
+_COMPUTATION_NAME, _INSTRUCTIONS, _COMPUTATION_ID, _ROOT = 1, span(2), 5, 6
+"""Fields of a HloComputationProto."""
+_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 9, 13, 26, 28, 35
+_OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
+"""Fields of a HloInstructionProto."""
+
+
+class Module:
+    """Read-only. program_id: what the trace calls it, unsigned; that of the module itself when the trace does not say."""
+
+    def __init__(self, data: bytes | memoryview, place: str = "HLO", program_id: int | None = None) -> None:
+        """data: a serialized HloProto. Raises TraceError when it is none, or has no entry computation."""
+        self.proto = proto = Proto(data, place)
+        lo, hi = span_of(entries(proto, 0, len(data)), _HLO_MODULE)
+        fields = entries(proto, lo, hi)
+        found = [entry for entry in fields if entry[0] == _COMPUTATIONS]
+        self.computations = tuple(Computation(self, proto, at, end, i) for i, (_, at, end) in enumerate(found))
+        self.fields: list[Entry] = [entry for entry in fields if entry[0] != _COMPUTATIONS]
+        self.program_id = number_of(self.fields, _MODULE_ID) % (1 << 64) if program_id is None else program_id
+        self._by_id = {computation.id: computation for computation in self.computations}
+        self._by_name: dict[str, Instruction] | None = None
+        self._shapes: dict[bytes, Shape] = {}
+        self._stack_frames: StackFrames | None = None
+        self.entry = self.computation(number_of(self.fields, _ENTRY))
+
+    @property
+    def name(self) -> str:
+        """`jit_train_step`."""
+        return text_of(self.proto, self.fields, _MODULE_NAME)
+
+    def computation(self, one: int) -> Computation:
+        """The computation of an id. Raises TraceError when there is none."""
+        found = self._by_id.get(one)
+        if found is None:
+            raise self.proto.damaged(0, f"computation {one} is missing")
+        return found
+
+    def instruction(self, name: str) -> Instruction | None:
+        """The instruction of a name, in whichever computation; None when there is none."""
+        if self._by_name is None:
+            self._by_name = {one.name: one for part in self.computations for one in part.instructions}
+        return self._by_name.get(name)
+
+    def shape_at(self, lo: int, hi: int) -> Shape:
+        """The shape in data[lo:hi]. Most of a module's instructions share a few, so each is read once."""
+        written = bytes(self.proto.data[lo:hi])
+        found = self._shapes.get(written)
+        if found is None:
+            self._shapes[written] = found = read_shape(self.proto, lo, hi)
+        return found
+
+    @property
+    def stack_frames(self) -> StackFrames:
+        """The Python stacks that instructions point into."""
+        if self._stack_frames is None:
+            self._stack_frames = StackFrames(self.proto, *span_of(self.fields, _STACK_FRAME_INDEX))
+        return self._stack_frames
+
+    def __repr__(self) -> str:
+        """`Module(jit_train_step, program 18)`."""
+        return f"Module({self.name}, program {self.program_id})"
+
+
+class Computation:
+    """The instructions and which of them is the result. Questions may raise TraceError."""
+
+    __slots__ = ("_by_id", "_fields", "_instructions", "_proto", "id", "module", "position")
+
+    def __init__(self, module: Module, proto: Proto, lo: int, hi: int, position: int) -> None:
+        """position: how many computations stand before it in the module; those that it calls do."""
+        self.module, self._proto, self.position = module, proto, position
+        fields = entries(proto, lo, hi)
+        self.id = number_of(fields, _COMPUTATION_ID)
+        self._instructions = tuple(Instruction(self, proto, at, end) for key, at, end in fields if key == _INSTRUCTIONS)
+        self._fields = [entry for entry in fields if entry[0] != _INSTRUCTIONS]
+        self._by_id: dict[int, Instruction] | None = None
+
+    @property
+    def name(self) -> str:
+        """`main.42`, `fused_computation.1`, …"""
+        return text_of(self._proto, self._fields, _COMPUTATION_NAME)
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """In the file's order."""
+        return self._instructions
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction whose result is the computation's."""
+        root_id = number_of(self._fields, _ROOT)
+        if root_id or not self._instructions:
+            return self.by_id(root_id)
+        return self._ids().get(0, self._instructions[-1])
+
+    def by_id(self, one: int) -> Instruction:
+        """The instruction of an id."""
+        found = self._ids().get(one)
+        if found is None:
+            raise self._proto.damaged(0, f"computation {self.name} has no instruction {one}")
+        return found
+
+    def parameters(self) -> tuple[Instruction, ...]:
+        """By their number."""
+        mine = [one for one in self._instructions if one.opcode == "parameter"]
+        return tuple(sorted(mine, key=lambda one: one.parameter_number))
+
+    def __repr__(self) -> str:
+        """`Computation(main.42, 17 instructions)`."""
+        return f"Computation({self.name}, {len(self._instructions)} instructions)"
+
+    def _ids(self) -> dict[int, Instruction]:
+        if self._by_id is None:
+            self._by_id = {instruction.id: instruction for instruction in self._instructions}
+        return self._by_id
+
+
+class Instruction:
+    """A place in a module's bytes. Two of the same place are the same object: a computation makes each one once."""
+
+    __slots__ = ("_fields", "_head", "_hi", "_lo", "_proto", "_shape", "computation")
+
+    def __init__(self, computation: Computation, proto: Proto, lo: int, hi: int) -> None:
+        """Nothing is read yet: the message lies in proto.data[lo:hi]."""
+        self.computation = computation
+        self._proto, self._lo, self._hi = proto, lo, hi
+        self._head: tuple[str, str] | None = None
+        self._fields: list[Entry] | None = None
+        self._shape: Shape | None = None
+
+    @property
+    def name(self) -> str:
+        """Unique in its module, as trace events name it: `fusion.3`."""
+        return self._names()[0]
+
+    @property
+    def opcode(self) -> str:
+        """`dot`, `fusion`, `custom-call`, …"""
+        return self._names()[1]
+
+    @property
+    def id(self) -> int:
+        """Unique in its module."""
+        return number_of(self.fields, _ID)
+
+    @property
+    def shape(self) -> Shape:
+        """Of the result."""
+        if self._shape is None:
+            lo, hi = span_of(self.fields, _SHAPE)
+            self._shape = self.computation.module.shape_at(lo, hi) if hi else NO_SHAPE
+        return self._shape
+
+    @property
+    def operand_ids(self) -> tuple[int, ...]:
+        """In order; an operand used twice is there twice."""
+        return numbers_of(self._proto, self.fields, _OPERANDS)
+
+    @property
+    def operands(self) -> tuple[Instruction, ...]:
+        """In order. Raises TraceError when the computation has no instruction of such an id."""
+        return tuple(self.computation.by_id(one) for one in self.operand_ids)
+
+    @property
+    def called(self) -> tuple[Computation, ...]:
+        """A fusion's computation, a while's body and condition in this order, a conditional's branches, a reducer, …"""
+        module = self.computation.module
+        return tuple(module.computation(one) for one in numbers_of(self._proto, self.fields, _CALLED))
+
+    @property
+    def op_name(self) -> str:
+        """The framework's path to the operation, `jit(step)/jvp(dense)/dot_general`, or a parameter's argument name."""
+        return text_of(self._proto, self.metadata, 2)
+
+    @property
+    def custom_call_target(self) -> str:
+        """`__cublas$gemm`, …; "" for any other opcode."""
+        return text_of(self._proto, self.fields, _TARGET)
+
+    @property
+    def backend_config(self) -> str:
+        """What the backend noted, usually JSON; "" without a note."""
+        return text_of(self._proto, self.fields, _BACKEND_CONFIG)
+
+    @property
+    def parameter_number(self) -> int:
+        """Which argument of its computation a parameter is."""
+        return number_of(self.fields, _PARAMETER)
+
+    @property
+    def tuple_index(self) -> int:
+        """Which element of its operand a get-tuple-element is."""
+        return number_of(self.fields, _TUPLE_INDEX)
+
+    @property
+    def channel_id(self) -> int:
+        """Above 0 where a collective, send or recv crosses partitions."""
+        return number_of(self.fields, _CHANNEL) or number_of(self.fields, _ALL_REDUCE_ID)
+
+    def config(self) -> Mapping[str, Any]:
+        """The backend's note read as JSON; empty when it is none."""
+        import json  # only these questions need it
+
+        try:
+            found = json.loads(self.backend_config)
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def fields(self) -> list[Entry]:
+        """The message's fields, for the files of this room that read a part which few instructions have."""
+        if self._fields is None:
+            self._fields = entries(self._proto, self._lo, self._hi)
+        return self._fields
+
+    @property
+    def metadata(self) -> list[Entry]:
+        """The fields of the instruction's OpMetadata."""
+        return message_of(self._proto, self.fields, _METADATA)
+
+    @property
+    def written_metadata(self) -> bytes:
+        """The OpMetadata as it is written: equal for instructions that one operation of the user's program became."""
+        return bytes(self._proto.data[slice(*span_of(self.fields, _METADATA))])
+
+    @property
+    def proto(self) -> Proto:
+        """The bytes that the fields point into."""
+        return self._proto
+
+    def damaged(self, reason: str) -> TraceError:
+        """The error for an instruction that contradicts itself."""
+        return self._proto.damaged(self._lo, f"{self.opcode} {self.name} {reason}")
+
+    def __repr__(self) -> str:
+        """`dot.3 = f32[2,10]{1,0} dot`."""
+        return f"{self.name} = {self.shape} {self.opcode}"
+
+    def _names(self) -> tuple[str, str]:
+        if self._head is None:
+            self._head = _head(self._proto, self._lo, self._hi) or (
+                text_of(self._proto, self.fields, _NAME),
+                text_of(self._proto, self.fields, _OPCODE),
+            )
+        return self._head
+
+
+def _head(proto: Proto, lo: int, hi: int) -> tuple[str, str] | None:
+    """Name and opcode where they are the first two fields, as XLA writes them; None where they are not.
+
+    A module may hold 100,000 instructions, and an index by name needs no more of each than this.
+    """
+    data = proto.data
+    found = []
+    for key in (0x0A, 0x12):
+        if lo + 2 > hi or data[lo] != key:
+            return None
+        size, lo = (data[lo + 1], lo + 2) if data[lo + 1] < 0x80 else varint(proto, lo + 1, hi)
+        if lo + size > hi:
+            return None
+        found.append(text(proto, lo, lo + size))
+        lo += size
+    if lo < hi and data[lo] in (0x0A, 0x12):
+        return None
+    return found[0], found[1]
+
+
+# The Python stacks that a module's instructions point into.
+
+_DEEPEST = 256
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One call of the stack: file as the trace has it, line from 1, function "" when it is not known."""
+
+    file: str
+    line: int
+    function: str
+
+
+class StackFrames:
+    """The tables of one module. What an id does not lead to is left out, not an error."""
+
+    def __init__(self, proto: Proto, lo: int, hi: int) -> None:
+        """The tables' message lies in data[lo:hi]; only its entries' places are noted."""
+        self._proto = proto
+        fields = entries(proto, lo, hi)
+        self._tables = {field: [entry for entry in fields if entry[0] == span(field)] for field in (1, 2, 3, 4)}
+
+    def stack(self, frame_id: int) -> tuple[Frame, ...]:
+        """From a frame outwards to its callers, at most 256."""
+        found: list[Frame] = []
+        while len(found) < _DEEPEST:
+            frame = self._message(4, frame_id)
+            if not frame:
+                break
+            place = self._message(3, number_of(frame, 1))
+            file, function = self._text(1, number_of(place, 1)), self._text(2, number_of(place, 2))
+            found.append(Frame(file, number_of(place, 3), function))
+            frame_id = number_of(frame, 2)
+        return tuple(found)
+
+    def _message(self, table: int, one: int) -> list[Entry]:
+        rows = self._tables[table]
+        return entries(self._proto, *rows[one - 1][1:]) if 0 < one <= len(rows) else []
+
+    def _text(self, table: int, one: int) -> str:
+        rows = self._tables[table]
+        return text(self._proto, *rows[one - 1][1:]) if 0 < one <= len(rows) else ""

@@ -1,0 +1,189 @@
+"""How many arithmetic operations an instruction does by itself, without what it calls.
+
+The conventions are XLA's own (`HloCostAnalysis` in openxla/xla, xla/service/hlo_cost_analysis.cc), so that numbers can be
+compared: one for each element of an elementwise result, whatever its type; transcendental functions are counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import msgspec
+
+from tfadvisor.program.attributes import window_of
+from tfadvisor.program.convolutions import convolution_size
+from tfadvisor.program.module import Frame, Instruction
+from tfadvisor.program.products import dot_size
+from tfadvisor.program.shape import Shape
+from tfadvisor.program.wire import number_of, numbers_of, text_of
+
+_FFT_LENGTH = 32
+
+ELEMENTWISE = frozenset(
+    """abs add and ceil clamp compare complex convert count-leading-zeros divide floor imag is-finite maximum minimum
+    multiply negate not or popcnt real reduce-precision remainder round-nearest-afz round-nearest-even select shift-left
+    shift-right-arithmetic shift-right-logical sign stochastic-convert subtract xor""".split()
+)
+TRANSCENDENTAL = frozenset(
+    """acos acosh asin asinh atan2 atanh cbrt cosh cosine erf exponential exponential-minus-one log log-plus-one logistic
+    power rng rng-bit-generator rsqrt sine sinh sqrt tan tanh""".split()
+)
+APPLYING = frozenset("map reduce reduce-window scatter select-and-scatter".split())
+"""Opcodes that apply the function they call to elements, again and again."""
+MOVING = frozenset(
+    """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done all-reduce-start
+    all-to-all async-done async-update bitcast bitcast-convert broadcast collective-broadcast collective-permute
+    collective-permute-done collective-permute-start concatenate constant copy copy-done copy-start domain
+    dynamic-reshape dynamic-slice dynamic-update-slice gather get-dimension-size get-tuple-element infeed iota
+    opt-barrier outfeed pad parameter partition-id ragged-all-to-all recv recv-done reduce-scatter replica-id reshape
+    reverse rng-get-and-update-state send send-done set-dimension-size slice transpose tuple""".split()
+)
+"""Opcodes that compute nothing: they move data, name it, or pass it to other devices (whose sums are not counted)."""
+
+
+def matrix_flops(instruction: Instruction) -> int | None:
+    """Of a dot, a convolution or a library call that stands for one; None for anything else. Raises TraceError."""
+    size = dot_size(instruction) or convolution_size(instruction)
+    return None if size is None else size.flops
+
+
+def own_operations(instruction: Instruction) -> tuple[int, int] | None:
+    """(flops, transcendentals); None when this file has no rule for the opcode. Raises TraceError."""
+    opcode = instruction.opcode
+    if opcode in ELEMENTWISE:
+        return instruction.shape.elements, 0
+    if opcode in TRANSCENDENTAL:
+        return 0, instruction.shape.elements
+    if opcode in MOVING:
+        return 0, 0
+    flops = _linear_algebra(instruction)
+    return None if flops is None else (flops, 0)
+
+
+def applications(instruction: Instruction) -> tuple[int, ...]:
+    """For an opcode of APPLYING: how often it applies each function that it calls, in their order. Raises TraceError."""
+    opcode = instruction.opcode
+    result = _first(instruction.shape)
+    if opcode == "map":
+        return (result.elements,)
+    if opcode == "reduce":
+        return (max(0, operand(instruction, 0).elements - result.elements),)
+    if opcode == "scatter":
+        return (operand(instruction, 1 + len(instruction.operand_ids) // 2).elements,)
+    reach = prod(max(one.size, 1) for one in window_of(instruction))
+    if opcode == "reduce-window":
+        return ((reach - 1) * result.elements,)
+    source = operand(instruction, 1).elements
+    return source * (reach - 1), source
+
+
+def operand(instruction: Instruction, index: int) -> Shape:
+    """The shape of an operand. Raises TraceError when there is none of this index."""
+    operands = instruction.operand_ids
+    if index >= len(operands):
+        raise instruction.damaged(f"has no operand {index}")
+    return instruction.computation.by_id(operands[index]).shape
+
+
+def _linear_algebra(instruction: Instruction) -> int | None:
+    opcode = instruction.opcode
+    if opcode == "sort":
+        elements = operand(instruction, 0).elements
+        return elements * max(elements - 1, 0).bit_length()
+    if opcode == "fft":
+        lengths = numbers_of(instruction.proto, instruction.fields, _FFT_LENGTH)
+        return 8 * operand(instruction, 0).elements * prod(max(length, 1).bit_length() - 1 for length in lengths[:3])
+    if opcode == "cholesky":
+        matrix = operand(instruction, 0)
+        return matrix.elements * (matrix.dims[-1] if matrix.dims else 0) // 3
+    if opcode == "triangular-solve":
+        matrix, right = operand(instruction, 0), operand(instruction, 1)
+        return 2 * right.elements * (matrix.dims[-1] if matrix.dims else 0)
+    return None
+
+
+def _first(shape: Shape) -> Shape:
+    return shape.parts[0] if shape.is_tuple and shape.parts else shape
+
+
+# Where in the user's program an instruction comes from.
+
+_WRAPPERS = frozenset(("fusion", "call", "async-start"))
+_EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
+"""Opcodes whose place says nothing about what stands beside them."""
+_MOST_BESIDE = 32
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+class SourceLocation(msgspec.Struct, frozen=True):
+    """op_name: the framework's path to the operation. frames: innermost first, empty when the trace holds none.
+
+    file and line: of the innermost frame that is no installed package's, else of the innermost; "" and 0 when unknown.
+    """
+
+    op_name: str
+    file: str
+    line: int
+    frames: tuple[Frame, ...]
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the file is an installed package's, so that it is not the user's own line."""
+        return _is_installed(self.file)
+
+    def place(self) -> str:
+        """`train.py:42`, "" when the file is not known."""
+        return f"{self.file}:{self.line}" if self.file else ""
+
+
+def location_of(instruction: Instruction) -> SourceLocation | None:
+    """The instruction's own; when a fusion or call has none, that of its result; None when neither has one.
+
+    Raises TraceError for damaged bytes.
+    """
+    one, outermost = instruction, instruction.computation.position + 1
+    while True:
+        found = _own_location(one)
+        if found is not None or one.opcode not in _WRAPPERS or not one.called:
+            return found
+        inner = one.called[0]
+        if inner.position >= outermost:  # what is called stands before its caller, so this cannot go round in circles
+            return None
+        one, outermost = inner.root, inner.position
+
+
+def location_beside(instruction: Instruction, users: Mapping[int, Sequence[Instruction]]) -> SourceLocation | None:
+    """Where an instruction that the compiler made comes from: the place of the nearest one that uses its result or makes
+    its operands, without that one's path. None where none is near.
+
+    users: of the results of its computation, by id. Raises TraceError for damaged bytes.
+    """
+    waiting, seen = [instruction], {instruction.id}
+    while waiting and len(seen) <= _MOST_BESIDE:
+        one = waiting.pop(0)
+        for other in (*users.get(one.id, ()), *one.operands):
+            if other.id in seen or other.opcode in _EVERYWHERE:
+                continue
+            found = location_of(other)
+            if found is not None and found.file:
+                return SourceLocation("", found.file, found.line, found.frames)
+            seen.add(other.id)
+            waiting.append(other)
+    return None
+
+
+def _own_location(instruction: Instruction) -> SourceLocation | None:
+    metadata = instruction.metadata
+    op_name, file = text_of(instruction.proto, metadata, 2), text_of(instruction.proto, metadata, 3)
+    line, frame_id = number_of(metadata, 4), number_of(metadata, 15)
+    frames = instruction.computation.module.stack_frames.stack(frame_id) if frame_id else ()
+    if not file or _is_installed(file):
+        own = next((frame for frame in frames if not _is_installed(frame.file)), frames[0] if frames else None)
+        if own is not None:
+            file, line = own.file, own.line
+    return SourceLocation(op_name, file, line, frames) if file or op_name else None
+
+
+def _is_installed(file: str) -> bool:
+    return any(folder in file for folder in _INSTALLED)

@@ -1,0 +1,163 @@
+"""The arguments of a compiled program, and which of them are likely to be what a training step updates.
+
+XLA does not know what a model's parameter is. What it does know is which arguments come back: donated ones, whose memory
+becomes a result's, and those of which a result has the same type and dimensions. In a training step these are the
+parameters, the optimizer's state, running statistics and counters; in a function that only returns gradients, what they are
+gradients of. JAX names arguments (`params['dense']['kernel']`), so an optimizer's state can often be
+distinguished by its name alone. TensorFlow does not: with Adam its carried arguments are three times the model.
+
+Source: `HloInputOutputAliasProto` in openxla/xla, xla/service/hlo.proto. With several devices shapes are one device's shards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+import msgspec
+
+from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.shape import Shape
+from tfadvisor.program.wire import message_of, messages_of, number_of, numbers_of
+
+_ALIASES = 8
+_PLACEHOLDER = "XLA_Args"  # TensorFlow's name for every argument
+_OTHER_STATE = re.compile(
+    r"^(?:m|v)(?:\W|$)|(?:^|[^a-z])(?:opt(?:imizer)?(?:_?state)?|slots?|mu|nu|moments?|momentum|velocity|accumulators?|ema|"
+    r"batch_stats|running_(?:mean|var))(?:$|[^a-z])",
+    re.IGNORECASE,
+)
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """One array that the program is given. number: of the parameter; index: its place in a tuple, () outside one.
+
+    name: what the framework calls it, "" when it has no name of its own. donated: a result takes its memory. returned: it
+    is donated, or a result of the same type and dimensions is left for it after those. shape: of one device.
+    """
+
+    number: int
+    index: tuple[int, ...]
+    name: str
+    shape: Shape
+    donated: bool
+    returned: bool
+
+    @property
+    def is_named_as_other_state(self) -> bool:
+        """Whether its name speaks of an optimizer's state, statistics or counters."""
+        return bool(_OTHER_STATE.search(self.name))
+
+
+class Size(msgspec.Struct, frozen=True):
+    """Of some arguments: how many, their elements and bytes."""
+
+    arguments: int
+    elements: int
+    bytes: int
+
+
+class ParameterSummary(msgspec.Struct, frozen=True):
+    """everything: all arguments. floating: those of a floating-point type. carried: floating ones that come back.
+
+    likely: carried ones whose name does not speak of an optimizer's state or statistics. It is the model's parameters where
+    arguments have telling names, and still holds the optimizer's state where they have none: `is_named` says which.
+    """
+
+    everything: Size
+    floating: Size
+    carried: Size
+    likely: Size
+    is_named: bool
+
+
+def arguments(module: Module) -> tuple[Argument, ...]:
+    """The entry computation's, by number. Raises TraceError for damaged bytes."""
+    donated = _donated(module)
+    leaves = [
+        (one.parameter_number, index, one.op_name, shape)
+        for one in module.entry.parameters()
+        for index, shape in _leaves(one)
+    ]
+    results = Counter(_alike(shape) for shape in module.entry.root.shape.leaves())
+    results.subtract(_alike(shape) for number, index, _, shape in leaves if (number, index) in donated)
+    telling = _telling(module)
+    found = []
+    for number, index, name, shape in leaves:
+        is_donated = (number, index) in donated
+        is_returned = is_donated or results[_alike(shape)] > 0
+        if is_returned and not is_donated:
+            results[_alike(shape)] -= 1
+        found.append(Argument(number, index, name if name in telling else "", shape, is_donated, is_returned))
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)  # the hosts of a run share their programs
+def whole_arguments(module: Module) -> Mapping[int, Argument]:
+    """By number, those that are one array. Raises TraceError."""
+    return {each.number: each for each in arguments(module) if not each.index}
+
+
+@lru_cache(maxsize=16)
+def parameter_summary(module: Module) -> ParameterSummary:
+    """Sizes of the arguments and of those that a training step is likely to update. Raises TraceError."""
+    every = arguments(module)
+    floating = [one for one in every if one.shape.is_floating]
+    carried = [one for one in floating if one.returned]
+    likely = [one for one in carried if not one.is_named_as_other_state]
+    is_named = bool(carried) and all(one.name for one in carried)
+    return ParameterSummary(_size(every), _size(floating), _size(carried), _size(likely), is_named)
+
+
+def _size(some: tuple[Argument, ...] | list[Argument]) -> Size:
+    return Size(len(some), sum(one.shape.elements for one in some), sum(one.shape.bytes for one in some))
+
+
+def _alike(shape: Shape) -> tuple[str, tuple[int, ...]]:
+    return shape.dtype, shape.dims
+
+
+def _telling(module: Module) -> set[str]:
+    """Names that tell one parameter from the others."""
+    names = Counter(one.op_name for one in module.entry.parameters())
+    return {name for name, count in names.items() if count == 1 and name != _PLACEHOLDER}
+
+
+def _leaves(parameter: Instruction) -> list[tuple[tuple[int, ...], Shape]]:
+    """(place in the parameter's tuple, array); one of place () when it is no tuple."""
+    found: list[tuple[tuple[int, ...], Shape]] = []
+    waiting: list[tuple[tuple[int, ...], Shape]] = [((), parameter.shape)]
+    while waiting:
+        index, shape = waiting.pop()
+        if shape.is_tuple:
+            waiting += [((*index, place), part) for place, part in reversed(list(enumerate(shape.parts)))]
+        else:
+            found.append((index, shape))
+    return found
+
+
+def _donated(module: Module) -> set[tuple[int, tuple[int, ...]]]:
+    """(parameter, place in its tuple) of every argument whose memory a result takes."""
+    aliases = message_of(module.proto, module.fields, _ALIASES)
+    return {
+        (number_of(entry, 2), numbers_of(module.proto, entry, 3)) for entry in messages_of(module.proto, aliases, 1)
+    }
+
+
+# Copies of whole arguments that a program makes because it may not write into them: they are not donated.
+
+
+def copied_argument(one: Instruction) -> Argument | None:
+    """The argument of which an instruction makes a copy that becomes, changed, a result of the same shape.
+
+    None for other instructions and for donated arguments. Raises TraceError for damaged bytes.
+    """
+    if one.opcode not in ("copy", "copy-start") or not one.operand_ids:
+        return None
+    program = one.computation.module
+    if one.computation.id != program.entry.id or one.operands[0].opcode != "parameter":
+        return None
+    found = whole_arguments(program).get(one.operands[0].parameter_number)
+    return found if found is not None and found.returned and not found.donated else None

@@ -1,0 +1,218 @@
+"""The size of a matrix product: how many products of what shape.
+
+Source: `DotDimensionNumbers` and `RaggedDotDimensionNumbers` in openxla/xla, xla/xla_data.proto. A library call keeps the
+same numbers as JSON in its backend_config, integers as text (`GemmBackendConfig` in xla/service/gpu/backend_configs.proto).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import msgspec
+
+from tfadvisor.program.flow import PASSING, Users, inside, kernel_computations
+from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.shape import Shape
+from tfadvisor.program.wire import message_of, numbers_of
+
+_DOT, _RAGGED = 30, 90
+_DOTS = frozenset(("dot", "ragged-dot", "scaled-dot"))
+_LIBRARY = ("__cublas$gemm", "__cublas$lt$matmul")
+
+
+class DotSize(msgspec.Struct, frozen=True):
+    """batch products of an m×k by a k×n matrix. lhs_dtype, rhs_dtype: of what is multiplied."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    lhs_dtype: str
+    rhs_dtype: str
+
+    @property
+    def flops(self) -> int:
+        """A multiplication and an addition for each of batch·m·n·k; of complex numbers as many, as XLA counts them."""
+        return 2 * self.batch * self.m * self.n * self.k
+
+
+class DotNumbers(msgspec.Struct, frozen=True):
+    """Which dimensions of the two operands are summed over, which number the products, which tell groups apart."""
+
+    lhs_contracting: tuple[int, ...]
+    rhs_contracting: tuple[int, ...]
+    lhs_batch: tuple[int, ...]
+    rhs_batch: tuple[int, ...]
+    rhs_groups: tuple[int, ...]
+
+
+def dot_size(instruction: Instruction) -> DotSize | None:
+    """Of a dot, or of a library call that stands for one; None for anything else, or when the call does not say.
+
+    In a ragged dot each row meets one group's matrix, so groups do not multiply the work. Raises TraceError when a
+    dimension is named that an operand does not have.
+    """
+    dimensions = dot_numbers(instruction)
+    if dimensions is None:
+        return None
+    operands = instruction.operand_ids
+    if len(operands) < 2:
+        raise instruction.damaged("has no two operands")
+    lhs, rhs = (instruction.computation.by_id(one).shape for one in operands[:2])
+    left = (*dimensions.lhs_contracting, *dimensions.lhs_batch)
+    right = (*dimensions.rhs_contracting, *dimensions.rhs_batch, *dimensions.rhs_groups)
+    if not (_has(lhs, left) and _has(rhs, right)):
+        raise instruction.damaged("multiplies dimensions that its operands do not have")
+    return DotSize(
+        prod(lhs.dims[one] for one in dimensions.lhs_batch),
+        prod(size for one, size in enumerate(lhs.dims) if one not in left),
+        prod(size for one, size in enumerate(rhs.dims) if one not in right),
+        prod(lhs.dims[one] for one in dimensions.lhs_contracting),
+        lhs.dtype,
+        rhs.dtype,
+    )
+
+
+def dot_numbers(instruction: Instruction) -> DotNumbers | None:
+    """Of a dot, or of a library call that notes them; None for anything else. Raises TraceError for damaged bytes."""
+    return _of_dot(instruction) if instruction.opcode in _DOTS else _of_library_call(instruction)
+
+
+def _of_dot(instruction: Instruction) -> DotNumbers:
+    proto = instruction.proto
+    ragged = message_of(proto, instruction.fields, _RAGGED)
+    numbers = message_of(proto, ragged, 1) if ragged else message_of(proto, instruction.fields, _DOT)
+    left, right, left_batch, right_batch = (numbers_of(proto, numbers, field) for field in (1, 2, 3, 4))
+    return DotNumbers(left, right, left_batch, right_batch, numbers_of(proto, ragged, 3))
+
+
+def _of_library_call(instruction: Instruction) -> DotNumbers | None:
+    if instruction.opcode != "custom-call" or not instruction.custom_call_target.startswith(_LIBRARY):
+        return None
+    config = instruction.config()
+    product = config.get("gemm_backend_config", config)  # before 2024 the product's own config stood alone
+    numbers = product.get("dot_dimension_numbers") if isinstance(product, Mapping) else None
+    if not isinstance(numbers, Mapping):
+        return None
+    try:
+        left, right, left_batch, right_batch = (
+            tuple(int(one) for one in numbers.get(f"{side}_dimensions", ()))
+            for side in ("lhs_contracting", "rhs_contracting", "lhs_batch", "rhs_batch")
+        )
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return DotNumbers(left, right, left_batch, right_batch, ())
+
+
+def _has(shape: Shape, dimensions: tuple[int, ...]) -> bool:
+    """Each named once, and there: what is multiplied below stays a number of sensible size."""
+    return len(set(dimensions)) == len(dimensions) and all(0 <= one < len(shape.dims) for one in dimensions)
+
+
+# Matrix products as a trace shows them: dots, library calls, and fusions around a dot; which of them share an
+# operand.
+
+_MAYBE = frozenset(("dot", "ragged-dot", "scaled-dot", "custom-call"))
+_ONE_HOT = "one_hot"
+_FLOATS = ("f", "bf")
+"""What the names of floating-point types begin with."""
+_LOOKED_PAST = PASSING | {"convert"}
+
+
+def products(one: Instruction) -> tuple[DotSize, ...]:
+    """Of an instruction and what it fuses; empty when it multiplies no matrices. Raises TraceError for damaged bytes."""
+    sizes = (dot_size(part) for part in inside(one) if part.opcode in _MAYBE)
+    return tuple(size for size in sizes if size is not None)
+
+
+def multiplied_type(one: Instruction) -> str:
+    """Type of what a product, a convolution or a custom kernel multiplies; "" where it has none, or several.
+
+    Raises TraceError for damaged bytes.
+    """
+    found = {size.lhs_dtype for size in products(one)}
+    for part in inside(one) if not found else ():
+        if part.opcode in ("convolution", "custom-call") and part.operand_ids:
+            types = [operand.shape.dtype for operand in part.operands]
+            found.update([dtype for dtype in types if dtype.startswith(_FLOATS)][:1])
+    return found.pop() if len(found) == 1 else ""
+
+
+def is_product(one: Instruction) -> bool:
+    """Whether it multiplies matrices."""
+    return one.opcode in ("dot", "fusion", "custom-call") and bool(products(one))
+
+
+def multiplies_one_hot(one: Instruction) -> bool:
+    """Whether an operand of a product is one-hot rows, as the framework's path to it says. Raises TraceError."""
+    for part in inside(one):
+        if part.opcode != "dot":
+            continue
+        for operand in part.operands[:2]:
+            outer = _outer(one, operand)
+            made_by = operand if outer is None else one.computation.by_id(outer)
+            if _ONE_HOT in made_by.op_name:
+                return True
+    return False
+
+
+def products_of_one_operand(module: Module) -> frozenset[str]:
+    """Names of products that multiply one and the same matrix, along the same dimension, by different others.
+
+    They could be one product of it with the others put side by side. Raises TraceError for damaged bytes.
+    """
+    names: set[str] = set()
+    for computation in kernel_computations(module):
+        groups: dict[tuple[int, tuple[int, ...]], dict[str, int]] = {}
+        for one in computation.instructions:
+            if one.opcode in ("dot", "fusion", "custom-call"):
+                for shared, along, other in _operands(one):
+                    groups.setdefault((shared, along), {})[one.name] = other
+        for group in groups.values():
+            if len(set(group.values())) > 1:
+                names.update(group)
+    return frozenset(names)
+
+
+def _operands(one: Instruction) -> list[tuple[int, tuple[int, ...], int]]:
+    """(an operand, along which of its dimensions is summed, the other operand) both ways, as ids in the computation."""
+    found = []
+    for part in inside(one):
+        numbers = dot_numbers(part) if part.opcode in _MAYBE else None
+        if numbers is None or len(part.operand_ids) < 2 or numbers.lhs_batch:
+            continue
+        left, right = (_outer(one, operand) for operand in part.operands[:2])
+        if left is not None and right is not None:
+            found += [(left, numbers.lhs_contracting, right), (right, numbers.rhs_contracting, left)]
+    return found
+
+
+def _outer(one: Instruction, operand: Instruction) -> int | None:
+    """The id of an operand as the computation around a fusion has it; None where the fusion makes it itself."""
+    if one.opcode != "fusion":
+        return operand.id
+    for _ in range(8):
+        if operand.opcode == "parameter":
+            place = operand.computation.parameters().index(operand)
+            return one.operand_ids[place] if place < len(one.operand_ids) else None
+        if operand.opcode not in _LOOKED_PAST or not operand.operand_ids:
+            return None
+        operand = operand.operands[0]
+    return None
+
+
+def next_products(one: Instruction, users: Users, hops: int) -> bool:
+    """Whether a product uses the result, at most so many instructions on."""
+    waiting, seen = [one], {one.id}
+    for _ in range(hops):
+        following = []
+        for before in waiting:
+            for user in users.past_passing(before):
+                if is_product(user):
+                    return True
+                if user.id not in seen:
+                    seen.add(user.id)
+                    following.append(user)
+        waiting = following
+    return False

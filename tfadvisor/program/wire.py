@@ -1,0 +1,153 @@
+"""Protobuf's wire format, read in place: only the fields asked about are decoded, everything else is stepped over.
+
+Source: https://protobuf.dev/programming-guides/encoding. Fields of an unexpected wire type are skipped, as protobuf does.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tfadvisor.errors import TraceError
+from tfadvisor.trace.messages import FIXED_32, FIXED_64, SIZED, VARINT
+
+Entry = tuple[int, int, int]
+"""A field of a message: its key, then the number and -1, or where its bytes begin and end."""
+
+_SIGN = 1 << 63
+_LONGEST_VARINT = 10
+
+
+class Proto(msgspec.Struct, frozen=True):
+    """One serialized message. place: what errors call it, the trace's path and the module's name."""
+
+    data: bytes | memoryview
+    place: str
+
+    def damaged(self, position: int, reason: str) -> TraceError:
+        """The error for bytes that are no such message."""
+        where = f"{self.place}: byte {position:,} of {len(self.data):,}"
+        return TraceError(where, f"{reason}. The HLO of this module is damaged.", "Copy or record the trace again.")
+
+
+def number(field: int) -> int:
+    """Key of a field that holds an integer, an enum or a bool."""
+    return field << 3 | VARINT
+
+
+def span(field: int) -> int:
+    """Key of a field that holds text, bytes, a message or packed integers."""
+    return field << 3 | SIZED
+
+
+def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
+    """The fields of the message in data[lo:hi], in order. Raises TraceError where the bytes are no message."""
+    data = proto.data
+    found: list[Entry] = []
+    at = lo
+    while at < hi:
+        key = data[at]
+        at += 1
+        if key & 0x80:
+            key, at = varint(proto, at - 1, hi)
+        kind = key & 7
+        if key < 8:
+            raise proto.damaged(at, "a field has the number 0")
+        if kind == SIZED:
+            if at < hi and data[at] < 0x80:
+                size = data[at]
+                at += 1
+            else:
+                size, at = varint(proto, at, hi)
+            end = at + size
+            if end > hi:
+                raise proto.damaged(at, f"a field of {size:,} bytes ends past its message")
+            found.append((key, at, end))
+            at = end
+        elif kind == VARINT:
+            value, at = varint(proto, at, hi)
+            found.append((key, value, -1))
+        elif kind in (FIXED_64, FIXED_32):
+            end = at + (8 if kind == FIXED_64 else 4)
+            if end > hi:
+                raise proto.damaged(at, "a number ends past its message")
+            at = end
+        else:
+            raise proto.damaged(at, f"a field has the unknown wire type {kind}")
+    return found
+
+
+def varint(proto: Proto, at: int, hi: int) -> tuple[int, int]:
+    """(unsigned 64-bit value, position after it). Raises TraceError when it does not end before hi or is too long."""
+    data = proto.data
+    value = shift = 0
+    start = at
+    while at < hi:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFF_FFFF_FFFF_FFFF, at
+        shift += 7
+        if at - start >= _LONGEST_VARINT:
+            raise proto.damaged(start, "a number has more than ten bytes")
+    raise proto.damaged(start, "a number is cut off")
+
+
+def signed(value: int) -> int:
+    """An unsigned 64-bit value as the int64 (or int32, which is sent alike) that it stands for."""
+    return value - (1 << 64) if value >= _SIGN else value
+
+
+def text(proto: Proto, lo: int, hi: int) -> str:
+    """UTF-8, with the replacement character where the bytes are not."""
+    return str(proto.data[lo:hi], "utf-8", "replace")
+
+
+def text_of(proto: Proto, fields: list[Entry], field: int) -> str:
+    """A text field, "" when it is absent. The last one of several wins."""
+    lo, hi = span_of(fields, field)
+    return text(proto, lo, hi)
+
+
+def span_of(fields: list[Entry], field: int) -> tuple[int, int]:
+    """Where a field's bytes lie, (0, 0) when it is absent. The last one of several wins."""
+    wanted = span(field)
+    for key, lo, hi in reversed(fields):
+        if key == wanted:
+            return lo, hi
+    return 0, 0
+
+
+def number_of(fields: list[Entry], field: int) -> int:
+    """An integer field as int64, 0 when it is absent. The last one of several wins."""
+    wanted = number(field)
+    for key, value, _ in reversed(fields):
+        if key == wanted:
+            return signed(value)
+    return 0
+
+
+def numbers_of(proto: Proto, fields: list[Entry], field: int) -> tuple[int, ...]:
+    """A repeated integer field as int64, packed or one by one."""
+    single, packed = number(field), span(field)
+    found: list[int] = []
+    for key, at, end in fields:
+        if key == single:
+            found.append(signed(at))
+        elif key == packed:
+            while at < end:
+                value, at = varint(proto, at, end)  # noqa: PLW2901  (walks through the packed bytes)
+                found.append(signed(value))
+    return tuple(found)
+
+
+def messages_of(proto: Proto, fields: list[Entry], field: int) -> list[list[Entry]]:
+    """The fields of each message of a repeated field."""
+    wanted = span(field)
+    return [entries(proto, lo, hi) for key, lo, hi in fields if key == wanted]
+
+
+def message_of(proto: Proto, fields: list[Entry], field: int) -> list[Entry]:
+    """The fields of a message, empty when it is absent. The last one of several wins."""
+    lo, hi = span_of(fields, field)
+    return entries(proto, lo, hi)

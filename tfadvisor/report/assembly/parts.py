@@ -1,0 +1,168 @@
+"""The report's ops: what ran on the devices in the counted steps, per step and device, the hottest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from tfadvisor.metrics.layers import Part, Parts, compute_parts
+from tfadvisor.metrics.registry import MetricAbsent
+from tfadvisor.metrics.steady import device_steps
+from tfadvisor.report.model import GpuInfo, MachineInfo, Op, TimeBy, TimePart
+from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.timeline.program_ops import InProgram
+from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.summary.device import OpTable
+from tfadvisor.trace.counters import Counted, Gpu
+from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import DeviceKind
+
+_MOST = 300
+
+
+class _Key(NamedTuple):
+    """What rows of several devices have in common that are about the same op; "" for what a row does not have."""
+
+    kind: DeviceClass
+    op: str
+    kernel: str
+    module: str
+
+    def in_program(self) -> tuple[str, str]:
+        """The same for all kernels, copies and memsets of one op of one program."""
+        return self.op or self.kernel, self.module
+
+
+def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
+    """The hottest; the same op of several devices or hosts is one row."""
+    time: dict[_Key, int] = {}
+    count: dict[_Key, int] = {}
+    for device in (device for host in run.hosts for device in host.devices):
+        for row in np.argsort(-device.ops.total_ps, kind="stable")[: 2 * most].tolist():
+            key = _key(device.ops, row)
+            time[key] = time.get(key, 0) + int(device.ops.total_ps[row])
+            count[key] = count.get(key, 0) + int(device.ops.count[row])
+    total, steps = max(sum(time.values()), 1), max(device_steps(run), 1)
+    known = _known(run)
+    is_gpu = any(device.kind is DeviceKind.GPU for host in run.hosts for device in host.devices)
+    return tuple(
+        _op(key, time[key] / total, time[key] / steps, count[key] / steps, known.get(key.in_program()), is_gpu)
+        for key in sorted(time, key=lambda one: -time[one])[:most]
+    )
+
+
+def _key(table: OpTable, row: int) -> _Key:
+    op = table.names[table.op[row]] if table.op[row] >= 0 else ""
+    module = table.names[table.module[row]] if table.module[row] >= 0 else ""
+    return _Key(DeviceClass(int(table.kind[row])), op, table.names[table.name[row]], module)
+
+
+def _known(run: RunSummary) -> dict[tuple[str, str], InProgram]:
+    """What the HLO says of the rows of the device that each host's HLO is about; other devices run the same programs."""
+    return {
+        _key(host.program_device.ops, row).in_program(): one.known
+        for host in run.hosts
+        if host.program is not None
+        for one in host.program.hot_ops.ops
+        if one.known is not None
+        for row in one.rows
+    }
+
+
+def _op(key: _Key, share: float, ps: float, count: float, known: InProgram | None, is_gpu: bool) -> Op:
+    precision = kernel_kind(key.kernel).precision.value if is_gpu and key.kind is DeviceClass.COMPUTE else None
+    return Op(
+        op=key.op or None,
+        kernel=key.kernel,
+        module=key.module or None,
+        kind=key.kind.name.lower(),
+        share=share,
+        ms_per_step=ps / PS_PER_MS,
+        count_per_step=count,
+        precision=precision,
+        opcode=known.opcode if known else None,
+        flops=known.flops if known else None,
+        bytes=known.cost.bytes if known else None,
+        file=(known.file or None) if known else None,
+        line=(known.line or None) if known else None,
+    )
+
+
+# The compute time of all devices by layer, op type and source line.
+
+_MOST_TIME_BY = 20
+
+
+def time_by(run: RunSummary) -> TimeBy:
+    """Empty where nothing computes in a counted step."""
+    try:
+        found = compute_parts(run)
+    except MetricAbsent:
+        return TimeBy()
+    steps = max(device_steps(run), 1)
+    return TimeBy(
+        layer=_rows(found, lambda part: part.layer, steps),
+        op_type=_rows(found, lambda part: part.op_type, steps),
+        line=_rows(found, lambda part: part.line, steps),
+    )
+
+
+def _rows(found: Parts, key: Callable[[Part], str], steps: int) -> tuple[TimePart, ...]:
+    named = found.by(key)[:_MOST_TIME_BY]
+    if not named:
+        return ()
+    rows = [_row(name, parts, ps, found.compute_ps, steps) for name, parts, ps in named]
+    told = {name for name, _, _ in named}
+    rest = [part for part in found.parts if key(part) not in told]
+    left = found.compute_ps - sum(ps for _, _, ps in named)
+    return (*rows, _row(None, rest, left, found.compute_ps, steps)) if left else tuple(rows)
+
+
+def _row(name: str | None, parts: Sequence[Part], ps: int, total: int, steps: int) -> TimePart:
+    return TimePart(
+        name=name,
+        share=ps / total,
+        ms_per_step=ps / steps / PS_PER_MS,
+        count_per_step=sum(one.count for one in parts) / steps,
+        flops=_sum([one.flops for one in parts], steps) if name is not None else None,
+        bytes=_sum([one.bytes for one in parts], steps) if name is not None else None,
+    )
+
+
+def _sum(values: Sequence[int | None], steps: int) -> int | None:
+    """A step's, None where one is not known."""
+    known = [one for one in values if one is not None]
+    return sum(known) // steps if len(known) == len(values) else None
+
+
+# The recorded machines, for the report.
+
+
+def machine_infos(run: RunSummary) -> tuple[MachineInfo, ...]:
+    """Of the hosts whose counters can be used."""
+    return tuple(_machine(one.host, one.counted) for one in run.counters if one.counted is not None)
+
+
+def _machine(host: str, counted: Counted) -> MachineInfo:
+    told = counted.settings
+    return MachineInfo(
+        host=host,
+        cores=told.cores,
+        allowed_cores=told.allowed_cores,
+        quota_cores=told.quota_cores,
+        memory_bytes=None if told.memory_bytes is None else int(told.memory_bytes),
+        huge_pages=told.huge_pages,
+        versions=told.versions,
+        variables=told.variables,
+        threads=told.threads,
+        file_systems=told.file_systems,
+        gpus=tuple(map(_gpu, counted.gpus)),
+    )
+
+
+def _gpu(told: Gpu) -> GpuInfo:
+    return GpuInfo(**msgspec.structs.asdict(told))

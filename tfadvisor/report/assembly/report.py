@@ -1,0 +1,190 @@
+"""Timeline, metrics and rule outcomes put together as the report."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from tfadvisor.advice.findings import Broken, CaptureNote
+from tfadvisor.advice.judging.judge_rules import Outcomes
+from tfadvisor.advice.judging.verdict import give_verdict, led_by
+from tfadvisor.advice.loading.catalogue import Catalogue
+from tfadvisor.advice.savings import plan_of
+from tfadvisor.arrays import median, percentile
+from tfadvisor.metrics.registry import MetricAbsent, Metrics
+from tfadvisor.metrics.steady import class_shares, periods_ms
+from tfadvisor.report.assembly.attribution import attribution
+from tfadvisor.report.assembly.parts import machine_infos, run_ops, time_by
+from tfadvisor.report.model import (
+    DeviceInfo,
+    MetricValue,
+    Report,
+    RunInfo,
+    SetAsideStep,
+    StepInfo,
+    StepsInfo,
+    StepTimes,
+    Tool,
+)
+from tfadvisor.timeline.model import StepKind
+from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.units import PS_PER_MS
+from tfadvisor.version import VERSION
+from tfadvisor.vocabulary import TimeClass
+
+
+def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue) -> Report:
+    """The report of one run, by these rules."""
+    breakdown = _breakdown(run)
+    attributed, no_attribution = attribution(run)
+    broken = [Broken(error.file, str(error)) for error in catalogue.broken]
+    broken += outcomes.broken
+    broken += [Broken(name, reason) for name, reason in metrics.broken()]
+    verdict = give_verdict(breakdown, metrics, [one for one in outcomes.findings if one.bears_verdict])
+    findings = led_by(verdict, outcomes.findings, metrics)
+    return Report(
+        tool=Tool("tfadvisor", VERSION),
+        run=_run_info(run),
+        steps=_steps_info(run, metrics),
+        breakdown=breakdown,
+        verdict=verdict,
+        metrics={
+            name: MetricValue(one.value, one.unit.value, one.reason or None, one.about, one.better, one.scatter)
+            for name, one in metrics.items()
+        },
+        findings=findings,
+        not_applicable=outcomes.not_applicable,
+        capture=tuple(
+            CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
+            for one in outcomes.findings
+            if one.category == "capture"
+            for fix in one.fixes[:1]
+        ),
+        broken=tuple(broken),
+        ops=run_ops(run),
+        time_by=time_by(run),
+        attribution=attributed,
+        attribution_absent=no_attribution or None,
+        changed_limits=catalogue.changed or msgspec.UNSET,
+        machines=machine_infos(run) or msgspec.UNSET,
+        plan=plan_of(findings) or msgspec.UNSET,
+    )
+
+
+def _breakdown(run: RunSummary) -> dict[str, float]:
+    try:
+        shares = class_shares(run)
+    except MetricAbsent:
+        return {one.label: 0.0 for one in TimeClass}
+    return {one.label: share for one, share in shares.items()}
+
+
+def _run_info(run: RunSummary) -> RunInfo:
+    first = run.hosts[0].capture
+    return RunInfo(
+        path=run.path,
+        name=run.name,
+        hosts=tuple(host.host for host in run.hosts),
+        devices=tuple(
+            DeviceInfo(device.name, device.kind.value, device.model, device.host)
+            for host in run.hosts
+            for device in host.devices
+        ),
+        framework=first.framework,
+        framework_version=first.framework_version or None,
+        captured_at=first.captured_at or None,
+        window_ms=max((host.capture.window[1] - host.capture.window[0]) / PS_PER_MS for host in run.hosts),
+    )
+
+
+def _steps_info(run: RunSummary, metrics: Metrics) -> StepsInfo:
+    weakest = min((host.steps for host in run.hosts), key=lambda steps: steps.confidence)
+    told = told_hosts(run, metrics)
+    each = tuple(step for host in told for step in _counted(host))
+    left_out = len(run.hosts) - len(told)
+    more = (
+        f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host NAME lists another's"
+        if left_out
+        else ""
+    )
+    return StepsInfo(
+        count=max((int(host.steps.steady().sum()) for host in run.hosts), default=0),
+        source=weakest.source.value,
+        confidence=weakest.confidence,
+        about=weakest.about + more,
+        time_ms=_times(run),
+        each=each,
+        set_aside=tuple(step for host in told for step in _set_aside(host)),
+    )
+
+
+def _counted(host: HostSummary) -> list[StepInfo]:
+    steps = host.steps
+    found = []
+    for index in np.flatnonzero(steps.steady()).tolist():
+        taking_part = host.takes_part[:, index]
+        time = host.breakdown[taking_part, index].sum(axis=0)
+        total = max(int(time.sum()), 1)
+        found.append(
+            StepInfo(
+                index=index,
+                name=steps.names[index],
+                host=host.host,
+                start_ms=float(steps.starts[index]) / PS_PER_MS,
+                duration_ms=float(steps.ends[index] - steps.starts[index]) / PS_PER_MS,
+                breakdown={one.label: float(time[one]) / total for one in TimeClass},
+            )
+        )
+    return found
+
+
+def _set_aside(host: HostSummary) -> list[SetAsideStep]:
+    steps = host.steps
+    return [
+        SetAsideStep(
+            index, steps.names[index], host.host, float(steps.ends[index] - steps.starts[index]) / PS_PER_MS, kind.value
+        )
+        for index, kind in enumerate(steps.kinds)
+        if kind is not StepKind.STEADY
+    ]
+
+
+def _times(run: RunSummary) -> StepTimes | None:
+    try:
+        periods = periods_ms(run)
+    except MetricAbsent:
+        return None
+    return StepTimes(
+        mean=float(periods.mean()),
+        median=float(median(periods)),
+        p95=float(percentile(periods, 95)),
+        min=float(periods.min()),
+        max=float(periods.max()),
+        stdev=float(periods.std()),
+    )
+
+
+# The hosts of a large run whose steps the report lists one by one.
+
+_MOST = 64
+_EXTREMES = 8
+
+
+def told_hosts(run: RunSummary, metrics: Metrics) -> tuple[HostSummary, ...]:
+    """All of up to 64; of more the first, the one that the others wait for, the slowest and fastest, and some between."""
+    hosts = run.hosts
+    if len(hosts) <= _MOST:
+        return hosts
+    period = np.array([_mean_period(host) for host in hosts])
+    by_period = np.argsort(period, kind="stable").tolist()
+    late = [index for index, host in enumerate(hosts) if host.host == metrics.fact("late_host")]
+    spread = np.linspace(0, len(hosts) - 1, _MOST).round().astype(int).tolist()
+    chosen: dict[int, None] = dict.fromkeys([0, *late, *by_period[-_EXTREMES:], *by_period[:_EXTREMES], *spread])
+    return tuple(hosts[index] for index in sorted(list(chosen)[:_MOST]))
+
+
+def _mean_period(host: HostSummary) -> float:
+    """ps; 0 without a counted step."""
+    period = (host.steps.ends - host.steps.starts)[host.steps.steady()]
+    return float(period.mean()) if len(period) else 0.0

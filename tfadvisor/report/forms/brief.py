@@ -1,0 +1,89 @@
+"""The report in two kilobytes, for an agent or a chat: verdict, three findings, evidence, place, edit, how to verify."""
+
+from __future__ import annotations
+
+from tfadvisor.advice.findings import Finding
+from tfadvisor.printable import cut, one_line, printable
+from tfadvisor.report.model import Report
+from tfadvisor.report.wording import (
+    advice,
+    evidence_words,
+    location_words,
+    questions,
+    run_line,
+    saving_words,
+    shares,
+    steps_line,
+    takes_words,
+    time_lines,
+    tried_words,
+    verdict_name,
+)
+from tfadvisor.units import percent
+from tfadvisor.vocabulary import Severity
+
+LARGEST = 2048
+"""Bytes of UTF-8."""
+_SHOWN = 3
+_LONGEST = 220
+_ACTIVITIES = 3
+_LONGEST_ACTIVITY = 100
+_VERIFY = "verify: record the same steps again after the edit, then `tfadvisor compare BEFORE AFTER`"
+
+
+def as_brief(report: Report) -> str:
+    """Plain text of at most 2,048 bytes; what does not fit is cut from the last finding on, and the text says so."""
+    head = [
+        f"{verdict_name(report)}: {_cut(report.verdict.summary)}",
+        f"run: {_cut(run_line(report))}",
+        f"steps: {_cut(steps_line(report))}",
+        "step time: " + ", ".join(f"{name} {percent(share)}" for name, share in shares(report)),
+    ]
+    head += [
+        f"  {one.share} {one.kind}: {cut(one.words, _LONGEST_ACTIVITY)}" for one in time_lines(report, _ACTIVITIES)
+    ]
+    if report.capture:
+        head.append(f"about this trace: {_cut(report.capture[0].note)}")
+    found = advice(report)
+    to_change = any(one.severity is not Severity.INFO for one in found)
+    blocks = [_finding(number, one) for number, one in enumerate(found[:_SHOWN], start=1)]
+    asked = [_question(one) for one in questions(report)[:1]]
+    for kept in range(len(blocks), -1, -1):
+        left = (
+            len(found) - kept + (len(questions(report)) - len(asked) if kept == len(blocks) else len(questions(report)))
+        )
+        tail = [f"{left} more: --format json" if kept else f"{left} findings: --format json"] if left else []
+        lines = [
+            *head,
+            *(line for block in blocks[:kept] for line in block),
+            *(asked if kept == len(blocks) else []),
+            *tail,
+            *([_VERIFY] if kept and to_change else []),
+        ]
+        text = "\n".join(lines) + "\n"
+        if len(text.encode("utf-8", "replace")) <= LARGEST:
+            return text
+    return text.encode("utf-8", "replace")[:LARGEST].decode("utf-8", "ignore")
+
+
+def _question(finding: Finding) -> str:
+    takes = takes_words(finding)
+    return f"worth checking: {_cut(finding.title)}{f', {takes}' if takes else ''} ({finding.rule_id}): {_cut(finding.ask or '')}"
+
+
+def _finding(number: int, finding: Finding) -> list[str]:
+    saving = saving_words(finding.saving)
+    lines = [f"{number}. [{finding.severity.value}] {_cut(finding.title)} ({finding.rule_id})"]
+    lines += [f"   saves: {saving}"] if saving else []
+    tried = tried_words(finding)
+    lines += [f"   tried: {tried}"] if tried else []
+    lines += [f"   seen: {_cut(evidence_words(one))}" for one in finding.evidence[:1]]
+    lines += [f"   where: {_cut(location_words(one))}" for one in finding.locations[:1]]
+    for fix in finding.fixes[:1]:
+        lines.append(f"   edit: {_cut(fix.do)}")
+        lines += [f"     {line}" for line in printable(fix.snippet).splitlines()[:6]]
+    return lines
+
+
+def _cut(text: str) -> str:
+    return cut(one_line(text), _LONGEST)

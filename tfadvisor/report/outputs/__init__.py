@@ -1,1 +1,0 @@
-"""The report as text, JSON, Markdown and HTML."""

@@ -1,1 +1,0 @@
-"""What the HTML page and the tab draw."""

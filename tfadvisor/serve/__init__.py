@@ -1,0 +1,1 @@
+"""Reports for other programs: TensorBoard, agents, Perfetto, Parquet, PGLE."""

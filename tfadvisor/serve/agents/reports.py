@@ -1,0 +1,214 @@
+"""Reports of runs below the root: one analysis at a time, the last ones kept, since agents ask about one run often."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tfadvisor.advice.loading.limits import LimitChange
+from tfadvisor.analysis import Options, analyze_run
+from tfadvisor.comparison.gate.config import limits_in
+from tfadvisor.comparison.gate.config_file import NAME, read_config
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.report.model import Report
+from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of
+
+if TYPE_CHECKING:
+    from tfadvisor.act.repair.plan import At, Plan
+
+_KEPT = 8
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A run, and how many there were to choose from."""
+
+    run: Run
+    count: int
+
+
+class Reports:
+    """The reports of an agent's session."""
+
+    def __init__(self, root: Root) -> None:
+        """Nothing outside of the root is read. Raises UsageError for a tfadvisor.toml there that is no TOML."""
+        self._root = root
+        self._limits = _limits_of(root)
+        self._lock = Lock()
+        self._kept: OrderedDict[object, Report] = OrderedDict()
+
+    def choose(self, path: str, run: str | None, host: str | None) -> Chosen:
+        """The run that a path, and names, mean. Raises TraceError or UsageError."""
+        return Chosen(*self._root.run(path, run, host))
+
+    def report(self, path: str, run: str | None = None, host: str | None = None) -> Report:
+        """The report of a run, kept until one of its files changes. Raises TraceError or UsageError."""
+        return self.report_of(self.choose(path, run, host).run)
+
+    def report_of(self, run: Run) -> Report:
+        """As report."""
+        key = (run.path, run.name, _states(run))
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = analyze_run(run, Options(limits=self._limits))
+                if len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+
+def _limits_of(root: Root) -> tuple[LimitChange, ...]:
+    """What a tfadvisor.toml in the root itself says of rules' limits; none above it is looked for."""
+    own = root.folder / NAME
+    if not own.is_file():
+        return ()
+    root.check([own], NAME)
+    return limits_in(read_config(own))
+
+
+def _states(run: Run) -> tuple[tuple[str, int, int], ...]:
+    """What changes when a file is written. Raises TraceError for one that is not there."""
+    found = []
+    for file in run.files:
+        try:
+            state = file.stat()
+        except OSError as error:
+            raise TraceError(str(file), f"cannot be read: {error.strerror}.", "Check the path.") from error
+        found.append((str(file), state.st_size, state.st_mtime_ns))
+    return tuple(found)
+
+
+# The folder that an agent may read, and nothing beyond it.
+
+_BESIDE = "recording.json"
+"""Beside a run's traces, besides what begins with a host's name."""
+
+
+class Root(msgspec.Struct, frozen=True):
+    """A folder with all that lies below it, and the only door to it: whatever a tool opens, it gets from here. Links are
+    followed first, and count by where they lead.
+    """
+
+    folder: Path
+    """Absolute, without links."""
+
+    def path(self, given: str) -> Path:
+        """Where a path leads that stands below the root, or is absolute. Raises UsageError where that is outside."""
+        try:
+            found = (self.folder / given).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte
+            raise UsageError(f"{given}: is no path that can be followed: {error}.") from error
+        self.check([found], given)
+        return found
+
+    def check(self, files: Iterable[Path], given: str) -> None:
+        """Raises UsageError when one of the files lies outside. given: what was asked for, for the message."""
+        for file in files:
+            if not self._holds(file):
+                raise UsageError(
+                    f"{given}: leads out of {self.folder}, and this server reads nothing beyond it. Give a path below, "
+                    "or start the server with another --root."
+                )
+
+    def runs(self, given: str) -> list[Run]:
+        """All runs below a folder whose files lie inside, the newest first. Raises UsageError for no folder, or one outside."""
+        folder = self.path(given)
+        if not folder.is_dir():
+            raise UsageError(f"{given}: is no folder. analyze reads a single trace.")
+        return [run for run in find_runs(folder, self.folder) if all(map(self._holds, _files_of(run)))]
+
+    def run(self, given: str, name: str | None, host: str | None) -> tuple[Run, int]:
+        """The run that a path, and names, mean, and how many there were. Raises TraceError, or UsageError, also where a trace or
+        a file that is read with it lies outside.
+        """
+        try:
+            found, count = choose_run([self.path(given)], name, host, self.folder)
+        except TraceError as error:
+            remedy = f"{error.remedy} Links that lead out of {self.folder} are not followed."
+            raise TraceError(error.place, error.cause, remedy) from error
+        self.check(_files_of(found), given)
+        return found, count
+
+    def _holds(self, file: Path) -> bool:
+        try:
+            return file.resolve().is_relative_to(self.folder)
+        except (OSError, RuntimeError):
+            return False
+
+    def shown(self, path: Path) -> str:
+        """A path as it can be asked for."""
+        return path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else str(path)
+
+
+def root_of(folder: Path) -> Root:
+    """Raises UsageError for what is no folder."""
+    if not folder.is_dir():
+        raise UsageError(f"--root {folder}: no such folder.")
+    return Root(folder.resolve())
+
+
+def _files_of(run: Run) -> Iterator[Path]:
+    """A run's traces, and whatever may be read with them: what lies beside one and begins with its host's name."""
+    for file in run.files:
+        yield file
+        yield file.with_name(_BESIDE)
+        try:
+            yield from (one for one in file.parent.iterdir() if one.name.startswith(f"{host_of(file)}."))
+        except OSError:
+            continue
+
+
+# Patches for a report's findings, as text: the diff, then a line a finding. Nothing is written.
+
+
+def patches(report: Report, source: Path, rule: str | None, at: str | None) -> str:
+    """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none, and without LibCST."""
+    from tfadvisor.act.repair.plan import differ_below, make_plan
+    from tfadvisor.act.repair.sources import read_sources
+    from tfadvisor.advice.loading.catalogue import load_catalogue
+
+    codemods = {one.id: one.codemods for one in load_catalogue(preview=True).rules}
+    if rule is not None and rule not in codemods:
+        raise UsageError(f"no rule is called {rule}.{did_you_mean(rule, codemods)}")
+    findings = [one for one in report.findings if one.category != "capture" and rule in (None, one.rule_id)]
+    sources = read_sources(source)
+    texts = {one.name: one.text for one in sources.files}
+    plan = make_plan(findings, codemods, texts, differ_below(sources.root), _place(at))
+    left_alone = [f"{one.name} is left alone: {one.why}" for one in sources.left_alone]
+    return "\n".join([*_diffs(plan), *_told(plan), *left_alone]) + "\n"
+
+
+def _place(at: str | None) -> At | None:
+    from tfadvisor.act.repair.plan import At
+
+    if at is None:
+        return None
+    file, _, line = at.rpartition(":")
+    if not file or not line.isdecimal():
+        raise UsageError(f"{at}: give a file and a line of it, as train.py:41.")
+    return At(file, int(line))
+
+
+def _diffs(plan: Plan) -> Iterator[str]:
+    for one in plan.patched:
+        head = "" if one.text else f"# {one.rule_id}: before the line that launches the program\n"
+        yield head + one.patch.diff.rstrip("\n")
+
+
+def _told(plan: Plan) -> Iterator[str]:
+    if plan.patched:
+        yield ""
+    for one in plan.patched:
+        where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
+        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
+        yield f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})"
+    for other in plan.unpatched:
+        places = "".join(f"\n  {candidate}" for candidate in other.candidates)
+        yield f"{other.rule_id}: no patch: {other.why}{':' if places else '.'}{places}"
+    if not plan.patched and not plan.unpatched:
+        yield "nothing to patch: the report has no such finding."

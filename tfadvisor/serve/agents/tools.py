@@ -1,0 +1,193 @@
+"""What an agent can ask. Each method is one tool: its docstring is what the agent reads, its answer a text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import UsageError
+from tfadvisor.serve.agents.reports import Reports, Root, patches
+
+if TYPE_CHECKING:
+    from tfadvisor.trace.runs import Run
+
+LARGEST = 100_000
+"""Characters of one answer: what an agent can still read at once."""
+_MOST_RUNS = 50
+
+Path_ = Annotated[
+    str, Field(description="A logdir, a run folder or one *.xplane.pb (or .gz), below the server's root.")
+]
+RunName = Annotated[str | None, Field(description="The run of a logdir as list_runs names it; its newest without.")]
+HostName = Annotated[str | None, Field(description="Only this host of the run.")]
+Detail = Literal["brief", "full"]
+Sections = Annotated[
+    list[str] | None,
+    Field(description="With detail=full: only these fields of the report, as ['findings', 'metrics']; all without."),
+]
+
+
+class Tools:
+    """The tools over one root."""
+
+    def __init__(self, root: Root) -> None:
+        """Nothing outside of the root is read, and nothing anywhere is written."""
+        self._root = root
+        self._reports = Reports(root)
+
+    def all(self) -> tuple[Callable[..., str], ...]:
+        """In the order in which an agent would need them."""
+        return (
+            self.list_runs,
+            self.analyze,
+            self.explain_rule,
+            self.fix,
+            self.compare,
+            self.check_flags,
+        )
+
+    def list_runs(self, path: Annotated[str, Field(description="A folder below the server's root.")] = ".") -> str:
+        """List the recorded runs below a folder, the newest first: name, path, hosts, when it was recorded, bytes."""
+        from tfadvisor.trace.runs import host_of, recorded_at
+
+        runs = self._root.runs(path)
+        listed = [
+            {
+                "run": run.name,
+                "path": self._root.shown(run.path.resolve()),
+                "hosts": [host_of(file) for file in run.files],
+                "recorded_at": datetime.fromtimestamp(recorded_at(run), timezone.utc).isoformat(timespec="seconds"),
+                "bytes": _bytes(run),
+            }
+            for run in runs[:_MOST_RUNS]
+        ]
+        return _json({"runs": listed, "left_out": max(len(runs) - _MOST_RUNS, 0)})
+
+    def analyze(
+        self,
+        path: Path_ = ".",
+        run: RunName = None,
+        host: HostName = None,
+        detail: Annotated[Detail, Field(description="brief: 2 kB of text. full: the JSON report.")] = "brief",
+        sections: Sections = None,
+    ) -> str:
+        """Say where the step time of a recorded run goes, why, and what to change: verdict, findings with their evidence,
+        the place in the source, the edit, and what it saves. Begin with the brief form; it is enough for most tasks."""
+        from tfadvisor.report.forms.brief import as_brief
+
+        chosen = self._reports.choose(path, run, host)
+        report = self._reports.report_of(chosen.run)
+        if detail == "full":
+            return _sized(report.to_dict(), sections)
+        several = (
+            f"{chosen.count} runs; this is the newest. list_runs names them all.\n"
+            if chosen.count > 1 and not run
+            else ""
+        )
+        return as_brief(report) + several
+
+    def explain_rule(
+        self, rule_id: Annotated[str, Field(description="As a finding names it, as input-not-prefetched.")]
+    ) -> str:
+        """Explain a rule: why it matters, when it fires, what it prescribes and what that costs, and where that is from."""
+        import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be read)
+        from tfadvisor.advice.checking.rule_page import rule_page
+        from tfadvisor.advice.loading.catalogue import load_catalogue
+
+        rules = {rule.id: rule for rule in load_catalogue(preview=True).rules}
+        if rule_id not in rules:
+            raise UsageError(f"no rule is called {rule_id}.{did_you_mean(rule_id, rules)}")
+        return rule_page(rules[rule_id])
+
+    def fix(
+        self,
+        path: Path_ = ".",
+        run: RunName = None,
+        host: HostName = None,
+        source: Annotated[str, Field(description="The program: its script, or a folder, below the root.")] = ".",
+        rule: Annotated[str | None, Field(description="Only the finding of this rule.")] = None,
+        at: Annotated[
+            str | None, Field(description="FILE:LINE, where a change could be made in several places.")
+        ] = None,
+    ) -> str:
+        """Make patches to the program for what a run shows, as one unified diff. Nothing is written: apply it yourself,
+        measure again, and compare. A line for each finding says what was done, or why there is no patch."""
+        return patches(self._reports.report(path, run, host), self._root.path(source), rule, at)
+
+    def compare(
+        self,
+        base: Annotated[
+            str, Field(description="The run before: a logdir, a run folder, a trace or a snapshot (*.json).")
+        ],
+        new: Annotated[str, Field(description="The same, for the run to explain.")],
+        base_run: RunName = None,
+        new_run: RunName = None,
+        detail: Annotated[Detail, Field(description="brief: text. full: JSON.")] = "brief",
+    ) -> str:
+        """Say where the change of the step time between two runs comes from: causes that add up to it, and how sure each is.
+        Use it after an edit, on a run before and a run after it."""
+        from tfadvisor.comparing import compare
+        from tfadvisor.comparison.forms import as_text
+
+        compared = compare(self._side(base, base_run), self._side(new, new_run))
+        return _sized(compared.to_dict(), None) if detail == "full" else as_text(compared)
+
+    def check_flags(
+        self,
+        flags: Annotated[str, Field(description="XLA's flags and NAME=value pairs, as a shell takes them.")],
+        jaxlib: Annotated[
+            str | None, Field(description="Judge by this jaxlib, as 0.6.2; the newest known without.")
+        ] = None,
+        tensorflow: Annotated[str | None, Field(description="Judge by this TensorFlow instead, as 2.16.")] = None,
+    ) -> str:
+        """Check XLA, TensorFlow, JAX, NCCL and CUDA settings before a program is launched with them: unknown, removed,
+        renamed, of a wrong value, conflicting, dangerous, or the default already. As JSON."""
+        from tfadvisor.advice.flags.check import check
+        from tfadvisor.advice.flags.prescribe import as_data
+        from tfadvisor.advice.flags.recorded import order
+
+        if jaxlib is not None and tensorflow is not None:
+            raise UsageError("jaxlib and tensorflow exclude each other: give one of them.")
+        for version in (jaxlib, tensorflow):
+            if version is not None and order(version) is None:
+                raise UsageError(f"{version} is no version: give it as 0.6.2.")
+        return _json(as_data(check(flags, jaxlib, tensorflow)))
+
+    def _side(self, path: str, run: str | None) -> Any:
+        from tfadvisor.comparing import as_snapshot
+
+        place = self._root.path(path)
+        return as_snapshot(place) if place.suffix == ".json" and place.is_file() else self._reports.report(path, run)
+
+
+def _bytes(run: Run) -> int | None:
+    """Of all files of a run, None where one is gone."""
+    try:
+        return sum(file.stat().st_size for file in run.files)
+    except OSError:
+        return None
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=True, allow_nan=False)
+
+
+def _sized(whole: dict[str, Any], sections: Sequence[str] | None) -> str:
+    """The fields that were asked for. Raises UsageError for one that there is not, and for more than can be read."""
+    for name in sections or ():
+        if name not in whole:
+            raise UsageError(f"the report has no field {name}.{did_you_mean(name, whole)} It has: {', '.join(whole)}.")
+    text = _json({name: whole[name] for name in sections} if sections else whole)
+    if len(text) <= LARGEST:
+        return text
+    sizes = sorted(((len(_json(value)), name) for name, value in whole.items()), reverse=True)
+    listed = ", ".join(f"{name} {size:,}" for size, name in sizes)
+    raise UsageError(
+        f"the answer has {len(text):,} characters, more than the {LARGEST:,} of one answer. Ask for sections (characters of "
+        f"each: {listed}), or write all to a file with the tfadvisor command, --format json."
+    )

@@ -1,0 +1,205 @@
+"""A run as a Perfetto trace: every line of the trace as a track, and above them what was concluded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from tfadvisor.analysis import Options, conclude
+from tfadvisor.arrays import distinct, is_in
+from tfadvisor.report.model import Report
+from tfadvisor.serve.export.perfetto_conclusions import Conclusions, brackets, lanes
+from tfadvisor.serve.export.perfetto_packets import (
+    Rows,
+    Texts,
+    TrackNumbers,
+    Write,
+    named_track,
+    process_track,
+    put_slices,
+    text_arguments,
+    thread_track,
+)
+from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.run.one_host import Progress, Watch
+from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Selection
+from tfadvisor.trace.runs import Run
+
+_PS_PER_NS = 1_000
+_ARGUMENTS = ("hlo_op", "hlo_module")
+"""Stats that become arguments of their slices."""
+
+
+class PerfettoSink:
+    """Writes a run's packets as its hosts come. several: whether hosts must be placed beside each other."""
+
+    def __init__(self, write: Write, *, several: bool) -> None:
+        """write: takes the file's bytes in order."""
+        self._write = write
+        self._several = several
+        self._numbers = TrackNumbers()
+        self._conclusions = Conclusions(write, Texts(write, 1), self._numbers)
+        self._hosts = 0
+
+    def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
+        """Steps and classes first, then planes and lines in the file's order."""
+        self._hosts += 1
+        shift = timeline.capture.session_start_ns if self._several else 0
+        shift -= min(int(trace.events.start_ps.min()) // _PS_PER_NS, 0)
+        self._conclusions.add_host(timeline, shift)
+        _HostTracks(self._write, Texts(self._write, self._hosts + 1), self._numbers, trace, timeline, shift).put()
+
+    def finish(self, report: Report) -> None:
+        """The findings, marked in the steps of every host."""
+        self._conclusions.put_findings(report)
+
+
+class _HostTracks:
+    """The events of one host's file. shift: ns, added to all times."""
+
+    def __init__(
+        self,
+        write: Write,
+        texts: Texts,
+        numbers: TrackNumbers,
+        trace: HostTrace,
+        timeline: HostTimeline,
+        shift: int,
+    ) -> None:
+        self._write, self._texts, self._numbers = write, texts, numbers
+        self._trace, self._host, self._shift = trace, timeline.host, shift
+        self._flow = launch_arrows(trace, numbers.flows)
+        self._arguments: list[tuple[int, Int64Array]] = []
+
+    def put(self) -> None:
+        """All lines that hold an event with a place in time."""
+        trace = self._trace
+        placed = np.ones(len(trace.events), np.bool_)
+        placed[trace.stat(NUM_OCCURRENCES).event] = False
+        used = distinct(trace.events.row[placed]).tolist()
+        names = trace.names
+        self._texts.names((row + 1, names.display_name[row] or names.name[row]) for row in used)
+        self._intern_arguments()
+        pids: dict[int, int] = {}
+        called = self._line_names()
+        for line in range(len(trace.lines)):
+            events = np.flatnonzero(placed[trace.lines.first[line] : trace.lines.first[line + 1]])
+            if not len(events):
+                continue
+            plane = int(trace.lines.plane[line])
+            if plane not in pids:
+                pids[plane] = self._numbers.process()
+                self._write(
+                    process_track(self._numbers.track(), pids[plane], f"{self._host} {trace.planes[plane].name}")
+                )
+            self._put_line(events + int(trace.lines.first[line]), pids[plane], called[line])
+
+    def _intern_arguments(self) -> None:
+        """Numbers of texts are given stat by stat, so that the texts of one begin where those before it end."""
+        base = 1
+        for stat in _ARGUMENTS:
+            column = self._trace.stat(stat)
+            event, code = column.codes()
+            if len(event):
+                value = np.zeros(len(self._trace.events), np.int64)
+                value[event] = code + base
+                self._texts.values((base + place, content) for place, content in enumerate(column.texts))
+                self._arguments.append((self._texts.argument(stat), value))
+            base += len(column.texts)
+
+    def _line_names(self) -> list[str]:
+        """With the line's id where a plane has several of that name."""
+        lines = self._trace.lines
+        plain = [display or name or "line" for name, display in zip(lines.name, lines.display_name, strict=True)]
+        count = Counter(zip(lines.plane.tolist(), plain, strict=True))
+        return [
+            f"{name} ({number})" if count[plane, name] > 1 or name == "line" else name
+            for plane, name, number in zip(lines.plane.tolist(), plain, lines.id.tolist(), strict=True)
+        ]
+
+    def _put_line(self, events: Int64Array, pid: int, name: str) -> None:
+        start = self._trace.events.start_ps[events]
+        end = start + np.maximum(self._trace.events.duration_ps[events], 0)
+        thread = 0
+        for lane in lanes(start, end):
+            track = self._numbers.track()
+            if not thread:
+                thread = track
+                self._write(thread_track(track, pid, self._numbers.process(), name))
+            else:
+                self._write(named_track(track, thread, f"{name}, overlapping"))
+            self._put_lane(track, events[lane], start[lane], end[lane])
+
+    def _put_lane(self, track: int, events: Int64Array, start: Int64Array, end: Int64Array) -> None:
+        found = brackets(start, end)
+        time = np.where(found.opens, start[found.event], end[found.event]) // _PS_PER_NS + self._shift
+        mine = events[found.event]
+
+        def arguments(part: slice) -> tuple[Rows, ...]:
+            given = [(name, value[mine[part]]) for name, value in self._arguments]
+            return tuple(text_arguments(name, value) for name, value in given if value.any())
+
+        put_slices(
+            self._write,
+            self._texts.sequence,
+            track,
+            time,
+            found.opens,
+            self._trace.events.row[mine].astype(np.int64) + 1,
+            flow=None if self._flow is None else self._flow[mine],
+            arguments=arguments,
+        )
+
+
+# Which device events are drawn as launched by which host call.
+
+
+def launch_arrows(trace: HostTrace, numbers: Callable[[int], int]) -> Int64Array | None:
+    """A number for each event: what a call and the device events that it launched share, 0 without one. None without any.
+
+    By CUDA's and HIP's correlation id. Ids that several host calls carry are left out, for they do not tell which it was.
+    numbers: gives the first of so many unused numbers.
+    """
+    event, value = trace.stat("correlation_id").integers()
+    event, value = event[value > 0], value[value > 0]
+    if not len(event):
+        return None
+    device = np.array([plane.name.startswith("/device:") for plane in trace.planes], np.bool_)
+    on_device = device[trace.lines.plane[trace.line_of_event()[event]]]
+    calls = np.sort(value[~on_device])
+    once = np.ones(len(calls), np.bool_)
+    once[1:] &= calls[1:] != calls[:-1]
+    once[:-1] &= calls[1:] != calls[:-1]
+    shared = distinct(value[on_device & is_in(value, calls[once])])
+    if not len(shared):
+        return None
+    linked = is_in(value, shared)
+    out = np.zeros(len(trace.events), np.int64)
+    out[event[linked]] = np.searchsorted(shared, value[linked]) + numbers(len(shared))
+    return out
+
+
+# A run handed over host by host, every event at hand, and the report at the end.
+
+
+class Sink(Protocol):
+    """What an export is written to."""
+
+    def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
+        """Takes one host. trace: with TPU events on the chip's clock, as the timeline has them."""
+
+    def finish(self, report: Report) -> None:
+        """Takes what was concluded, after the last host."""
+
+
+def export_run(
+    run: Run, options: Options, selection: Selection, sink: Sink, progress: Progress | None = None
+) -> Report:
+    """Hands the run to the sink. Raises TraceError as analyze_run."""
+    report, _ = conclude(run, options, progress, watch=Watch(selection, sink.add_host))
+    sink.finish(report)
+    return report

@@ -1,0 +1,338 @@
+"""What was concluded about a run as tracks: its steps, where their time goes, and the findings in the time they concern."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import msgspec
+import numpy as np
+
+from tfadvisor.advice.findings import Finding
+from tfadvisor.files import beside, new_file, umask, unfinished
+from tfadvisor.report.model import Report
+from tfadvisor.report.wording import evidence_words, location_words, saving_words
+from tfadvisor.serve.export.perfetto_packets import (
+    Rows,
+    Texts,
+    TrackNumbers,
+    Write,
+    constant,
+    named_track,
+    number_arguments,
+    only,
+    put_slices,
+    text_argument,
+    text_arguments,
+)
+from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    intersection,
+    union,
+    union_of,
+)
+from tfadvisor.timeline.model import Device, StepKind
+from tfadvisor.timeline.steps.breakdown import classes_of_time
+from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import TimeClass
+
+_PS_PER_NS = 1_000
+_DIGIT = re.compile(r"\d")
+_COUNTS = {StepKind.STEADY: "yes"}
+_MOST_MARKS = 20_000
+"""Instants of a class that a finding marks on one host; the longest."""
+
+
+class _Host(msgspec.Struct, frozen=True):
+    """What findings are marked in. start, end: of the counted steps, ps. classes: instants on any device."""
+
+    name: str
+    track: int
+    rank: int
+    shift: int
+    start: Int64Array
+    end: Int64Array
+    classes: dict[TimeClass, Intervals]
+
+
+class Conclusions:
+    """One group of tracks a host."""
+
+    def __init__(self, write: Write, texts: Texts, numbers: TrackNumbers) -> None:
+        """texts: of a sequence of its own."""
+        self._write, self._texts, self._numbers = write, texts, numbers
+        self._hosts: list[_Host] = []
+
+    def add_host(self, timeline: HostTimeline, shift: int) -> None:
+        """Its steps, and a row a device of where the time goes. shift: ns, added to all times."""
+        group = self._numbers.track()
+        self._write(named_track(group, 0, f"tfadvisor: {timeline.host}", len(self._hosts)))
+        self._put_steps(timeline, group, shift)
+        devices: tuple[Device | None, ...] = timeline.active_devices() or (None,)
+        classes = [dict(classes_of_time(device, timeline.classes)) for device in devices]
+        for rank, (device, found) in enumerate(zip(devices, classes, strict=True), start=2):
+            name = "Where the time goes" if device is None else f"{device.name}: where its time goes"
+            self._put_classes(self._below(group, name, rank), found, shift)
+        counted = timeline.steps.steady()
+        everywhere = {one: union_of(*(found[one] for found in classes)) for one in classes[0]}
+        whole = union(timeline.steps.starts[counted], timeline.steps.ends[counted])
+        everywhere[TimeClass.IDLE] = union_of(*(difference(whole, union_of(*found.values())) for found in classes))
+        self._hosts.append(
+            _Host(
+                timeline.host,
+                group,
+                len(devices) + 2,
+                shift,
+                timeline.steps.starts[counted],
+                timeline.steps.ends[counted],
+                everywhere,
+            )
+        )
+
+    def put_findings(self, report: Report) -> None:
+        """A track a finding on each host: the counted steps, and inside them the time that it is about."""
+        findings = [one for one in report.findings if one.category != "capture"]
+        for host in self._hosts:
+            if not len(host.start) or not findings:
+                continue
+            group = self._below(host.track, "Findings", host.rank)
+            for rank, finding in enumerate(findings, start=1):
+                self._put_finding(host, finding, group, rank)
+
+    def _put_steps(self, timeline: HostTimeline, group: int, shift: int) -> None:
+        steps, texts = timeline.steps, self._texts
+        names = np.array(
+            [texts.name(name if _DIGIT.search(name) else f"{name} {index}") for index, name in enumerate(steps.names)],
+            np.int64,
+        )
+        counts = np.array([texts.value(_COUNTS.get(kind, f"no: {kind.value}")) for kind in steps.kinds], np.int64)
+        mean_ms = timeline.breakdown.mean(axis=0) / PS_PER_MS
+        whether = texts.argument("counts")
+        columns = [(texts.argument(f"{one.label}_ms"), mean_ms[:, one]) for one in TimeClass]
+        for lane in lanes(steps.starts, steps.ends):
+            track = self._below(group, "Steps", 1, steps.about)
+            found = brackets(steps.starts[lane], steps.ends[lane])
+            step = lane[found.event]
+
+            def arguments(part: slice, step: Int64Array = step) -> tuple[Rows, ...]:
+                numbers = [number_arguments(name, ms[step[part]]) for name, ms in columns]
+                return (text_arguments(whether, counts[step[part]]), *numbers)
+
+            time = np.where(found.opens, steps.starts[step], steps.ends[step])
+            self._put(track, time, found.opens, names[step], "step", shift, arguments)
+
+    def _put_classes(self, track: int, classes: dict[TimeClass, Intervals], shift: int) -> None:
+        start = np.concatenate([one.starts for one in classes.values()])
+        end = np.concatenate([one.ends for one in classes.values()])
+        names = [np.full(len(time), self._texts.name(one.label), np.int64) for one, time in classes.items()]
+        found = brackets(start, end)
+        time = np.where(found.opens, start[found.event], end[found.event])
+        self._put(track, time, found.opens, np.concatenate(names)[found.event], "class", shift)
+
+    def _put_finding(self, host: _Host, finding: Finding, group: int, rank: int) -> None:
+        title = f"{finding.severity.value}: {finding.title}"
+        track = self._below(group, title, rank, finding.summary)
+        start, end = host.start, host.end
+        name = np.full(len(start), self._texts.name(title), np.int64)
+        for one, instants in claimed(host.classes, finding.claims):
+            marked = longest(instants, host.start, host.end, _MOST_MARKS)
+            start, end = np.concatenate([start, marked.starts]), np.concatenate([end, marked.ends])
+            name = np.concatenate([name, np.full(len(marked), self._texts.name(one.label), np.int64)])
+        found = brackets(start, end)
+        is_step = found.event < len(host.start)
+        words = finding_arguments(finding, self._texts)
+
+        def arguments(part: slice) -> tuple[Rows, ...]:
+            return (only(constant(len(is_step[part]), words), is_step[part]),)
+
+        time = np.where(found.opens, start[found.event], end[found.event])
+        self._put(track, time, found.opens, name[found.event], finding.category, host.shift, arguments)
+
+    def _below(self, parent: int, name: str, rank: int, about: str = "") -> int:
+        """A new track below another."""
+        track = self._numbers.track()
+        self._write(named_track(track, parent, name, rank, about))
+        return track
+
+    def _put(
+        self,
+        track: int,
+        time_ps: Int64Array,
+        opens: BoolArray,
+        name: Int64Array,
+        category: str,
+        shift: int,
+        arguments: Callable[[slice], tuple[Rows, ...]] | None = None,
+    ) -> None:
+        put_slices(
+            self._write,
+            self._texts.sequence,
+            track,
+            time_ps // _PS_PER_NS + shift,
+            opens,
+            name,
+            self._texts.category(category),
+            arguments=arguments,
+        )
+
+
+# Events of one line as brackets: when each opens and closes, so that what opens last closes first.
+
+
+class Brackets(msgspec.Struct, frozen=True):
+    """Two rows an event, by time. event: index into what was given. opens: whether it begins here."""
+
+    event: Int64Array
+    opens: BoolArray
+
+
+def brackets(start: Int64Array, end: Int64Array) -> Brackets:
+    """Of events that nest, in any order, none ending before it begins.
+
+    At one instant ends come first, inner ones before outer ones; then begins, longer events first; then events without
+    length, each closed at once.
+    """
+    order = np.lexsort((-end, start))
+    lo, hi = start[order], end[order]
+    count = len(order)
+    rank = np.arange(count, dtype=np.int64)
+    point = lo == hi
+    time = np.concatenate([lo, hi])
+    phase = np.concatenate([np.where(point, 2, 1), np.where(point, 2, 0)]).astype(np.int8)
+    tie = np.concatenate([np.where(point, 2 * rank, rank), np.where(point, 2 * rank + 1, -rank)])
+    sequence = np.lexsort((tie, phase, time))
+    opens = sequence < count
+    return Brackets(order[np.where(opens, sequence, sequence - count)], opens)
+
+
+def nests(found: Brackets) -> bool:
+    """Whether every bracket closes the one that was opened last."""
+    if not len(found.event):
+        return True
+    depth = np.cumsum(np.where(found.opens, 1, -1))
+    if depth.min() < 0:
+        return False
+    level = np.where(found.opens, depth, depth + 1)
+    by_level = found.event[np.argsort(level, kind="stable")]
+    return bool((by_level[0::2] == by_level[1::2]).all())
+
+
+def lanes(start: Int64Array, end: Int64Array) -> list[Int64Array]:
+    """Indices of events that nest among each other, lane by lane; a single lane where all do."""
+    everything = np.arange(len(start), dtype=np.int64)
+    if nests(brackets(start, end)):
+        return [everything]
+    found: list[list[int]] = []
+    open_: list[list[int]] = []
+    order = np.lexsort((-end, start))
+    for event, lo, hi in zip(order.tolist(), start[order].tolist(), end[order].tolist(), strict=True):
+        for lane, ends in zip(found, open_, strict=True):
+            while ends and ends[-1] <= lo:
+                ends.pop()
+            if not ends or ends[-1] >= hi:
+                lane.append(event)
+                ends.append(hi)
+                break
+        else:
+            found.append([event])
+            open_.append([hi])
+    return [np.array(lane, np.int64) for lane in found]
+
+
+# A finding in the words that stand beside its slices: evidence, where, fixes.
+
+
+def finding_arguments(finding: Finding, texts: Texts) -> bytes:
+    """Arguments of a slice."""
+    return b"".join(text_argument(texts, name, words) for name, words in _words(finding) if words)
+
+
+def _words(finding: Finding) -> Iterator[tuple[str, str]]:
+    yield "rule", finding.rule_id
+    yield "severity", finding.severity.value
+    yield "summary", finding.summary
+    yield "saving", saving_words(finding.saving)
+    yield "worth checking", finding.ask or ""
+    yield "caveat", finding.caveat
+    for place, one in enumerate(finding.locations):
+        yield f"where[{place}]", location_words(one)
+    for place, evidence in enumerate(finding.evidence):
+        yield f"evidence[{place}]", evidence_words(evidence)
+    for place, fix in enumerate(finding.fixes):
+        yield f"fix[{place}].do", fix.do
+        yield f"fix[{place}].snippet", fix.snippet.rstrip("\n")
+        yield f"fix[{place}].env", " ".join(f"{name}={value}" for name, value in fix.env.items())
+        yield f"fix[{place}].valid_for", fix.valid_for
+    for place, source in enumerate(finding.source):
+        yield f"source[{place}]", source.url or f"{source.doc} {source.section}"
+
+
+# The time that a finding claims, and the longest stretches of it.
+
+
+def claimed(classes: Mapping[TimeClass, Intervals], claims: Collection[str]) -> Iterator[tuple[TimeClass, Intervals]]:
+    """Each class that a finding claims with its instants, those taken out that a class before it has: devices differ in
+    what they do at an instant, and a track shows one class at a time."""
+    taken = EMPTY
+    for one in TimeClass:
+        if one.label in claims:
+            yield one, difference(classes[one], taken)
+            taken = union_of(taken, classes[one])
+
+
+def longest(instants: Intervals, starts: Int64Array, ends: Int64Array, most: int) -> Intervals:
+    """The part of the instants inside the windows; where that is more than so many pieces, the longest of them."""
+    inside = _cut(intersection(instants, union(starts, ends)), starts)
+    if len(inside) <= most:
+        return inside
+    chosen = np.sort(np.argsort(inside.starts - inside.ends, kind="stable")[:most])
+    return Intervals(inside.starts[chosen], inside.ends[chosen])
+
+
+def _cut(instants: Intervals, places: Int64Array) -> Intervals:
+    """Instants that go on across a place in two pieces, so that each lies in one step."""
+    index = np.searchsorted(instants.starts, places, side="left") - 1
+    inside = (index >= 0) & (places < instants.ends[np.maximum(index, 0)]) if len(instants) else np.zeros(0, np.bool_)
+    if not inside.any():
+        return instants
+    cuts = places[inside]
+    return Intervals(np.sort(np.append(instants.starts, cuts)), np.sort(np.append(instants.ends, cuts)))
+
+
+# Where an export goes: whole or not at all, and never over what it was made from.
+
+_LEVEL = 4
+"""Of gzip: 6 takes twice as long for 3% less."""
+
+
+@contextmanager
+def export_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name when everything is written; packed where the name ends in .gz. Raises OSError."""
+    with new_file(path) as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=file, mtime=0) as out:
+            yield cast(BinaryIO, out)
+
+
+@contextmanager
+def export_folder(path: Path) -> Iterator[Path]:
+    """A folder that appears under its name when everything is written. An empty one may be there. Raises OSError."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(0, "is there already and is not an empty folder")
+    name = beside(path)
+    with unfinished(name):
+        Path(name).mkdir(mode=0o700)
+        yield Path(name)
+        Path(name).chmod(0o777 & ~umask())
+        Path(name).replace(path)

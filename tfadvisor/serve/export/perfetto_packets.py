@@ -1,0 +1,303 @@
+"""Perfetto's messages: tracks, interned texts, and the begins and ends of slices.
+
+Field numbers and meanings are those of Perfetto's protos/perfetto/trace (trace_packet, track_descriptor, track_event,
+interned_data, debug_annotation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+import numpy as np
+
+from tfadvisor.trace.messages import FIXED_64, SIZED, VARINT
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfadvisor.timeline.intervals import BoolArray, Int64Array
+
+Write = Callable[[bytes], object]
+
+_PACKET = 1
+_TIMESTAMP, _SEQUENCE, _EVENT, _INTERNED, _FLAGS, _TRACK = 8, 10, 11, 12, 13, 60
+_CLEARED, _NEEDED = 1, 2
+_CATEGORY_IIDS, _ANNOTATIONS, _TYPE, _NAME_IID, _TRACK_UUID, _FLOWS = 3, 4, 9, 10, 11, 47
+_BEGIN, _END = 1, 2
+_EXPLICIT = 3
+_BYTES_A_PACKET = 1 << 20
+_ROWS_AT_ONCE = 1 << 16
+_CATEGORIES, _NAMES, _ARGUMENT_NAMES, _ARGUMENT_TEXTS = 1, 2, 3, 29
+
+
+def process_track(uuid: int, pid: int, name: str) -> bytes:
+    """A process, under which its threads stand."""
+    return _track(number(1, uuid) + sized(3, number(1, pid) + text(6, name)))
+
+
+def thread_track(uuid: int, pid: int, tid: int, name: str) -> bytes:
+    """A thread of a process."""
+    return _track(number(1, uuid) + sized(4, number(1, pid) + number(2, tid) + text(5, name)))
+
+
+def named_track(uuid: int, parent: int, name: str, rank: int = 0, about: str = "") -> bytes:
+    """A track by itself (parent 0) or below another one, its own children by their rank."""
+    above = number(5, parent) if parent else b""
+    words = text(14, about) if about else b""
+    return _track(number(1, uuid) + above + text(2, name) + words + number(11, _EXPLICIT) + number(12, rank))
+
+
+def _track(content: bytes) -> bytes:
+    return sized(_PACKET, sized(_TRACK, content))
+
+
+class Texts:
+    """Texts of one sequence of packets, each written once and then called by its number."""
+
+    def __init__(self, write: Write, sequence: int) -> None:
+        """The first packet of the sequence says that nothing before it is known."""
+        self._write = write
+        self._sequence = sequence
+        self._known: dict[tuple[int, str], int] = {}
+        self._flags = _CLEARED | _NEEDED
+        self.sequence = sequence
+
+    def name(self, content: str) -> int:
+        """The number of a slice's name."""
+        return self._one(_NAMES, content)
+
+    def category(self, content: str) -> int:
+        """The number of a category."""
+        return self._one(_CATEGORIES, content)
+
+    def argument(self, content: str) -> int:
+        """The number of an argument's name."""
+        return self._one(_ARGUMENT_NAMES, content)
+
+    def value(self, content: str) -> int:
+        """The number of an argument's text."""
+        return self._one(_ARGUMENT_TEXTS, content)
+
+    def names(self, contents: Iterable[tuple[int, str]]) -> None:
+        """Names of slices under numbers that the caller gives."""
+        self._many(_NAMES, contents)
+
+    def values(self, contents: Iterable[tuple[int, str]]) -> None:
+        """Texts of arguments under numbers that the caller gives."""
+        self._many(_ARGUMENT_TEXTS, contents)
+
+    def _one(self, kind: int, content: str) -> int:
+        known = self._known.get((kind, content))
+        if known is None:
+            known = self._known[kind, content] = len(self._known) + 1
+            self._many(kind, [(known, content)])
+        return known
+
+    def _many(self, kind: int, contents: Iterable[tuple[int, str]]) -> None:
+        entries, size = [], 0
+        for iid, content in contents:
+            entries.append(sized(kind, number(1, iid) + text(2, content)))
+            size += len(entries[-1])
+            if size > _BYTES_A_PACKET:
+                self._put(b"".join(entries))
+                entries, size = [], 0
+        if entries:
+            self._put(b"".join(entries))
+
+    def _put(self, interned: bytes) -> None:
+        head = number(_SEQUENCE, self._sequence) + number(_FLAGS, self._flags)
+        self._write(sized(_PACKET, head + sized(_INTERNED, interned)))
+        self._flags = _NEEDED
+
+
+def text_argument(texts: Texts, name: str, content: str) -> bytes:
+    """An argument of a slice, as it stands in each event that has it."""
+    return sized(_ANNOTATIONS, number(1, texts.argument(name)) + number(17, texts.value(content)))
+
+
+def text_arguments(name: int, values: Int64Array) -> Rows:
+    """An argument for each row by the number of its text; rows with 0 have none."""
+    content = joined(constant(len(values), number(1, name)), field(17, VARINT, varints(values)))
+    return only(field(_ANNOTATIONS, SIZED, content), values > 0)
+
+
+def number_arguments(name: int, values: npt.NDArray[np.float64]) -> Rows:
+    """An argument for each row."""
+    content = joined(constant(len(values), number(1, name)), field(5, FIXED_64, doubles(values)))
+    return field(_ANNOTATIONS, SIZED, content)
+
+
+def put_slices(
+    write: Write,
+    sequence: int,
+    track: int,
+    time_ns: Int64Array,
+    opens: BoolArray,
+    name: Int64Array,
+    category: int = 0,
+    flow: Int64Array | None = None,
+    arguments: Callable[[slice], tuple[Rows, ...]] | None = None,
+) -> None:
+    """A packet for each begin and end, in the order given. name, flow, arguments: of begins; flow 0 for none.
+
+    arguments: gives those of some rows.
+    """
+    for at in range(0, len(opens), _ROWS_AT_ONCE):
+        part = slice(at, at + _ROWS_AT_ONCE)
+        begins = opens[part]
+        rows = len(begins)
+        event = [
+            field(_TYPE, VARINT, varints(np.where(begins, _BEGIN, _END))),
+            constant(rows, number(_TRACK_UUID, track)),
+            only(field(_NAME_IID, VARINT, varints(name[part])), begins),
+        ]
+        if category:
+            event.append(only(constant(rows, number(_CATEGORY_IIDS, category)), begins))
+        if flow is not None and flow[part].any():
+            event.append(only(field(_FLOWS, FIXED_64, fixed_64(flow[part])), begins & (flow[part] > 0)))
+        if arguments is not None:
+            event += [only(one, begins) for one in arguments(part)]
+        packet = joined(
+            field(_TIMESTAMP, VARINT, varints(time_ns[part])),
+            constant(rows, number(_SEQUENCE, sequence) + number(_FLAGS, _NEEDED)),
+            field(_EVENT, SIZED, joined(*event)),
+        )
+        write(field(_PACKET, SIZED, packet).flat())
+
+
+# Protobuf's wire format for many messages of one shape at once: a row a message, a column a byte.
+
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfadvisor.timeline.intervals import BoolArray, Int64Array
+
+    UInt8Matrix: TypeAlias = "npt.NDArray[np.uint8]"
+    BoolMatrix: TypeAlias = "npt.NDArray[np.bool_]"
+
+_MORE = 0x80
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """Bytes of each row, and which of them count."""
+
+    data: UInt8Matrix
+    keep: BoolMatrix
+
+    def lengths(self) -> Int64Array:
+        """Bytes that count, by row."""
+        return np.asarray(self.keep.sum(axis=1), np.int64)
+
+    def flat(self) -> bytes:
+        """All rows, one after the other."""
+        return self.data[self.keep].tobytes()
+
+
+def constant(rows: int, data: bytes) -> Rows:
+    """The same bytes in every row."""
+    shape = (rows, len(data))
+    return Rows(np.broadcast_to(np.frombuffer(data, np.uint8), shape), np.ones(shape, np.bool_))
+
+
+def varints(values: Int64Array) -> Rows:
+    """Numbers that are not negative, seven bits a byte."""
+    number = values.astype(np.uint64)
+    width = max((int(number.max(initial=0)).bit_length() + 6) // 7, 1)
+    shifted = number[:, None] >> (np.arange(width, dtype=np.uint64) * np.uint64(7))
+    keep = shifted > 0
+    keep[:, 0] = True
+    data = (shifted & np.uint64(_MORE - 1)).astype(np.uint8)
+    data[:, :-1][keep[:, 1:]] |= np.uint8(_MORE)
+    return Rows(data, keep)
+
+
+def doubles(values: npt.NDArray[np.float64]) -> Rows:
+    """Eight bytes a number."""
+    data = values.astype("<f8").reshape(-1, 1).view(np.uint8)
+    return Rows(data, np.ones(data.shape, np.bool_))
+
+
+def fixed_64(values: Int64Array) -> Rows:
+    """Eight bytes a number that is not negative."""
+    data = values.astype("<u8").reshape(-1, 1).view(np.uint8)
+    return Rows(data, np.ones(data.shape, np.bool_))
+
+
+def joined(*parts: Rows) -> Rows:
+    """Each row's parts one after the other."""
+    return Rows(
+        np.concatenate([one.data for one in parts], axis=1), np.concatenate([one.keep for one in parts], axis=1)
+    )
+
+
+def field(number: int, kind: int, content: Rows) -> Rows:
+    """A field of each row's message; kind SIZED puts the length before the content."""
+    rows = len(content.data)
+    head = constant(rows, tag(number, kind))
+    return joined(head, varints(content.lengths()), content) if kind == SIZED else joined(head, content)
+
+
+def only(content: Rows, rows: BoolArray) -> Rows:
+    """The content where it is wanted, nothing in the other rows."""
+    return Rows(content.data, content.keep & rows[:, None])
+
+
+def tag(number: int, kind: int) -> bytes:
+    """The head of a field."""
+    return varint(number << 3 | kind)
+
+
+def varint(value: int) -> bytes:
+    """One number that is not negative."""
+    out = bytearray()
+    while value >= _MORE:
+        out.append(value & (_MORE - 1) | _MORE)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field_number: int, value: int) -> bytes:
+    """One field with a number that is not negative."""
+    return tag(field_number, VARINT) + varint(value)
+
+
+def sized(field_number: int, content: bytes) -> bytes:
+    """One field with a message or text."""
+    return tag(field_number, SIZED) + varint(len(content)) + content
+
+
+def text(field_number: int, content: str) -> bytes:
+    """One field with text. NUL, which ends texts in the tools that read them, is written as its picture."""
+    return sized(field_number, content.replace("\0", "\u2400").encode("utf-8", "replace"))
+
+
+# Numbers that no two tracks, processes, threads or arrows of a file share.
+
+
+class TrackNumbers:
+    """Counts up from 1 in each kind; processes and threads are one kind."""
+
+    def __init__(self) -> None:
+        """Nothing is given out yet."""
+        self._tracks = count(1)
+        self._processes = count(1)
+        self._flows = 1
+
+    def track(self) -> int:
+        """A new track's."""
+        return next(self._tracks)
+
+    def process(self) -> int:
+        """A new process's or thread's."""
+        return next(self._processes)
+
+    def flows(self, wanted: int) -> int:
+        """The first of so many new ones."""
+        first = self._flows
+        self._flows += wanted
+        return first

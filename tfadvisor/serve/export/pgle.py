@@ -1,0 +1,286 @@
+"""Trace files to one profile."""
+
+from __future__ import annotations
+
+import shlex
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from tfadvisor.advice.flags.advice import variables
+from tfadvisor.advice.flags.catalogue import accepts
+from tfadvisor.advice.flags.recorded import is_newer, order
+from tfadvisor.arrays import ranks
+from tfadvisor.errors import TraceError
+from tfadvisor.program.find_modules import find_modules
+from tfadvisor.program.module import Module
+from tfadvisor.program.wire import Entry, Proto, message_of, messages_of, number_of, text_of
+from tfadvisor.serve.export.perfetto_packets import sized, tag
+from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, facts, named_events
+from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
+from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
+from tfadvisor.trace.columns import HostTrace
+from tfadvisor.trace.decode import decode_file
+from tfadvisor.trace.messages import FIXED_64
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfadvisor.trace.columns import Int64Array
+
+_FIRST_WITH_SPANS = "0.12"
+"""The jaxlib that counts spans; 0.11.2 still counts events."""
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """costs: of all files together. facts: of each. framework: of the first file that tells, as reports name it.
+
+    jax_version: that recorded the first file that says so, else None.
+    """
+
+    costs: Costs
+    facts: tuple[Facts, ...]
+    framework: str
+    jax_version: str | None
+
+
+def profile(files: Sequence[Path], percentile: int, jaxlib: str | None, *, by_program: bool) -> Profile:
+    """One file after the other, each a profile; then the percentile of each instruction's costs.
+
+    jaxlib: whose way of counting, None for that of the version that recorded, else the newest. by_program: with the
+    fingerprints that XLA's own converter misses. Raises TraceError for a file that cannot be read.
+    """
+    found: list[tuple[Costs, Facts]] = []
+    version, framework = None, UNKNOWN
+    for file in files:
+        trace = decode_file(file, SELECTION)
+        recorded_by = _jax_version(trace)
+        version = version or recorded_by
+        framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts) if framework == UNKNOWN else framework
+        found.append(_of_trace(trace, counting_of(jaxlib or recorded_by), by_program))
+    merged = aggregate([one for one, _ in found], percentile) if len(found) > 1 else found[0][0]
+    return Profile(merged, tuple(one for _, one in found), framework, version)
+
+
+def counting_of(jaxlib: str | None) -> Counting:
+    """What a version counts; None for the newest."""
+    known = order(jaxlib) if jaxlib is not None else None
+    return Counting.EVENT if known is not None and known < (order(_FIRST_WITH_SPANS) or ()) else Counting.SPAN
+
+
+def _of_trace(trace: HostTrace, counting: Counting, by_program: bool) -> tuple[Costs, Facts]:
+    events = named_events(trace)
+    every = fingerprints(trace, of_modules=True)
+    used = every if by_program else fingerprints(trace, of_modules=False)
+    return costs(events, used, counting), facts(trace, events, every)
+
+
+def _jax_version(trace: HostTrace) -> str | None:
+    found = (plane.stats.get(JAX_VERSION) for plane in trace.planes)
+    return next((one for one in found if isinstance(one, str)), None)
+
+
+# The file that XLA reads: a ProfiledInstructionsProto, binary or as text.
+
+_COSTS, _NAME, _COST_US = 1, 1, 2
+
+
+def as_binary(costs: Costs) -> bytes:
+    """One InstructionCost a name. No latencies between instructions: XLA's own converter writes none either."""
+    return b"".join(
+        sized(_COSTS, sized(_NAME, name.encode()) + tag(_COST_US, FIXED_64) + struct.pack("<d", cost.us))
+        for name, cost in costs.items()
+    )
+
+
+def as_text(costs: Costs) -> bytes:
+    """The same in protobuf's text format."""
+    return "".join(
+        f'costs {{ name: "{_escaped(name)}" cost_us: {cost.us!r} }}\n' for name, cost in costs.items()
+    ).encode()
+
+
+FORMS: Mapping[str, Callable[[Costs], bytes]] = {".pb": as_binary, ".pbtxt": as_text}
+"""By the file's ending."""
+
+
+def _escaped(text: str) -> str:
+    """Quotes, backslashes and control characters as the text format has them."""
+    out = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "".join(one if one >= " " else f"\\{ord(one):03o}" for one in out)
+
+
+# One profile out of several: of each instruction's costs the one at a percentile.
+
+
+def aggregate(profiles: Sequence[Costs], percentile: int) -> Costs:
+    """The cost at percentile/100 of the way through those that there are, rounded down; never a mean of two.
+
+    percentile: 0 to 100. An instruction that some profiles lack is taken from the others.
+    """
+    found: dict[str, list[Cost]] = {}
+    for profile in profiles:
+        for name, cost in profile.items():
+            found.setdefault(name, []).append(cost)
+    return {
+        name: Cost(
+            sorted(one.us for one in costs)[int(percentile / 100 * (len(costs) - 1))],
+            sum(one.executions for one in costs),
+        )
+        for name, costs in sorted(found.items())
+    }
+
+
+# What each instruction cost in one trace, in columns, as XLA's own converter counts it.
+
+_SEPARATOR = "::"
+_PS_PER_US = 1e6
+
+
+class Counting(Enum):
+    """What one execution of an instruction is."""
+
+    EVENT = "event"
+    """Each event; so an instruction of several kernels costs as much as their mean. jaxlib up to 0.11."""
+    SPAN = "span"
+    """From the start of the first to the end of the last event of one scope range, or of one start where events carry
+    none; so it costs what all its kernels take. jaxlib from 0.12 on."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """An instruction's mean time, and over how many executions."""
+
+    us: float
+    executions: int
+
+
+Costs = Mapping[str, Cost]
+"""By the instruction's name, `FINGERPRINT::name` where its program's fingerprint is known."""
+
+
+def costs(found: NamedEvents, fingerprints: Mapping[Program, str], counting: Counting) -> Costs:
+    """The cost of each name, sorted by name."""
+    names, which = _profile_names(found, fingerprints)
+    if counting is Counting.EVENT:
+        # Two divisions, as XLA's: the last bit of one by a million differs. A negative duration is a huge one there.
+        us = found.duration_ps.view(np.uint64).astype(np.float64) / 1e3 / 1e3
+    else:
+        which, us = _spans(found, which)
+    executions = np.bincount(which, minlength=len(names))
+    mean = np.bincount(which, us, len(names)) / np.maximum(executions, 1)  # adds up in the file's order, as XLA does
+    by_name = sorted(zip(names, mean.tolist(), executions.tolist(), strict=True))
+    return {name: Cost(us, number) for name, us, number in by_name}
+
+
+def _profile_names(found: NamedEvents, fingerprints: Mapping[Program, str]) -> tuple[list[str], Int64Array]:
+    """The distinct names, and which of them each event has: op and program are looked up once a pair of both."""
+    pair = ranks(found.op * (len(found.programs) + 1) + found.program)
+    count = int(pair.max(initial=-1)) + 1
+    one = np.zeros(count, np.int64)
+    one[pair] = np.arange(len(pair))
+    place: dict[str, int] = {}
+    name_of_pair = np.empty(count, np.int64)
+    for at, event in enumerate(one.tolist()):
+        name = found.ops[int(found.op[event])]
+        fingerprint = fingerprints.get(found.programs[int(found.program[event])], "")
+        written = f"{fingerprint}{_SEPARATOR}{name}" if fingerprint else name
+        name_of_pair[at] = place.setdefault(written, len(place))
+    return list(place), name_of_pair[pair]
+
+
+def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArray[np.float64]]:
+    """(name, µs) of each span: events sorted by name and instance, cut where either changes."""
+    order = np.lexsort((found.instance, which))
+    name, instance = which[order], found.instance[order]
+    starts = np.flatnonzero(np.append(True, (name[1:] != name[:-1]) | (instance[1:] != instance[:-1])))
+    if not len(order):
+        return which, np.empty(0)
+    first = np.minimum.reduceat(found.start_ps[order], starts)
+    last = np.maximum.reduceat((found.start_ps + found.duration_ps)[order], starts)
+    return name[starts], (last - first) / _PS_PER_US
+
+
+# The fingerprint that XLA gave a program before it scheduled it, by which its scheduler finds the costs that are
+# meant for it.
+
+
+Program = tuple[str, int | None]
+"""The module's name and its id, which events carry as `hlo_module` and `program_id`; None where an event has no id."""
+
+_ATTRIBUTE = "fingerprint_before_lhs"
+_ID = 5
+_OF_MODULE, _OF_INSTRUCTION = 19, 68
+"""The fields of HloModuleProto and HloInstructionProto that hold frontend attributes."""
+_MAP = 1
+
+
+def fingerprints(trace: HostTrace, *, of_modules: bool) -> dict[Program, str]:
+    """The programs of a trace that carry one. Programs whose HLO is damaged carry none.
+
+    of_modules: also those that only the module carries, which XLA's own converter misses.
+    """
+    found: dict[Program, str] = {}
+    modules = find_modules(trace)
+    for key in modules.keys:
+        try:
+            module = modules.open(key)
+            one = _fingerprint(module, of_modules)
+        except TraceError:
+            continue
+        if one:
+            found[module.name, number_of(module.fields, _ID)] = one
+    return found
+
+
+def _fingerprint(module: Module, of_modules: bool) -> str:
+    root = module.entry.root
+    mine = _attribute(root.proto, root.fields, _OF_INSTRUCTION)
+    return mine or (_attribute(module.proto, module.fields, _OF_MODULE) if of_modules else "")
+
+
+def _attribute(proto: Proto, fields: list[Entry], holder: int) -> str:
+    for entry in messages_of(proto, message_of(proto, fields, holder), _MAP):
+        if text_of(proto, entry, 1) == _ATTRIBUTE:
+            return text_of(proto, entry, 2)
+    return ""
+
+
+# The two ways to compile with measured costs: this profile, or JAX measuring by itself.
+
+_SCHEDULER = "--xla_gpu_enable_latency_hiding_scheduler=true"
+_FILE = "--xla_gpu_pgle_profile_file_or_directory_path"
+_AUTOMATIC, _RUNS = "JAX_ENABLE_PGLE", "JAX_PGLE_PROFILING_RUNS"
+
+
+class LaunchLines(msgspec.Struct, frozen=True):
+    """profile, automatic: what to put before a command; "" where the version knows no such thing. notes: why, and by what."""
+
+    profile: str
+    automatic: str
+    notes: tuple[str, ...]
+
+
+def launch_lines(file: Path, framework: str, version: str | None) -> LaunchLines:
+    """framework: as reports name it; of TensorFlow the flags are those of its own XLA. version: None for the newest known."""
+    library = "tensorflow" if framework == "tensorflow" else "jaxlib"
+    flag = f"{_FILE}={file.absolute()}"
+    answers = [accepts(one, version, library) for one in (_SCHEDULER, flag)]
+    refused = [one for one in answers if one.accepted is False]
+    notes = (
+        [f"the profile cannot be used: {refused[0].note}"] if refused else [one.note for one in answers[1:] if one.note]
+    )
+    known = [f"--{one.name}={one.value}" for one in answers if not one.is_default]
+    profile = "" if refused else f"XLA_FLAGS={shlex.quote(' '.join(known))}"
+    automatic = ""
+    if framework in ("jax", "unknown"):
+        since = variables()[_AUTOMATIC].since
+        if version is not None and since and is_newer(since, version):
+            notes.append(f"{_AUTOMATIC} is known from JAX {since} on")
+        else:
+            automatic = f"{_AUTOMATIC}=true {_RUNS}={variables()[_RUNS].default}"
+    return LaunchLines(profile, automatic, tuple(notes))

@@ -1,0 +1,265 @@
+"""The events of a trace's devices that name an instruction of a compiled program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in, median, ranks
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import COPIES, is_derived
+from tfadvisor.timeline.names.collectives import op_collective
+from tfadvisor.timeline.names.devices import device_class
+from tfadvisor.timeline.names.drivers import launches_graph
+from tfadvisor.trace.columns import HostTrace, Int64Array, Selection, Value
+
+if TYPE_CHECKING:
+    from tfadvisor.serve.export.pgle import Program
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfadvisor.serve.export.pgle import Program
+
+    BoolArray = npt.NDArray[np.bool_]
+
+_SCOPE_RANGE_ID = "scope_range_id"
+SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, stats.PROGRAM_ID, _SCOPE_RANGE_ID)))
+"""The stats that this needs of the decoder."""
+GPU_PLANES = "/device:GPU:"
+_DEVICES = (GPU_PLANES, "/device:TPU:", "/device:CUSTOM:")
+"""Planes of the first of these that the trace has; XLA looks at no others beside them."""
+_ASYNCHRONOUS = "Async XLA Ops"
+"""A line that repeats what runs beside other ops."""
+_ABSENT = -1
+
+
+class NamedEvents(msgspec.Struct, frozen=True):
+    """One row an event, in the file's order: its instruction and program, and when it ran.
+
+    instance: what the events of one execution share, a scope range's number or the start.
+    """
+
+    ops: tuple[str, ...]
+    programs: tuple[Program, ...]
+    event: Int64Array
+    """Index among the trace's events."""
+    op: Int64Array
+    """Index into ops."""
+    program: Int64Array
+    """Index into programs."""
+    start_ps: Int64Array
+    duration_ps: Int64Array
+    instance: Int64Array
+    """A number without a unit, or ps."""
+
+    def __len__(self) -> int:
+        """Number of events."""
+        return len(self.op)
+
+
+def device_lines(trace: HostTrace) -> Int64Array:
+    """The lines that are counted, by index: all but the asynchronous ones of the GPUs, else of TPUs, else of others."""
+    lines = trace.lines
+    plane_names = [plane.name for plane in trace.planes]
+    kind = next((one for one in _DEVICES if any(name.startswith(one) for name in plane_names)), None)
+    if kind is None:
+        return np.empty(0, np.int64)
+    chosen = [
+        line
+        for line, plane in enumerate(lines.plane.tolist())
+        if plane_names[plane].startswith(kind) and (lines.display_name[line] or lines.name[line]) != _ASYNCHRONOUS
+    ]
+    return np.array(chosen, np.int64)
+
+
+def named_events(trace: HostTrace) -> NamedEvents:
+    """Those that carry both an op and a module, on themselves or on their name's metadata."""
+    of_device = np.zeros(len(trace.lines), np.bool_)
+    of_device[device_lines(trace)] = True
+    event = np.flatnonzero(of_device[trace.line_of_event()])
+    ops, op = _texts(trace, stats.HLO_OP, event)
+    modules, module = _texts(trace, stats.HLO_MODULE, event)
+    named = (op >= 0) & (module >= 0)
+    event, op, module = event[named], op[named], module[named]
+    number, numbered = _numbers(trace, stats.PROGRAM_ID, event)
+    scope, scoped = _numbers(trace, _SCOPE_RANGE_ID, event)
+    programs, program = _programs(modules, module, number, numbered)
+    start = trace.events.start_ps[event]
+    return NamedEvents(
+        ops=ops,
+        programs=programs,
+        op=op,
+        event=event,
+        program=program,
+        start_ps=start,
+        duration_ps=trace.events.duration_ps[event],
+        instance=np.where(scoped, scope, start),
+    )
+
+
+def _texts(trace: HostTrace, stat: str, event: Int64Array) -> tuple[tuple[str, ...], Int64Array]:
+    """(texts, index of each event's text, -1 without). An event's own stat stands before that of its name."""
+    column = trace.stat(stat)
+    code = np.full(len(trace.events), _ABSENT, np.int64)
+    carrying, codes = column.codes()
+    code[carrying] = codes
+    texts = {text: at for at, text in enumerate(column.texts)}
+    mine = code[event]
+    of_names = _of_names(trace, stat, event[mine < 0])
+    by_row = np.full(len(trace.names), _ABSENT, np.int64)
+    for row, text in of_names:
+        if isinstance(text, str):
+            by_row[row] = texts.setdefault(text, len(texts))
+    return tuple(texts), np.where(mine < 0, by_row[trace.events.row[event]], mine)
+
+
+def _numbers(trace: HostTrace, stat: str, event: Int64Array) -> tuple[Int64Array, BoolArray]:
+    """(number of each event, whether it has one)."""
+    value, known = np.zeros(len(trace.events), np.int64), np.zeros(len(trace.events), np.bool_)
+    carrying, numbers = trace.stat(stat).integers()
+    value[carrying], known[carrying] = numbers, True
+    mine, has = value[event], known[event]
+    by_row, row_has = np.zeros(len(trace.names), np.int64), np.zeros(len(trace.names), np.bool_)
+    for row, number in _of_names(trace, stat, event[~has]):
+        if isinstance(number, int) and number.bit_length() < 64:
+            by_row[row], row_has[row] = number, True
+    row_of = trace.events.row[event]
+    return np.where(has, mine, by_row[row_of]), has | row_has[row_of]
+
+
+def _of_names(trace: HostTrace, stat: str, event: Int64Array) -> list[tuple[int, Value]]:
+    """(row, value) for the names of these events that carry the stat themselves, as TPUs' do."""
+    rows = distinct(trace.events.row[event]).tolist()
+    return [(row, held[stat]) for row in rows if stat in (held := trace.details.metadata_stats(row))]
+
+
+def _programs(
+    modules: tuple[str, ...], module: Int64Array, number: Int64Array, numbered: BoolArray
+) -> tuple[tuple[Program, ...], Int64Array]:
+    """The distinct programs, and which of them each event belongs to. One without a number is no program of the trace."""
+    number_rank = np.where(numbered, ranks(number) + 1, 0)
+    which = ranks(module * (int(number_rank.max(initial=0)) + 1) + number_rank)
+    one = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
+    one[which] = np.arange(len(which))
+    programs = tuple(
+        (modules[at], of if known else None)
+        for at, of, known in zip(module[one].tolist(), number[one].tolist(), numbered[one].tolist(), strict=True)
+    )
+    return programs, which
+
+
+# What makes a trace a poor profile, in words.
+
+_FEWEST_EXECUTIONS = 3
+"""As many as JAX measures by itself before it compiles again: JAX_PGLE_PROFILING_RUNS."""
+_MUCH = 0.1
+"""Share of kernel time without a name that is worth a word: with it a tenth of what is to be hidden has no cost."""
+_NO_GPU = (
+    "no plane of a GPU: only XLA's scheduler for GPUs reads such a profile. A run on CPUs is of no use; record on GPUs."
+)
+_GRAPHS = (
+    "kernels were launched in CUDA graphs (command buffers), in which single instructions cannot be told apart. Record with "
+    "XLA_FLAGS=--xla_gpu_enable_command_buffer= and leave that out of the run that uses the profile."
+)
+_NO_COLLECTIVE = (
+    "no collective is among the instructions: the scheduler has no communication to hide, and the profile gains little."
+)
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What one trace tells about itself. shared: names of instructions that several programs have."""
+
+    gpu: bool
+    graph_launches: int
+    """Calls that start many kernels at once."""
+    kernel_ps: int
+    """Time of all kernels, copies left out."""
+    unnamed_ps: int
+    """Of those the time of kernels that name no instruction."""
+    executions: int
+    """Of the usual instruction on one device; 0 without any."""
+    collectives: bool
+    shared: tuple[str, ...]
+
+
+def facts(trace: HostTrace, found: NamedEvents, fingerprints: Mapping[Program, str]) -> Facts:
+    """Looks at names once each, never at events one by one. fingerprints: of all programs that carry one."""
+    kernel = _kernels(trace)
+    unnamed = kernel.copy()
+    unnamed[found.event] = False
+    duration = trace.events.duration_ps
+    mine = found.op[kernel[found.event]]
+    planes = len(distinct(trace.lines.plane[trace.line_of_event()[kernel]]))
+    counts = np.bincount(mine) // max(planes, 1)
+    graphs = [row for row, name in enumerate(trace.names.name) if launches_graph(name)]
+    return Facts(
+        gpu=any(plane.name.startswith(GPU_PLANES) for plane in trace.planes),
+        graph_launches=int(is_in(trace.events.row, graphs).sum()),
+        kernel_ps=int(duration[kernel].sum()),
+        unnamed_ps=int(duration[unnamed].sum()),
+        executions=int(median(counts[counts > 0])) if counts.any() else 0,
+        collectives=any(op_collective(name) is not None for name in found.ops),
+        shared=_shared(found, fingerprints),
+    )
+
+
+def _kernels(trace: HostTrace) -> BoolArray:
+    """Which events are kernels: on the GPUs' streams, copies left out."""
+    lines = trace.lines
+    stream = np.zeros(len(lines), np.bool_)
+    for line in device_lines(trace).tolist():
+        stream[line] = not is_derived(lines.name[line], int(lines.id[line]))
+    kernel = stream[trace.line_of_event()]
+    copies = [
+        row for row in distinct(trace.events.row[kernel]).tolist() if device_class(trace.names.name[row]) in COPIES
+    ]
+    return kernel & ~is_in(trace.events.row, copies)
+
+
+def _shared(found: NamedEvents, fingerprints: Mapping[Program, str]) -> tuple[str, ...]:
+    """Names that instructions of several programs have; programs of one fingerprint are one."""
+    programs: dict[int, set[Program | str]] = {}
+    several = len(found.programs) + 1
+    for pair in distinct(found.op * several + found.program).tolist():
+        program = found.programs[pair % several]
+        programs.setdefault(pair // several, set()).add(fingerprints.get(program, program))
+    return tuple(sorted(found.ops[op] for op, held in programs.items() if len(held) > 1))
+
+
+def remarks(traces: Sequence[Facts], *, by_program: bool) -> Iterator[str]:
+    """The faults of the traces together, the gravest first; none for a good one. by_program: costs carry fingerprints."""
+    if not any(one.gpu for one in traces):
+        yield _NO_GPU
+        return
+    if any(one.graph_launches for one in traces):
+        yield _GRAPHS
+    kernels, unnamed = sum(one.kernel_ps for one in traces), sum(one.unnamed_ps for one in traces)
+    if unnamed > _MUCH * kernels:
+        yield (
+            f"{unnamed / kernels:.0%} of kernel time names no instruction of XLA, as kernels of other libraries and of programs "
+            "that XLA did not compile, and has no cost in the profile."
+        )
+    executions = sum(one.executions for one in traces)
+    if 0 < executions < _FEWEST_EXECUTIONS:
+        yield (
+            f"the usual instruction ran {executions} time{'s' if executions != 1 else ''} a device, and one execution says "
+            f"little. Record {_FEWEST_EXECUTIONS} steps or more after warm-up, or give several traces."
+        )
+    if executions and not any(one.collectives for one in traces):
+        yield _NO_COLLECTIVE
+    shared = sorted({name for one in traces for name in one.shared})
+    if shared and not by_program:
+        yield _mixed(shared)
+
+
+def _mixed(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    stand = "1 name stands" if len(names) == 1 else f"{len(names)} names stand"
+    return (
+        f"{stand} for instructions of several programs ({listed}), with one mean for all of them, as jaxlib has it. "
+        "--by-program keeps them apart."
+    )

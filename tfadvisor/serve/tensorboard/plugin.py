@@ -1,0 +1,223 @@
+"""The tab's routes: which runs there are, one run's report, and the page that shows them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from tensorboard.backend import http_util
+from tensorboard.plugins import base_plugin
+from werkzeug import wrappers
+
+from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+from tfadvisor.serve.tensorboard.cache import open_cache
+from tfadvisor.serve.tensorboard.listing import ListedRun, Listing, roots_of
+from tfadvisor.version import VERSION
+
+_JSON = "application/json"
+_LONGEST_WAIT_S = 600
+_DIGITS = 9
+_LASTING_S = 24 * 3600
+_TRACE_VIEWER = "../../../?tool=trace_viewer&run={run}&host={host}#profile"
+"""From the folder of the plugin's routes to XProf's tab."""
+
+App = Callable[[wrappers.Request], wrappers.Response]
+
+
+class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
+    """One for the whole server; its routes are asked from many threads."""
+
+    plugin_name = "tfadvisor"
+
+    def __init__(self, context: Any) -> None:
+        """context: TensorBoard's."""
+        roots = roots_of(context.logdir, getattr(context.flags, "logdir_spec", None))
+        self._plugins: Mapping[str, Any] = context.plugin_name_to_instance or {}
+        self._listing = Listing(roots)
+        self._analyses = Analyses(open_cache([root for _, root in roots]))
+
+    def get_plugin_apps(self) -> dict[str, Any]:
+        """By route, below `data/plugin/tfadvisor`."""
+        apps = {route: _file_app(route) for route in files()}
+        apps["/tab.html"] = self._beginning(apps["/tab.html"])
+        apps |= {"/runs": self._runs, "/report": self._report, "/page": self._page, "/comparison": self._comparison}
+        apps["/step"] = self._step
+        return {route: wrappers.Request.application(_only_reading(app)) for route, app in apps.items()}
+
+    def is_active(self) -> bool:
+        """Whether the logdir holds a run, as far as is known now."""
+        return bool(self._listing.known())
+
+    def frontend_metadata(self) -> Any:
+        """How TensorBoard shows the tab."""
+        return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Advisor")
+
+    def _beginning(self, document: App) -> App:
+        """Begins to read the run that the document is going to ask for."""
+
+        def serve(request: wrappers.Request) -> wrappers.Response:
+            runs = self._listing.known()
+            listed = runs.get(request.args.get("run", "")) or next(iter(runs.values()), None)
+            if listed is not None:
+                self._analyses.page(listed)
+            return document(request)
+
+        return serve
+
+    def _runs(self, request: wrappers.Request) -> wrappers.Response:
+        xprof = "profile" in self._plugins
+        runs = [
+            {
+                "name": name,
+                "hosts": len(one.run.files),
+                "bytes": one.bytes,
+                "recorded": one.recorded,
+                "stamp": one.stamp,
+                "trace_viewer": _TRACE_VIEWER.replace("{run}", quote(name, safe=""))
+                if xprof and one.for_xprof
+                else None,
+                "told": self._analyses.told(one),
+            }
+            for name, one in self._listing.current().items()
+        ]
+        return _json(request, {"version": VERSION, "runs": runs})
+
+    def _page(self, request: wrappers.Request) -> wrappers.Response:
+        """The data of a run's page, or how far its analysis is."""
+        listed = self._asked_for(request)
+        if listed is None:
+            return _unknown(request)
+        found = self._analyses.page(listed, again="again" in request.args)
+        if isinstance(found, Analysis):
+            return _json(request, found.told())
+        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
+
+    def _step(self, request: wrappers.Request) -> wrappers.Response:
+        """One step of a host with all of its threads, or how far it is; only steps that the run has."""
+        listed, index = self._asked_for(request), request.args.get("index", "")
+        if listed is None or not index.isdecimal() or len(index) > _DIGITS:
+            return _unknown(request)
+        found = self._analyses.step(listed, request.args.get("host", ""), int(index))
+        if isinstance(found, Analysis):
+            return _json(request, found.told())
+        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
+
+    def _comparison(self, request: wrappers.Request) -> wrappers.Response:
+        """The causes of the change of the step time from `base` to `run`, once the pages of both were there."""
+        new, base = self._asked_for(request), self._asked_for(request, "base")
+        if new is None or base is None:
+            return _unknown(request)
+        found = self._analyses.comparison(new, base)
+        if isinstance(found, bytes):
+            return http_util.Respond(request, found, _JSON)
+        return _json(request, {"state": "waiting", "error": None} if found is None else found.told())
+
+    def _report(self, request: wrappers.Request) -> wrappers.Response:
+        """The JSON report; waits for it."""
+        listed = self._asked_for(request)
+        if listed is None:
+            return _unknown(request)
+        found = self._analyses.report(listed)
+        if isinstance(found, Analysis):
+            found.ended.wait(_LONGEST_WAIT_S)
+            if found.error is not None:
+                return _json(request, {"error": found.error}, 422)
+            found = self._analyses.report(listed)
+        if isinstance(found, Analysis):
+            return _json(request, found.told(), 503)
+        return http_util.Respond(request, found, _JSON)
+
+    def _asked_for(self, request: wrappers.Request, argument: str = "run") -> ListedRun | None:
+        """The run that the request names, which is never made into a path; without a name the newest."""
+        name = request.args.get(argument)
+        runs = self._listing.known()
+        if name is not None and name not in runs:
+            runs = self._listing.current()
+        return next(iter(runs.values()), None) if name is None else runs.get(name)
+
+
+def _file_app(route: str) -> App:
+    file = files()[route]
+
+    def serve(request: wrappers.Request) -> wrappers.Response:
+        return http_util.Respond(request, file.content, file.kind, expires=_LASTING_S if file.lasting else 0)
+
+    return serve
+
+
+def _only_reading(app: App) -> App:
+    def checked(request: wrappers.Request) -> wrappers.Response:
+        if request.method not in ("GET", "HEAD"):
+            return _json(request, {"error": "only GET"}, 405)
+        return app(request)
+
+    return checked
+
+
+def _unknown(request: wrappers.Request) -> wrappers.Response:
+    return _json(request, {"error": "the logdir holds no such run"}, 404)
+
+
+def _json(request: wrappers.Request, content: Any, code: int = 200) -> wrappers.Response:
+    return http_util.Respond(request, json.dumps(content), _JSON, code=code)
+
+
+# The report's page taken apart for a server: a document without data, its script and its styles as files of their
+# own.
+
+
+ENTRY = """\
+export function render() {
+  let run = "";
+  try {
+    run = /[#&]p\\.tfadvisor\\.run=([^&]*)/.exec(parent.location.hash)?.[1] ?? "";
+  } catch {
+    // Inside a page of another origin.
+  }
+  location.replace(new URL(run === "" ? "tab.html" : `tab.html?run=${run}`, document.baseURI));
+}
+"""
+"""What TensorBoard imports into the tab's frame; `document.baseURI` is the folder of the plugin's routes.
+
+It names the run that is going to be shown, so that its analysis begins while the browser still loads the page."""
+
+_PAGE = Path(__file__).parents[1] / "report" / "page" / "page.html"
+_POLICY = (
+    "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
+)
+
+
+class File(msgspec.Struct, frozen=True):
+    """What a route serves. lasting: its address changes with its content."""
+
+    content: str
+    kind: str
+    lasting: bool
+
+
+@functools.cache
+def files() -> Mapping[str, File]:
+    """By route."""
+    page = _PAGE.read_text(encoding="utf-8")
+    (styles,), (script,) = (
+        re.findall(r"<style>(.*?)</style>", page, re.S),
+        re.findall(r"<script>(.*?)</script>", page, re.S),
+    )
+    version = re.findall(r'<meta name="sources" content="([0-9a-f]+)">', page)[0][:16]
+    page = page.replace(f"<style>{styles}</style>", f'<link rel="stylesheet" href="tab.css?{version}">')
+    page = page.replace(f"<script>{script}</script>", f'<script src="tab.js?{version}"></script>')
+    page = page.replace('<script id="data" type="application/json"></script>\n', "")
+    page = re.sub(r'(http-equiv="Content-Security-Policy" content=)"[^"]*"', rf'\1"{_POLICY}"', page)
+    return {
+        "/index.js": File(ENTRY, "application/javascript", lasting=False),
+        "/tab.html": File(page.replace("<html ", '<html data-served="" ', 1), "text/html", lasting=False),
+        "/tab.css": File(styles, "text/css", lasting=True),
+        "/tab.js": File(script, "application/javascript", lasting=True),
+    }

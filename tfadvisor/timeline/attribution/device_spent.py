@@ -1,0 +1,145 @@
+"""What a device's own work takes of the instants of a class, op by op, and which work it waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import is_in, true_at
+from tfadvisor.errors import TraceError
+from tfadvisor.timeline.attribution.exclusive import exclusive_time
+from tfadvisor.timeline.attribution.model import Spent
+from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
+from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of
+from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.sweeps import alike
+from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.program.find_modules import Modules
+
+_MOST = 300
+"""Ops of a device that are listed one by one."""
+_MOST_PLACED = 20
+"""Collectives and copies whose line is looked up."""
+_KINDS: dict[TimeClass, tuple[DeviceClass, ...]] = {
+    TimeClass.COMPUTE: (DeviceClass.COMPUTE,),
+    TimeClass.COLLECTIVE: (DeviceClass.COLLECTIVE,),
+    TimeClass.TRANSFER: COPIES,
+}
+ON_DEVICE = tuple(_KINDS)
+"""The classes in which a device works."""
+_COPIES = {
+    DeviceClass.H2D: "host to device",
+    DeviceClass.D2H: "device to host",
+    DeviceClass.D2D: "within the device",
+    DeviceClass.P2P: "between devices",
+    DeviceClass.MEMSET: "memset",
+}
+
+
+def device_work(device: Device, kind: TimeClass, instants: Intervals, programs: Modules) -> list[Spent]:
+    """The ops that take the instants, which are of a class of ON_DEVICE, those that take most first."""
+    ops = device.ops
+    mine = true_at(is_in(ops.kind, [one.value for one in _KINDS[kind]]))
+    spent = exclusive_time(ops.start[mine], ops.end[mine], ops.stream[mine], instants)
+    columns = tuple(
+        np.ascontiguousarray(column[mine], np.int32)
+        for column in (ops.name, ops.op, ops.module, ops.program, ops.kind, ops.path)
+    )
+    last, total = _summed(columns, spent)
+    found = []
+    for number, (event, ps) in enumerate(zip(mine[last].tolist(), total.tolist(), strict=True)):
+        name, op, module, path = (
+            ops.names[int(column[event])] if column[event] >= 0 else ""
+            for column in (ops.name, ops.op, ops.module, ops.path)
+        )
+        own = Spent(kind, path=path, op=op, kernel=name, module=module, ps=ps)
+        if kind is TimeClass.COMPUTE:
+            found.append(own)
+            continue
+        file, line, function = _line_of(device, programs, event, op or name) if number < _MOST_PLACED else ("", 0, "")
+        activity = (
+            _collective(name, op)
+            if kind is TimeClass.COLLECTIVE
+            else _COPIES.get(DeviceClass(int(ops.kind[event])), "copy")
+        )
+        found.append(
+            Spent(
+                kind,
+                activity,
+                op or instruction_name(name),
+                file,
+                line,
+                function,
+                path=path,
+                op=op,
+                kernel=name,
+                module=module,
+                ps=ps,
+            )
+        )
+    return found
+
+
+def queued_work(device: Device, instants: Intervals) -> list[Spent]:
+    """What has been launched and not begun at these instants of LAUNCH, by the program or kernel that begins next."""
+    ops = device.ops
+    after = np.minimum(np.searchsorted(ops.start, instants.ends), max(len(ops) - 1, 0))
+    if not len(ops) or not len(instants):
+        return []
+    named = np.where(ops.module[after] >= 0, ops.module[after], ops.name[after]).astype(np.int32)
+    last, total = _summed((np.ascontiguousarray(named),), instants.ends - instants.starts)
+    return [
+        Spent(TimeClass.LAUNCH, "launched, not begun", f"before {ops.names[int(row)]}", ps=ps)
+        for row, ps in zip(named[last].tolist(), total.tolist(), strict=True)
+    ]
+
+
+def infeed_wait(device: Device, instants: Intervals) -> tuple[list[Spent], Intervals]:
+    """(waits of the device itself for its infeed at these instants, the instants that are left)."""
+    if not len(device.infeed):
+        return [], instants
+    left = difference(instants, device.infeed)
+    ps = instants.length() - left.length()
+    return ([Spent(TimeClass.INPUT, "infeed", "the device waits for its infeed", ps=ps)] if ps else []), left
+
+
+def _summed(columns: tuple[np.ndarray, ...], spent: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(an event, ps) of each group of events that are alike in the columns and take any time, the largest first."""
+    nothing = np.zeros(len(spent), np.int64)
+    last, _, total, _ = alike(columns, nothing, np.ascontiguousarray(spent), (spent > 0).view(np.uint8), 0)
+    order = np.argsort(-total, kind="stable")[:_MOST]
+    return last[order], total[order]
+
+
+def _collective(kernel: str, op: str) -> str:
+    found = collective_of(op) or collective_of(kernel) if op else collective_of(kernel)
+    return (found.kind if found else CollectiveKind.OTHER).value
+
+
+def _line_of(device: Device, programs: Modules, event: int, name: str) -> tuple[str, int, str]:
+    """(file, line, function) of an op by the HLO; nothing without it, or where that does not tell."""
+    ops, nothing = device.ops, ("", 0, "")
+    if not programs.keys or (ops.program[event] < 0 and ops.module[event] < 0):
+        return nothing
+    from tfadvisor.timeline.program_ops import OpsOfProgram  # only with HLO in the trace
+
+    module = ops.names[int(ops.module[event])] if ops.module[event] >= 0 else ""
+    try:
+        named = (
+            (programs.of_program(ops.program_ids[int(ops.program[event])], module),)
+            if ops.program[event] >= 0
+            else programs.named(module)
+        )
+        program = named[0] if len(named) == 1 else None
+        known = OpsOfProgram.of(program).find(name)[1] if program is not None else None
+    except TraceError:
+        return nothing
+    if known is None or known.location is None or not known.file:
+        return nothing
+    function = next((one.function for one in known.location.frames if one.line == known.line), "")
+    return known.file, known.line, function

@@ -1,0 +1,251 @@
+"""What the host does while a device waits: Python functions, dispatches, compilation, stages of the input pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tfadvisor.arrays import true_at
+from tfadvisor.timeline.attribution.exclusive import shared
+from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
+from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    intersection,
+    union,
+    union_of,
+)
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import bare_frame, frame_place
+from tfadvisor.timeline.names.host import is_single_op, op_type, runs_ops
+from tfadvisor.timeline.names.input_pipeline import produced_kind, stage_kind, stage_path
+from tfadvisor.timeline.sweeps import alike
+from tfadvisor.vocabulary import TimeClass
+
+_MOST = 200
+"""Activities of a class that are listed one by one."""
+_WORTH_LOOKING = 0.005
+"""From this share of the steps what other threads do meanwhile is looked for."""
+_DISPATCHING = frozenset(
+    (
+        *(
+            HostClass.LAUNCH,
+            HostClass.PROCESS,
+            HostClass.OP,
+            HostClass.CONTROL_OP,
+            HostClass.EAGER_OP,
+            HostClass.RUN_EAGER,
+        ),
+        *(HostClass.GET_NEXT, HostClass.DATASET),
+    )
+)
+"""What the executor of a function that has been called does, waiting for a batch included."""
+_WAITING = frozenset((HostClass.WAIT, HostClass.GET_NEXT))
+Others = Callable[[], Iterator[Chains]]
+"""Gives what each thread but the driving one does."""
+
+
+class HostWork:
+    """What takes the instants of classes in which the host is what a device waits for, summed over devices."""
+
+    def __init__(
+        self, threads: Threads, names: NameKinds, driver: Chains, others: Others, locked_out: Intervals, steps_ps: int
+    ) -> None:
+        """driver: what the driving thread does. locked_out: where that waits for the input pipeline although it seems to run.
+
+        steps_ps: length of the counted steps.
+        """
+        self._threads, self._names, self._driver, self._others = threads, names, driver, others
+        self._locked_out, self._worth = locked_out, max(_WORTH_LOOKING * steps_ps, 1)
+        self._spent: dict[tuple[TimeClass, int], tuple[Chains, Int64Array]] = {}
+
+    def add(self, kind: TimeClass, instants: Intervals) -> None:
+        """Shares out instants of a class on one device.
+
+        An instant belongs to the innermost event of the driving thread. Where that only waits, or nothing of it is recorded,
+        it belongs to the threads that do the class's work meanwhile, in equal parts where several do; where none does, to the
+        wait.
+        """
+        driver = self._driver
+        elsewhere = _elsewhere(kind, driver, self._names)
+        if elsewhere.any() or (kind is TimeClass.INPUT and len(self._locked_out)):
+            idle = elsewhere & (instants.within(driver.lo, driver.hi) > 0)
+            locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
+            waiting = intersection(instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out))
+            if waiting.length() >= self._worth:
+                for telling in (True, False):
+                    covered = self._add_others(kind, waiting, telling=telling)
+                    instants = difference(instants, intersection(waiting, covered))
+                    waiting = difference(waiting, covered)
+        self._add(kind, driver, instants.within(driver.lo, driver.hi))
+
+    def told(self) -> Iterator[Spent]:
+        """One entry for all stretches of a thread with the same chain of names, the largest of each class first."""
+        for (kind, _), (chains, spent) in self._spent.items():
+            yield from _told(kind, chains, spent, self._threads, self._names)
+
+    def _add_others(self, kind: TimeClass, waiting: Intervals, *, telling: bool) -> Intervals:
+        """When other threads do the class's work at these instants.
+
+        telling: those that are in an event that tells what they do, else those inside a runtime.
+        """
+        working = []
+        for one in self._others():
+            mine = _works(kind, one, self._names) & (self._names.telling[one.leaf] == telling)
+            chosen = true_at(mine & (waiting.within(one.lo, one.hi) > 0))
+            if len(chosen):
+                working.append((one, chosen))
+        if not working:
+            return EMPTY
+        lo = np.concatenate([one.lo[mine] for one, mine in working])
+        hi = np.concatenate([one.hi[mine] for one, mine in working])
+        parts, at = shared(lo, hi, waiting), 0
+        for one, mine in working:
+            each = np.zeros(len(one.lo), np.int64)
+            each[mine] = parts[at : at + len(mine)]
+            at += len(mine)
+            self._add(kind, one, each)
+        return union(lo, hi)
+
+    def _add(self, kind: TimeClass, chains: Chains, spent: Int64Array) -> None:
+        known = self._spent.get((kind, id(chains)))
+        if known is None:
+            self._spent[kind, id(chains)] = chains, spent
+        else:
+            np.add(known[1], spent, out=known[1])
+
+
+def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:
+    """Where the driving thread does not itself do what the class is about."""
+    gap = driver.leaf < 0
+    if kind is TimeClass.INPUT:
+        return np.asarray(gap | _is(driver.kind, _WAITING) | names.waits[driver.leaf], np.bool_)
+    if kind is TimeClass.IDLE:
+        return np.zeros(len(gap), np.bool_)
+    if kind is TimeClass.LAUNCH:
+        called = (driver.dispatched >= 0) & names.executed[driver.dispatched]
+        return np.asarray(gap | called | (driver.kind == HostClass.WAIT.value), np.bool_)
+    return np.asarray(gap | (driver.kind == HostClass.WAIT.value), np.bool_)
+
+
+def _works(kind: TimeClass, one: Chains, names: NameKinds) -> BoolArray:
+    """Where another thread does the class's work."""
+    there = (one.leaf >= 0) & ~_is(one.kind, _WAITING)
+    if kind is TimeClass.LAUNCH:
+        return (one.leaf >= 0) & _is(one.kind, _DISPATCHING)
+    if kind is TimeClass.INPUT:
+        return there & ~names.waits[one.leaf] & ((one.stage >= 0) | (one.user >= 0) | one.feeds)
+    if kind is TimeClass.COMPILE:
+        return there & one.compiles
+    return there & (one.user >= 0)
+
+
+def _is(kind: np.ndarray, wanted: frozenset[HostClass]) -> BoolArray:
+    table = np.zeros(128, np.bool_)
+    table[[one.value for one in wanted]] = True
+    return np.asarray(table[kind], np.bool_)
+
+
+def _told(kind: TimeClass, chains: Chains, spent: Int64Array, threads: Threads, names: NameKinds) -> Iterator[Spent]:
+    mine = true_at(spent > 0)
+    columns = [chains.leaf, chains.telling, chains.user, chains.called, chains.dispatched, chains.stage]
+    chosen = tuple(np.ascontiguousarray(column[mine]) for column in columns)
+    nothing, length = np.zeros(len(mine), np.int64), np.ascontiguousarray(spent[mine])
+    last, _, total, _ = alike(chosen, nothing, length, np.ones(len(mine), np.uint8), 0)
+    for one in np.argsort(-total, kind="stable")[:_MOST].tolist():
+        at = int(mine[last[one]])
+        rows = [int(column[at]) for column in columns]
+        chain = _Chain(threads, names, int(chains.kind[at]) in _WAITING, bool(chains.feeds[at]), *rows)
+        yield _named(kind, chain, int(total[one]))
+
+
+class _Chain:
+    """The names of a chain; "" for what it lacks."""
+
+    def __init__(self, threads: Threads, names: NameKinds, waits: bool, feeds: bool, *rows: int) -> None:
+        """rows: of the innermost event, the telling one, the user's, the called, the dispatched and the stage; -1 for none."""
+        texts = [threads.names[row] if row >= 0 else "" for row in rows]
+        self.leaf, self.telling, self.user, self.called, self.dispatched, self.stage = texts
+        self.gap, self.waits, self.feeds, self.frames = rows[0] < 0, waits, feeds, bool(names.frames.any())
+        self.functions, self.runs_functions = names.functions, names.runs_functions
+
+
+def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
+    if one.gap:
+        return _unnamed(kind, one, ps)
+    file, line, function = frame_place(one.user) or ("", 0, "")
+    inner, stage = plain(one.telling), ""
+    detail = plain(one.called) if one.called and one.called != one.user else inner
+    if one.stage or (kind is TimeClass.INPUT and one.feeds):
+        stage = stage_path(one.stage) or produced_kind(one.stage) or one.runs_functions
+        activity = f"tf.data {stage_kind(stage)}" if stage else "tf.data"
+        detail = plain(one.user) if one.user else "" if one.telling == one.stage else inner
+    elif kind in (TimeClass.LAUNCH, TimeClass.COMPILE) and (one.dispatched or inner in one.functions):
+        activity, called = _dispatched(kind, one.dispatched) if one.dispatched else (_verb(kind, inner), inner)
+        function = function or called
+        itself = inner in one.functions or called_name(one.telling) == called
+        detail = plain(one.user) if one.user and kind is TimeClass.LAUNCH else CALL if itself else inner
+        if activity == EXECUTOR:
+            function, detail = "", one.dispatched
+        elif activity == SINGLE_OPS:
+            function, detail = function if one.user else "", called
+    elif runs_ops(one.leaf) and kind is TimeClass.LAUNCH:
+        activity, detail = EXECUTOR, one.leaf
+    elif one.dispatched and not one.user and kind is TimeClass.IDLE:
+        activity, detail = f"in {plain(one.dispatched)}", inner
+    elif one.waits and not one.user:
+        activity, detail = f"waits in {inner}", ""
+    elif one.user:
+        activity = plain(one.user)
+        detail = f"waits in {inner}" if one.waits else (OWN if one.called == one.user == one.telling else detail)
+    else:
+        activity, detail = inner, ""
+    return Spent(kind, activity, detail, file, line, function, stage, ps=ps)
+
+
+OWN = "its own lines"
+"""Of a function: what runs in it and in nothing that it calls."""
+CALL = "the call itself"
+"""Of a dispatched function: what is in no event inside it."""
+SINGLE_OPS = "ops dispatched one by one"
+"""TensorFlow's or JAX's ops outside of a compiled function."""
+EXECUTOR = "TensorFlow's executor"
+"""It picks and runs the ops of a function on the host."""
+
+
+def _dispatched(kind: TimeClass, name: str) -> tuple[str, str]:
+    """(activity, the function or op) of an event that names what it dispatches."""
+    function = called_name(name)
+    if function is not None:
+        return _verb(kind, function), function
+    if is_single_op(name) and kind is TimeClass.LAUNCH:
+        return SINGLE_OPS, name.partition(": ")[2]
+    op = op_type(name) or name
+    return (EXECUTOR if kind is TimeClass.LAUNCH else _verb(kind, f"op {op}")), op
+
+
+def _verb(kind: TimeClass, what: str) -> str:
+    return f"{'compiles' if kind is TimeClass.COMPILE else 'dispatches'} {what}"
+
+
+def _unnamed(kind: TimeClass, one: _Chain, ps: int) -> Spent:
+    """A gap: nothing of the driving thread is recorded between two events."""
+    why = "" if one.frames else ": no Python frames"
+    around = [f"after {plain(one.user)}"] if one.user else []
+    around += [f"before {plain(one.called)}"] if one.called else []
+    return Spent(kind, NOT_RECORDED + why, ", ".join(around), ps=ps)
+
+
+def plain(name: str) -> str:
+    """A frame as people write it, `wait (threading.py:288)`; what calls a function as that; other events by their name."""
+    place = frame_place(name)
+    if place is not None:
+        return f"{place[2]} ({place[0]}:{place[1]})"
+    function = called_name(name)
+    return f"the call of {function}" if function is not None else bare_frame(name)

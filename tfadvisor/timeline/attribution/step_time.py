@@ -1,0 +1,113 @@
+"""Where the counted steps of one host go: class by class, each instant to one activity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, reduce
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, infeed_wait, queued_work
+from tfadvisor.timeline.attribution.host_spent import HostWork
+from tfadvisor.timeline.attribution.model import Spent
+from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Intervals, difference, intersection, union
+from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.timeline.steps.breakdown import classes_of_time, taking_part
+from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tfadvisor.program.find_modules import Modules
+
+_MOST = 400
+"""Entries of a class that are kept of a host; the rest is one entry without a name."""
+_MOST_THREADS = 64
+"""Threads beside the driving one that are looked at, those with most events first."""
+
+
+def step_time(
+    threads: Threads,
+    steps: Steps,
+    host: Mapping[TimeClass, Intervals],
+    first: Mapping[TimeClass, Intervals],
+    devices: Sequence[Device],
+    breakdown: npt.NDArray[np.int64],
+    programs: Modules,
+    pipeline: BoolArray,
+    pipeline_python: Intervals,
+) -> tuple[Spent, ...]:
+    """Summed over the devices that take part in each counted step, or of the host alone without any.
+
+    host: of host_classes_of_time. first: the classes on the first device, as break_down gives them. breakdown: as the host's.
+    pipeline: which events work for the input pipeline. pipeline_python: where that runs Python.
+    """
+    if not len(steps) or not steps.steady().any():
+        return ()
+    names = name_kinds(threads)
+    thread = threads.threads[steps.thread] if steps.thread >= 0 else None
+    driver = chains_of(threads, names, steps, thread, pipeline, gaps=True)
+
+    @cache
+    def beside() -> tuple[Chains, ...]:
+        others = [one for one in threads.threads if one.index != steps.thread and one.hi > one.lo]
+        others.sort(key=lambda one: one.lo - one.hi)
+        return tuple(chains_of(threads, names, steps, one, pipeline, gaps=False) for one in others[:_MOST_THREADS])
+
+    def others() -> Iterator[Chains]:
+        return iter(beside())
+
+    found: list[Spent] = []
+    whole = dict.fromkeys(TimeClass, 0)
+    work = HostWork(threads, names, driver, others, pipeline_python, steps.steady_time.length())
+    part = taking_part(breakdown) & steps.steady()[None, :]
+    for index, device in enumerate(devices or [None]):
+        windows = union(steps.starts[part[index]], steps.ends[part[index]])
+        classes = first if index == 0 else classes_of_time(device, host)
+        for kind in TimeClass if len(windows) else ():
+            instants = (
+                reduce(difference, classes.values(), windows)
+                if kind is TimeClass.IDLE
+                else intersection(classes[kind], windows)
+            )
+            if not len(instants):
+                continue
+            whole[kind] += instants.length()
+            if device is not None:
+                spent, instants = _on_device(device, kind, instants, host, programs)
+                found += spent
+            if len(instants):
+                work.add(kind, instants)
+    return _largest([*found, *work.told()], whole)
+
+
+def _on_device(
+    device: Device, kind: TimeClass, instants: Intervals, host: Mapping[TimeClass, Intervals], programs: Modules
+) -> tuple[list[Spent], Intervals]:
+    """(what the device itself tells of these instants, those that the host must tell of)."""
+    if kind in ON_DEVICE:
+        return device_work(device, kind, instants, programs), EMPTY
+    if kind is TimeClass.INPUT:
+        return infeed_wait(device, instants)
+    if kind is TimeClass.LAUNCH:
+        return queued_work(device, difference(instants, host[kind])), intersection(instants, host[kind])
+    return [], instants
+
+
+def _largest(spent: Sequence[Spent], whole: Mapping[TimeClass, int]) -> tuple[Spent, ...]:
+    """Of each class the largest first, alike ones together, then without a name what they leave of the whole."""
+    found: dict[Spent, int] = {}
+    for one in spent:
+        key = replace(one, ps=0)
+        found[key] = found.get(key, 0) + one.ps
+    entries: list[Spent] = []
+    for kind, length in whole.items():
+        mine = sorted(((ps, one) for one, ps in found.items() if one.kind is kind), key=lambda pair: -pair[0])[:_MOST]
+        entries += [replace(one, ps=ps) for ps, one in mine]
+        rest = length - sum(ps for ps, _ in mine)
+        entries += [Spent(kind, ps=rest)] if rest else []
+    return tuple(entries)

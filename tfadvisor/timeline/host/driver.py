@@ -1,0 +1,231 @@
+"""What the thread that drives the steps does at each instant, and what other threads do that it may wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import true_at
+from tfadvisor.timeline.host.dispatches import (
+    calls_that_wait,
+    eager_dispatch,
+    eager_elsewhere,
+    eager_kernels,
+    eager_pauses,
+)
+from tfadvisor.timeline.host.frames import calls_before_dispatches
+from tfadvisor.timeline.host.input_pipeline import made_batches
+from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.intervals import (
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    innermost,
+    intersection,
+    union,
+    union_of,
+)
+from tfadvisor.timeline.model import HostActivity, Pending, Steps
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import waits_for_others
+from tfadvisor.timeline.names.host import is_python_op, runs_python
+from tfadvisor.trace.columns import HostTrace
+from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_COMPILING_SHARE = 0.2
+"""A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
+
+_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS = 1, 2, 3, 4, 5
+_STATE = {
+    HostClass.INPUT: _INPUT,
+    HostClass.GET_NEXT: _INPUT,
+    HostClass.DATASET: _INPUT,
+    HostClass.COMPILE: _COMPILE,
+    HostClass.LAUNCH: _LAUNCH,
+    HostClass.EAGER_OP: _LAUNCH,
+    HostClass.PROCESS: _LAUNCH,
+    HostClass.OP: _LAUNCH,
+    HostClass.CONTROL_OP: _LAUNCH,
+    HostClass.RUN_EAGER: _LAUNCH,
+    HostClass.WAIT: _WAIT,
+}
+
+
+def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostActivity:
+    """What the driving thread does; where it waits, what other threads do that it may be waiting for."""
+    pending = _pending(threads, steps.thread, pipeline)
+    step_python = _step_python(threads, pipeline)
+    if steps.thread < 0:
+        return HostActivity(pending=pending, step_python=step_python)
+    made = made_batches(threads, steps)
+    thread = threads.threads[steps.thread]
+    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
+    lo, hi, who = innermost(starts, ends)
+    codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS)
+    of = state[who]
+    del state, who
+    held = {code: _where(of == code, lo, hi) for code in codes}
+    del lo, hi, of
+    known = union(starts, ends)
+    pauses, between_ops = eager_pauses(threads, thread, steps)
+    launch = union_of(held[_LAUNCH], difference(pauses, known))
+    present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
+    batch_python = difference(made, union_of(known, launch))
+    calls = calls_that_wait(threads)
+    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
+    locked_out = intersection(union(threads.start[calls], threads.end[calls]), pending.pipeline_python)
+    locked_out = intersection(locked_out, held[_WAIT])
+    return HostActivity(
+        compile=held[_COMPILE],
+        input=union_of(held[_INPUT], batch_python, locked_out),
+        launch=launch,
+        wait=union_of(difference(held[_WAIT], locked_out), held[_WAIT_FOR_THREADS]),
+        wait_for_threads=held[_WAIT_FOR_THREADS],
+        present=present,
+        pending=pending,
+        step_python=step_python,
+        batch_python=batch_python,
+        eager=eager_dispatch(threads, thread, between_ops),
+        eager_elsewhere=eager_elsewhere(threads, steps),
+    )
+
+
+def _where(chosen: BoolArray, lo: Int64Array, hi: Int64Array) -> Intervals:
+    """The instants of the chosen stretches."""
+    return union(lo[chosen], hi[chosen])
+
+
+def _states(
+    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array
+) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
+    """(state, start, end) of a thread's known events, sorted for nesting. loading: positions of calls that load.
+
+    A dispatch inside loading or compiling belongs to it. A dispatch that mostly compiles is compiling throughout.
+    """
+    table = np.zeros(128, np.int8)
+    for kind, code in _STATE.items():
+        table[kind] = code
+    state_of = table[threads.kind[thread.lo : thread.hi]].astype(np.int8)
+    _mark_function_calls(trace, threads, thread, state_of)
+    _, waits = eager_kernels(threads)
+    state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
+    others = threads.of(thread, HostClass.WAIT)
+    others = others[threads.bear(others, waits_for_others)]
+    state_of[others - thread.lo] = _WAIT_FOR_THREADS
+    state_of[loading - thread.lo] = _INPUT
+    asking = true_at(state_of == _INPUT) + thread.lo
+    awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
+    state_of[others[awaited] - thread.lo] = _INPUT
+    known = true_at((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
+    state = state_of[known]
+    starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
+
+    compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
+    if len(compiling):
+        share = compiling.within(starts, ends) / (ends - starts)
+        state[(state == _LAUNCH) & (share >= _COMPILING_SHARE)] = _COMPILE
+        compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
+    owned = compiling.contains(starts) | union(starts[state == _INPUT], ends[state == _INPUT]).contains(starts)
+    keep = ~((state == _LAUNCH) & owned)
+    state, starts, ends = state[keep], starts[keep], ends[keep]
+
+    wait_starts, wait_ends = _awaited(trace, threads, thread)
+    if not len(wait_starts) and ((starts[1:] > starts[:-1]) | (ends[1:] <= ends[:-1])).all():
+        return state, starts, ends  # as a thread's events mostly are: only a frame that was cut may be out of order
+    state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
+    starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
+    order = np.lexsort((-ends, starts))
+    return state[order], starts[order], ends[order]
+
+
+def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
+    """A call of a tf.function is dispatch, or compilation when its `tf_function_call` says that it was traced."""
+    column = trace.stat(stats.TF_FUNCTION_CALL)
+    event, code = column.codes()
+    position = threads.positions(event)
+    mine = (position >= thread.lo) & (position < thread.hi)
+    traced = np.array([text.startswith(stats.TRACED) for text in column.texts] or [False], np.bool_)
+    state[position[mine] - thread.lo] = np.where(traced[code[mine]], _COMPILE, _LAUNCH)
+
+
+def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
+    """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
+    produced_at, produced = _waits_with_id(trace, threads, thread, stats.PRODUCER_ID)
+    consumed_at, consumed = _waits_with_id(trace, threads, thread, stats.CONSUMER_ID)
+    _, first, second = np.intersect1d(produced, consumed, return_indices=True)
+    begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
+    keep = finish > begin
+    return begin[keep], finish[keep]
+
+
+def _waits_with_id(trace: HostTrace, threads: Threads, thread: Thread, stat: str) -> tuple[Int64Array, Int64Array]:
+    """(position, id) of a thread's waits that bear one."""
+    position, number = threads.integers(trace.stat(stat))
+    mine = (position >= thread.lo) & (position < thread.hi) & (threads.kind[position] == HostClass.WAIT.value)
+    return position[mine], number[mine]
+
+
+def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
+    """What the threads other than the driving one do."""
+    beside = ~pipeline
+    if driver >= 0:
+        beside[threads.threads[driver].lo : threads.threads[driver].hi] = False
+
+    compiling = threads.covered(beside, HostClass.COMPILE)
+    waiting = difference(threads.covered(beside, HostClass.GET_NEXT), compiling)
+    launching = threads.covered(
+        beside, HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP
+    )
+    python = threads.named(is_python_op)
+    python = python[(threads.kind[python] == HostClass.OP.value) & pipeline[python]]
+    running_python = union(threads.start[python], threads.end[python])
+    return Pending(
+        compile=compiling,
+        input=waiting,
+        launch=difference(launching, union_of(compiling, waiting)),
+        pipeline_python=running_python,
+    )
+
+
+def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
+    """Where a compiled step calls Python, on any thread."""
+    python = threads.named(runs_python)
+    python = python[~pipeline[python]]
+    return union(threads.start[python], threads.end[python])
+
+
+def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:
+    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already handed to what they wait for.
+
+    Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
+    run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
+    Host time during which another thread runs the step op by op is dispatch. What a wait for other threads of the program
+    waits for is the program's own work, whatever they do, unless they compile, dispatch or load.
+    """
+    pending = activity.pending
+    own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
+    elsewhere = union_of(pending.compile, pending.input, pending.launch)
+    host = union_of(difference(activity.present, own), difference(activity.wait_for_threads, elsewhere))
+    called = difference(activity.step_python, union_of(activity.compile, activity.input))
+    launch, host = difference(activity.launch, called), union_of(host, called)
+    locked_out = intersection(union_of(launch, host), pending.pipeline_python)
+    own_input = union_of(activity.input, locked_out)
+    own_launch, host = difference(launch, locked_out), difference(host, locked_out)
+    own_launch, host = (
+        union_of(own_launch, intersection(host, activity.eager_elsewhere)),
+        difference(host, activity.eager_elsewhere),
+    )
+    busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
+    return {
+        TimeClass.COMPILE: union_of(activity.compile, difference(pending.compile, busy_elsewhere)),
+        TimeClass.INPUT: union_of(own_input, difference(pending.input, busy_elsewhere)),
+        TimeClass.LAUNCH: union_of(own_launch, difference(pending.launch, busy_elsewhere)),
+        TimeClass.HOST: host,
+    }

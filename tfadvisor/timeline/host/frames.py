@@ -1,0 +1,285 @@
+"""Which calls of the training loop's own Python take the time, from the Python tracer's frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
+from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, parents, union
+from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import (
+    annotates,
+    asks_iterator,
+    bare_frame,
+    frame_place,
+    is_frame,
+    is_users_frame,
+    waits_for_others,
+    walks_modules,
+)
+from tfadvisor.timeline.names.programs import takes_over_value
+
+_MOST_FRAMES = 3_000_000
+_WORTH_NAMING = 0.01
+_MOST_STEPS = 0.5
+_LAST_ASK = 0.1
+"""A generator is asked once more than it has batches. That call is shorter than this share of the others."""
+
+
+class FrameShare(msgspec.Struct, frozen=True):
+    """A call that the training loop makes. host_ps, input_ps: how much of the counted steps it fills with each. others_ps:
+    how much of input_ps it waits for another thread or process.
+
+    file: the script's name as the trace has it, without its folder. line: where the function begins. inner: the call
+    below it that takes most of its time, "" when none stands out. runs_step: whether most steps' longest dispatch is made
+    inside it: such a call is the step, and no work beside it. own: where Python's or a library's function is called,
+    the user's own function: the one below it that takes most of its time, else the one that calls it; "" where neither is
+    known, or the call is the user's itself. dispatches: programs and ops that the thread dispatches inside these calls.
+    pipeline_ps: how much of input_ps it waits for a batch of a tf.data pipeline, whose stages tell more.
+    """
+
+    file: str
+    line: int
+    function: str
+    calls: int
+    host_ps: int
+    input_ps: int
+    inner: str
+    others_ps: int = 0
+    runs_step: bool = False
+    own: str = ""
+    dispatches: int = 0
+    pipeline_ps: int = 0
+
+    def place(self) -> str:
+        """Of the user's own function, where that is known: `load_batch (train.py:42)`."""
+        return self.own or self.called()
+
+    def called(self) -> str:
+        """What the loop calls: `load_batch (train.py:42)`, `builtins next`."""
+        return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
+
+
+def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Intervals) -> tuple[FrameShare, ...]:
+    """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer."""
+    if steps.thread < 0 or not steps.steady().any():
+        return ()
+    steady = steps.steady()
+    frames, parent, called = _loop(threads, steps, steady)
+    if not len(frames):
+        return ()
+    start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
+    windows = steps.steady_time
+    longest = _longest_dispatches(threads, steps, steady)
+
+    def cost_of(calls: Int64Array) -> Int64Array:
+        return host.within(start[calls], end[calls]) + loading.within(start[calls], end[calls])
+
+    called = _inside_steps(threads.names, parent, start, end, row, called, cost_of, longest)
+    called = called[windows.contains(start[called])]
+    cost = cost_of(called)
+    total = windows.length()
+    others = _waits_for_others(threads, frames)
+    loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
+    thread = threads.threads[steps.thread]
+    begun = threads.start[dispatches(threads, thread)]
+    asked = threads.of(thread, HostClass.GET_NEXT)
+    pipeline = intersection(loading, union(threads.start[asked], threads.end[asked]))
+    shares = []
+    for used in distinct(row[called]).tolist():
+        mine = called[row[called] == used]
+        if int(cost[row[called] == used].sum()) < _WORTH_NAMING * total:
+            continue
+        file, line, function = frame_place(threads.names[used]) or ("", 0, bare_frame(threads.names[used]))
+        below = _mostly(parent, start, end, row, mine)
+        shares.append(
+            FrameShare(
+                file,
+                line,
+                function,
+                len(mine),
+                int(host.within(start[mine], end[mine]).sum()),
+                int(loading.within(start[mine], end[mine]).sum()),
+                bare_frame(threads.names[int(row[below[0]])]) if len(below) else "",
+                int(loading_waits.within(start[mine], end[mine]).sum()),
+                _holds_most(longest, start[mine], end[mine]),
+                _own(threads.names, parent, start, end, row, mine),
+                int((np.searchsorted(begun, end[mine]) - np.searchsorted(begun, start[mine])).sum()),
+                int(pipeline.within(start[mine], end[mine]).sum()),
+            )
+        )
+    return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
+
+
+def _inside_steps(
+    names: tuple[str, ...],
+    parent: Int64Array,
+    start: Int64Array,
+    end: Int64Array,
+    row: np.ndarray,
+    called: Int64Array,
+    cost_of: Callable[[Int64Array], Int64Array],
+    longest: Int64Array,
+) -> Int64Array:
+    """The calls, with those of a user's function that runs the whole step replaced by the calls that it makes.
+
+    A loop may only call `advance(state)`, which draws the batch, dispatches the step and writes the log. Which of these
+    costs the time is the answer, as long as they make up most of it. What takes modules apart around a step is the step's.
+    """
+    while len(called):
+        for used in distinct(row[called]).tolist():
+            mine = called[row[called] == used]
+            if not is_users_frame(names[used]) or not _holds_most(longest, start[mine], end[mine]):
+                continue
+            below = true_at(is_in(parent, mine))
+            below_most = _mostly(parent, start, end, row, mine)
+            if len(below_most) and _walks_modules(names[int(row[below_most[0]])]):
+                continue
+            if int(cost_of(below).sum()) >= _MOST_STEPS * int(cost_of(mine).sum()) > 0:
+                called = np.sort(np.concatenate([called[row[called] != used], below]))
+                break
+        else:
+            break
+    return called
+
+
+def _walks_modules(name: str) -> bool:
+    place = frame_place(name)
+    return place is not None and walks_modules(place[0], place[2])
+
+
+def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64Array:
+    """When the longest dispatch of each of those steps begins, ps."""
+    calls = dispatches(threads, threads.threads[steps.thread])
+    start = threads.start[calls]
+    length = threads.end[calls] - start
+    bounds = start.searchsorted(np.stack([steps.starts[of], steps.ends[of]], axis=1))
+    return start[[lo + int(length[lo:hi].argmax()) for lo, hi in bounds.tolist() if lo < hi]]
+
+
+def _holds_most(moments: Int64Array, start: Int64Array, end: Int64Array) -> bool:
+    """Whether at least half of the moments lie in these stretches of time."""
+    return bool(len(moments)) and float(union(start, end).contains(moments).mean()) >= _MOST_STEPS
+
+
+def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(positions of the driving thread's frames around and inside those steps, the parent of each among them, which of
+    them the frame calls that encloses these steps). before: ps before the first step that are looked at too."""
+    thread = threads.threads[steps.thread]
+    frames = threads.bear(slice(thread.lo, thread.hi), is_frame).nonzero()[0] + thread.lo
+    lo, hi = int(steps.starts[of].min()), int(steps.ends[of].max())
+    last = min(hi, int(steps.span_ends[of].max()))
+    around = (threads.start[frames] <= lo) & (threads.end[frames] >= last)
+    inside = (threads.end[frames] > lo - before) & (threads.start[frames] < hi)
+    frames = frames[around | inside][:_MOST_FRAMES]
+    start, end = threads.start[frames], threads.end[frames]
+    parent = parents(start, end)
+    around = (start <= lo) & (end >= last)
+    loop = int(true_at(around)[-1]) if around.any() else -1
+    return frames, parent, true_at((parent == loop) & ~around & (end > start))
+
+
+def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
+    """Positions of calls of the training loop whose work could be done ahead: what loads or makes the next batch.
+
+    Such a function is called before the step is dispatched, from the first step of the trace to the last, and it neither
+    dispatches nor waits for a device, so that it cannot depend on the step before it. `next(iterator)` need not be the
+    first. Where such a call waits for a thread or process that makes the batch, that wait is among them.
+    """
+    if steps.thread < 0 or not len(steps):
+        return np.empty(0, np.int64)
+    longest = int((steps.ends - steps.starts).max())  # found without markers, a step begins with its dispatch
+    frames, _, called = _loop(threads, steps, np.ones(len(steps), np.bool_), before=longest)
+    thread = threads.threads[steps.thread]
+    others = _waits_for_others(threads, frames)
+    dispatched = dispatches(threads, thread)
+    dispatched = dispatched[~threads.bear(dispatched, takes_over_value)]
+    if not len(called) or not len(dispatched):
+        return np.empty(0, np.int64)
+    calls = frames[called]
+    begun, ended = threads.start[dispatched], threads.end[dispatched]
+    waits = threads.of(thread, HostClass.WAIT)
+    waits = waits[~is_in(waits, others)]
+    row, found = threads.row[calls], []
+    first_of_steps = _first_of_steps(threads, dispatched, len(steps))
+    for used in distinct(row).tolist():
+        mine = calls[row == used]
+        start, end = threads.start[mine], threads.end[mine]
+        busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
+        first, last = int(start[0]), int(_without_last_ask(start, end)[-1])
+        ahead = first < first_of_steps and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
+        ahead &= not annotates(threads.names[used])
+        if not busy.any() and (ahead or asks_iterator(threads.names[used])):
+            found.append(mine)
+    if not found:
+        return np.empty(0, np.int64)
+    loading = np.concatenate(found)
+    inside = union(threads.start[loading], threads.end[loading]).contains(threads.start[others])
+    return distinct(np.concatenate([loading, others[inside]]))
+
+
+def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int:
+    """When the first dispatch begins that is repeated in most of the steps. Others may set the loop up."""
+    _, inverse, count = np.unique(threads.row[dispatched], return_inverse=True, return_counts=True)
+    repeated = dispatched[count[inverse] >= _MOST_STEPS * steps]
+    return int(threads.start[repeated[0] if len(repeated) else dispatched[0]])
+
+
+def _waits_for_others(threads: Threads, frames: Int64Array) -> Int64Array:
+    """Which of the frames wait for another thread or process."""
+    return frames[threads.bear(frames, waits_for_others)]
+
+
+def _without_last_ask(start: Int64Array, end: Int64Array) -> Int64Array:
+    """The ends of a function's calls, without the one in which a generator says that it has no more."""
+    length = end - start
+    asked = len(length) > 2 and length[-1] < _LAST_ASK * float(median(length))
+    return end[:-1] if asked else end
+
+
+def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> BoolArray:
+    """For each stretch of time whether one of the moments (ascending) lies in it."""
+    return np.asarray(np.searchsorted(moments, end) > np.searchsorted(moments, start), np.bool_)
+
+
+def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array) -> Int64Array:
+    """The calls of the one function that fills at least half of these calls' time; empty where none does."""
+    chosen = np.zeros(len(parent) + 1, np.bool_)  # the last for frames without a parent
+    chosen[calls] = True
+    below = true_at(chosen[parent])
+    if not len(below):
+        return below
+    function = ranks(row[below])
+    time = np.bincount(function, (end - start)[below])
+    top = int(np.argmax(time))
+    if time[top] < 0.5 * float((end - start)[calls].sum()):
+        return below[:0]
+    most: Int64Array = below[function == top]
+    return most
+
+
+def _own(
+    names: tuple[str, ...], parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array
+) -> str:
+    """The user's own function below calls of a library that takes most of their time, else the one that makes the calls."""
+    below = calls
+    while len(below):
+        name = names[int(row[below[0]])]
+        if is_users_frame(name):
+            return "" if below is calls else _place(name)
+        below = _mostly(parent, start, end, row, below)
+    above = int(parent[calls[0]])
+    while above >= 0 and not is_users_frame(names[int(row[above])]):
+        above = int(parent[above])
+    return _place(names[int(row[above])]) if above >= 0 else ""
+
+
+def _place(name: str) -> str:
+    file, line, function = frame_place(name) or ("", 0, "")
+    return f"{function} ({file}:{line})"

@@ -1,0 +1,245 @@
+"""Events of many lanes as no more rows than a drawing needs: the smallest neighbours merged into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from tfadvisor.arrays import distinct
+from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.devices import is_allocation, is_host_allocator
+from tfadvisor.trace.columns import HostTrace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_PIXELS = 4096
+"""What begins within this part of the step is one point on a screen."""
+
+
+class LaneRows(msgspec.Struct, frozen=True):
+    """The events of one lane, any order, ps. name: index into names, -1 without one."""
+
+    depth: npt.NDArray[np.int32]
+    start: Int64Array
+    end: Int64Array
+    kind: npt.NDArray[np.int8]
+    name: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+
+
+class EventBlocks(msgspec.Struct, frozen=True):
+    """One row an event or a block of events, by lane, depth and start.
+
+    start: ps from the step's. kind: of a block the one that takes most of it. name: index into names, -1 for blocks and
+    for events without one. events: how many a block stands for, 1 for an event itself. busy: ps in which they run, the
+    length of an event.
+    """
+
+    lane: npt.NDArray[np.int32]
+    depth: npt.NDArray[np.int32]
+    start: Int64Array
+    length: Int64Array
+    kind: npt.NDArray[np.int8]
+    name: npt.NDArray[np.int32]
+    events: Int64Array
+    busy: Int64Array
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.start)
+
+
+def event_blocks(lanes: Sequence[LaneRows], lo: int, span: int, most: int) -> EventBlocks:
+    """lo, span: of the step, in which all events lie. most: how many rows there may be."""
+    lane = np.concatenate([np.full(len(one.start), number, np.int32) for number, one in enumerate(lanes)])
+    depth, start, end, kind, name = (
+        np.concatenate([getattr(one, column) for one in lanes]) for column in ("depth", "start", "end", "kind", "name")
+    )
+    order = np.lexsort((start, depth, lane))
+    lane, name, depth, kind = lane[order], name[order], depth[order], kind[order]
+    start, end = start[order] - lo, end[order] - lo
+    first = _blocks(lane, depth, start, end, most, span)
+    events = np.diff(np.append(first, len(start)))
+    shown, names = _shown_names(lane[first], np.where(events == 1, name[first], -1), [one.names for one in lanes])
+    return EventBlocks(
+        lane=lane[first],
+        depth=depth[first],
+        start=start[first],
+        length=(np.maximum.reduceat(end, first) if len(first) else end[:0]) - start[first],
+        kind=_commonest(kind, end - start, first),
+        name=shown,
+        events=events,
+        busy=np.add.reduceat(end - start, first) if len(first) else end[:0],
+        names=names,
+    )
+
+
+def _shown_names(
+    lane: npt.NDArray[np.int32], name: npt.NDArray[np.int32], names: Sequence[tuple[str, ...]]
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """(places of the names that are drawn, those names). names: by lane."""
+    place: dict[str, int] = {}
+    found = [
+        place.setdefault(names[of][one], len(place)) if one >= 0 else -1
+        for of, one in zip(lane.tolist(), name.tolist(), strict=True)
+    ]
+    return np.array(found, np.int32), tuple(place)
+
+
+def _blocks(
+    lane: npt.NDArray[np.int32],
+    depth: npt.NDArray[np.int32],
+    start: Int64Array,
+    end: Int64Array,
+    most: int,
+    span: int,
+) -> Int64Array:
+    """First row of each block; rows by lane, depth and start.
+
+    The longest half of `most` stay by themselves. Neighbours among the rest that begin in the same pixel become one block,
+    and where that leaves too many, those that begin in the same two pixels, four, eight.
+    """
+    count = len(start)
+    if count <= most:
+        return np.arange(count)
+    length = end - start
+    tall = length > np.partition(length, count - most // 2)[count - most // 2]
+    alone = np.append(True, (lane[1:] != lane[:-1]) | (depth[1:] != depth[:-1])) | tall
+    alone[1:] |= tall[:-1]
+    pixel = max(span // _PIXELS, 1)
+    while True:
+        place = start // pixel
+        opens = alone | np.append(True, place[1:] != place[:-1])
+        if int(opens.sum()) <= most or pixel > span:
+            return np.flatnonzero(opens)
+        pixel *= 2
+
+
+def _commonest(kind: npt.NDArray[np.int8], length: Int64Array, first: Int64Array) -> npt.NDArray[np.int8]:
+    """The kind that takes most time in each block."""
+    block = np.zeros(len(kind), np.int64)
+    block[first[1:]] = 1
+    time = np.zeros((len(first), int(kind.max(initial=0)) + 1), np.int64)
+    np.add.at(time, (np.cumsum(block), kind), length)
+    return np.asarray(time.argmax(axis=1), np.int8)
+
+
+# How much an allocator has given out over the trace, and what lives when that is most.
+
+_POINTS = 1_000
+_MOST_BLOCKS = 100
+
+
+class Block(msgspec.Struct, frozen=True):
+    """What one op holds at the peak. op, region, shape: "" where the event does not tell."""
+
+    op: str
+    region: str
+    """output, temp, persist/dynamic, …"""
+    shape: str
+    bytes: int
+    since_ps: int
+    """Of its allocation."""
+
+
+class MemoryCurve(msgspec.Struct, frozen=True):
+    """One allocator. at_ps, bytes: what is given out from each instant on, the highest of each stretch."""
+
+    allocator: str
+    at_ps: Int64Array
+    bytes: Int64Array
+    peak_ps: int
+    peak_bytes: int
+    """The most in this trace."""
+    highest_bytes: int
+    """The most since the program began."""
+    capacity_bytes: int
+    live: tuple[Block, ...]
+    """At the peak, the largest first."""
+    unseen_bytes: int
+    """At the peak, of blocks that were taken before the trace or are too many to be listed."""
+
+
+def memory_curves(trace: HostTrace, threads: Threads) -> tuple[MemoryCurve, ...]:
+    """By allocator of a device; empty without allocator events."""
+    column = trace.stat(stats.ALLOCATOR_NAME)
+    event, code = column.codes()
+    position = threads.positions(event)
+    found = []
+    for index, name in enumerate(column.texts):
+        mine = distinct(position[(code == index) & (position >= 0)])
+        if len(mine) and not is_host_allocator(name):
+            found.append(_curve(trace, threads, name, mine[np.argsort(threads.start[mine], kind="stable")]))
+    return tuple(found)
+
+
+def _curve(trace: HostTrace, threads: Threads, name: str, mine: Int64Array) -> MemoryCurve:
+    given = _numbers(trace, threads, stats.BYTES_ALLOCATED, mine)
+    rest = _numbers(trace, threads, stats.BYTES_AVAILABLE, mine) + _numbers(trace, threads, stats.BYTES_RESERVED, mine)
+    at = threads.start[mine]
+    peak = int(np.argmax(given))
+    points = _highest_of_stretches(given)
+    live = _live(trace, threads, mine[: peak + 1])
+    return MemoryCurve(
+        allocator=name,
+        at_ps=at[points],
+        bytes=given[points],
+        peak_ps=int(at[peak]),
+        peak_bytes=int(given[peak]),
+        highest_bytes=max(int(_numbers(trace, threads, stats.PEAK_BYTES_IN_USE, mine).max()), int(given[peak])),
+        capacity_bytes=int((given + rest).max()),
+        live=tuple(live[:_MOST_BLOCKS]),
+        unseen_bytes=max(int(given[peak]) - sum(one.bytes for one in live[:_MOST_BLOCKS]), 0),
+    )
+
+
+def _highest_of_stretches(values: Int64Array) -> Int64Array:
+    """Indices: of each stretch of neighbours the highest, so that no peak is lost."""
+    width = -(-len(values) // _POINTS)
+    starts = np.arange(0, len(values), width)
+    return np.array([one + int(np.argmax(values[one : one + width])) for one in starts.tolist()], np.int64)
+
+
+def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
+    """The blocks that were taken and not given back, the largest first. until: the events, in order of time."""
+    address = _numbers(trace, threads, stats.BLOCK_ADDRESS, until).tolist()
+    if not any(address):
+        return []
+    size = _numbers(trace, threads, stats.ALLOCATION_BYTES, until).tolist()
+    takes = np.array([is_allocation(name) for name in threads.names], np.bool_)[threads.row[until]].tolist()
+    held: dict[int, int] = {}
+    for place, (one, taken) in enumerate(zip(address, takes, strict=True)):
+        if taken:
+            held[one] = place
+        else:
+            held.pop(one, None)
+    chosen = sorted(held.values(), key=lambda place: -size[place])[:_MOST_BLOCKS]
+    words = [
+        _texts(trace, threads, stat, until[chosen]) for stat in (stats.TF_OP, stats.REGION_TYPE, stats.BLOCK_SHAPE)
+    ]
+    return [
+        Block(op, region, shape, size[place], int(threads.start[until[place]]))
+        for place, op, region, shape in zip(chosen, *words, strict=True)
+    ]
+
+
+def _numbers(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:
+    where, value = threads.integers(trace.stat(stat))
+    table = np.zeros(len(threads), np.int64)
+    table[where] = value
+    found: Int64Array = table[positions]
+    return found
+
+
+def _texts(trace: HostTrace, threads: Threads, stat: str, positions: Sequence[int] | Int64Array) -> list[str]:
+    column = trace.stat(stat)
+    event, code = column.codes()
+    text = dict(zip(threads.positions(event).tolist(), code.tolist(), strict=True))
+    return [column.texts[text[one]] if one in text else "" for one in np.asarray(positions).tolist()]

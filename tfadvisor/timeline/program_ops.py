@@ -1,0 +1,203 @@
+"""Asks a compiled program about its ops: cost, place in the user's code, products, and what surrounds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tfadvisor.program.convolutions import filter_length, is_tuned
+from tfadvisor.program.cost import Costs
+from tfadvisor.program.flow import Users, effect, gives_double, inside, running_computations, scatters
+from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.needless import (
+    both_branches,
+    differences_of_pairs,
+    invariant_work,
+    loops_over_rows,
+    masked_loops,
+)
+from tfadvisor.program.operations import SourceLocation, location_beside, location_of
+from tfadvisor.program.parameters import copied_argument
+from tfadvisor.program.patterns import unrolled
+from tfadvisor.program.products import multiplied_type, multiplies_one_hot, products
+from tfadvisor.timeline.names.devices import kernel_of_instruction, possible_instructions
+
+if TYPE_CHECKING:
+    from tfadvisor.program.cost import Cost
+    from tfadvisor.program.patterns import Unrolled
+    from tfadvisor.program.products import DotSize
+
+_MOST_SEARCHED = 20_000
+"""Instructions of a computation beyond which nobody looks for who uses what."""
+
+
+class OpsOfProgram:
+    """The ops of one program. What several of them need is worked out when it is first asked for."""
+
+    def __init__(self, program: Module) -> None:
+        """Reads nothing yet."""
+        self._program = program
+        self._costs: Costs | None = None
+        self._running: dict[int, bool] = {}
+        self._users: dict[int, Users] = {}
+        self._branches: frozenset[str] = frozenset()
+        self._masked: frozenset[str] = frozenset()
+        self._invariant: frozenset[str] = frozenset()
+        self._found: dict[str, tuple[str, InProgram | None]] = {}
+
+    @staticmethod
+    @lru_cache(maxsize=16)  # the hosts of a run share their programs
+    def of(program: Module) -> OpsOfProgram:
+        """The one of a program."""
+        return OpsOfProgram(program)
+
+    def find(self, name: str) -> tuple[str, InProgram | None]:
+        """(the op's own name, what is known) of an op or kernel; ("", None) when the program has none such.
+
+        Raises TraceError for damaged bytes.
+        """
+        if name not in self._found:
+            self._found[name] = self._look_up(name)
+        return self._found[name]
+
+    def _location(self, one: Instruction) -> SourceLocation | None:
+        """Its own, else that of what stands beside it."""
+        own = location_of(one)
+        if own is not None or len(one.computation.instructions) > _MOST_SEARCHED:
+            return own
+        if one.computation.id not in self._users:
+            self._users[one.computation.id] = Users(one.computation)
+        return location_beside(one, self._users[one.computation.id].by_id)
+
+    def _look_up(self, name: str) -> tuple[str, InProgram | None]:
+        one = find_instruction(self._program, name)
+        if one is None:
+            return "", None
+        if self._costs is None:
+            self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
+            self._branches, self._masked = both_branches(self._program), masked_loops(self._program)
+            self._invariant = invariant_work(self._program)
+        parts, copied = inside(one), copied_argument(one)
+        holds = {
+            OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
+            OpTrait.SCATTERS: any(scatters(part) for part in parts),
+            OpTrait.ONE_HOT: multiplies_one_hot(one),
+            OpTrait.DOUBLE: gives_double(one),
+            OpTrait.BRANCH: one.name in self._branches,
+            OpTrait.MASKED_LOOP: one.name in self._masked,
+            OpTrait.ROW_LOOP: loops_over_rows(one),
+            OpTrait.SAME_EACH_TURN: one.name in self._invariant,
+            OpTrait.PAIRS: differences_of_pairs(parts),
+        }
+        return one.name, InProgram(
+            opcode=one.opcode,
+            effect=effect(one),
+            cost=self._costs.of(one),
+            location=self._location(one),
+            products=products(one),
+            multiplied=multiplied_type(one),
+            filter_length=filter_length(one),
+            tuned=is_tuned(one),
+            unrolled=unrolled(parts),
+            copied=copied.name if copied else None,
+            traits=frozenset(trait for trait, true in holds.items() if true),
+        )
+
+
+def find_instruction(module: Module, event_name: str) -> Instruction | None:
+    """By a stat `hlo_op` (`fusion.3`, or `call.1::fusion.3` where ops nest), a TPU event (`%fusion.3 = f32[8] fusion(…)`), or
+    the kernel that XLA named after it, `fusion_3`.
+
+    None when the module has none of this name. Raises TraceError for damaged bytes.
+    """
+    whole, inner = possible_instructions(event_name)
+    return module.instruction(whole) or module.instruction(inner) or _kernels(module).get(whole)
+
+
+@lru_cache(maxsize=16)  # asked for each kernel
+def _kernels(module: Module) -> Mapping[str, Instruction]:
+    """Kernel name -> its instruction, those left out whose kernels bear one name."""
+    found: dict[str, Instruction | None] = {}
+    for computation in running_computations(module):
+        for one in module.computation(computation).instructions:
+            name = kernel_of_instruction(one.name)
+            found[name] = None if name in found else one
+    return {name: one for name, one in found.items() if one is not None}
+
+
+# What a compiled program says of one of its ops. What reads the program is apart: most small traces hold none.
+
+
+class OpTrait(Enum):
+    """What is true of an op or not."""
+
+    IN_LOOP = "in_loop"
+    """A while loop runs it."""
+    SCATTERS = "scatters"
+    """It puts elements where an index says."""
+    ONE_HOT = "one_hot"
+    """It multiplies one-hot rows."""
+    DOUBLE = "double"
+    """Its result is of 64-bit floats."""
+    BRANCH = "branch"
+    """Only one branch of a condition uses it, and both run: a cond under vmap."""
+    MASKED_LOOP = "masked_loop"
+    """It runs, or runs in, a loop of a fixed length that masks turns away."""
+    ROW_LOOP = "row_loop"
+    """It runs a loop over single rows whose turns do not need each other."""
+    SAME_EACH_TURN = "same_each_turn"
+    """A loop runs it again and again with the same operands."""
+    PAIRS = "pairs"
+    """It subtracts rows from rows, each with each."""
+
+
+class InProgram(msgspec.Struct, frozen=True):
+    """What the HLO says of an op."""
+
+    opcode: str
+    """Of the instruction itself: `fusion`, `custom-call`."""
+    effect: str
+    """The opcode that makes its result, inside a fusion."""
+    cost: Cost
+    """Of one execution."""
+    location: SourceLocation | None
+    """Where in the user's program it comes from, None when not known."""
+    products: tuple[DotSize, ...] = ()
+    """The matrix products in it."""
+    multiplied: str = ""
+    """Type of what it multiplies, as HLO names it: of its products and convolutions, of a library's or custom kernel's first
+    floating-point operand. "" where it has none, or several."""
+    filter_length: int = 0
+    """Of a convolution, elements in its longest dimension; 0 for other ops."""
+    tuned: bool | None = None
+    """False for a library's convolution whose algorithm nobody chose, None for other ops."""
+    unrolled: Unrolled | None = None
+    """The operation that hundreds of its parts are copies of."""
+    copied: str | None = None
+    """The name of the argument that it copies since it is not donated, None for other ops."""
+    traits: frozenset[OpTrait] = frozenset()
+    """All that are true of it."""
+
+    @property
+    def flops(self) -> int | None:
+        """Of one execution, None where part of it cannot be counted."""
+        return None if self.cost.unknown else self.cost.flops
+
+    @property
+    def file(self) -> str:
+        """Of the user's program, without its folder, "" when not known."""
+        return self.location.file.rpartition("/")[2] if self.location else ""
+
+    @property
+    def line(self) -> int:
+        """In that file, 0 when not known."""
+        return self.location.line if self.location else 0
+
+    @property
+    def op_name(self) -> str:
+        """The framework's path to it, "" when not known."""
+        return self.location.op_name if self.location else ""

@@ -1,0 +1,166 @@
+"""What the program that takes most time does in a way that could be done better, by the HLO that the trace carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
+
+from tfadvisor.errors import TraceError
+from tfadvisor.program.buffers import ProgramMemory, program_memory
+from tfadvisor.program.collectives import (
+    asked_for,
+    collectives,
+    collectives_between_products,
+    copies_of_gathered,
+    equal_state_exchanged,
+    gathers_of_weights,
+    of_experts,
+)
+from tfadvisor.program.find_modules import Modules
+from tfadvisor.program.flow import Users
+from tfadvisor.program.module import Module
+from tfadvisor.program.needless import equal_partitions
+from tfadvisor.program.operations import location_of
+from tfadvisor.program.patterns import unfused_attention
+from tfadvisor.program.products import products_of_one_operand
+from tfadvisor.program.text import Shown, shown
+from tfadvisor.timeline.program_ops import find_instruction
+from tfadvisor.timeline.summary.device import OpTable
+from tfadvisor.timeline.summary.hot_ops import HotOps, hottest_program, program_of_row
+
+
+class ProgramPatterns(msgspec.Struct, frozen=True):
+    """Names of instructions of one program, as events bear them, sorted."""
+
+    module: str
+    """The program's name."""
+    attention: tuple[str, ...]
+    """Parts of attention that is not one kernel."""
+    between_products: tuple[str, ...]
+    """Collectives that a product waits for."""
+    weights: tuple[str, ...]
+    """All-gathers of the program's arguments."""
+    asked_for: tuple[str, ...]
+    """Collectives that the program itself writes."""
+    experts: tuple[str, ...]
+    """All-to-alls of a mixture of experts."""
+    gathered_copies: tuple[str, ...]
+    """Copies of gathered parts."""
+    one_operand: tuple[str, ...]
+    """Products of one and the same matrix."""
+    equal_state: tuple[str, ...]
+    """Collectives that exchange what is equal on all devices."""
+    equal_state_place: str
+    """The largest of these with its place in the user's program, `all-gather.161 (train.py:54)`, "" without one."""
+    equal_partitions: int
+    """How many devices compute the same in it; 1 where each may compute something else."""
+
+
+def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:
+    """Of one device; None where the trace lacks the program or holds it damaged."""
+    program = hottest_program(table, programs)
+    if program is None:
+        return None
+    equal_state = _names(equal_state_exchanged, program)
+    return ProgramPatterns(
+        module=program.name,
+        attention=_names(unfused_attention, program),
+        between_products=_names(collectives_between_products, program),
+        weights=_names(gathers_of_weights, program),
+        asked_for=_names(asked_for, program),
+        experts=_names(of_experts, program),
+        gathered_copies=_names(copies_of_gathered, program),
+        one_operand=_names(products_of_one_operand, program),
+        equal_state=equal_state,
+        equal_state_place=_largest_with_place(equal_state, program),
+        equal_partitions=_equal_partitions(program),
+    )
+
+
+@lru_cache(maxsize=16)
+def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
+    """Of these collectives."""
+    if not names:
+        return ""
+    largest = max((one for one in collectives(program) if one.name in names), key=lambda one: one.bytes)
+    place = location_of(largest.instruction)
+    if place is None or not place.file:
+        return largest.name
+    return f"{largest.name} ({place.file.rpartition('/')[2]}:{place.line})"
+
+
+@lru_cache(maxsize=16)
+def _equal_partitions(program: Module) -> int:
+    try:
+        return equal_partitions(program)
+    except TraceError:
+        return 1
+
+
+@lru_cache(maxsize=128)  # the hosts of a run share their programs
+def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(query(program)))
+    except TraceError:
+        return ()
+
+
+# Parts of the compiled programs that a page shows: the hottest ops as text, and what lies in memory.
+
+_MOST_OPS = 60
+_MOST_PROGRAMS = 6
+_MOST_TEXT = 400_000
+"""Characters of all texts together."""
+
+
+class OpExcerpt(msgspec.Struct, frozen=True):
+    """One of the hottest ops. op, kernel, module: as its row of the ops names them."""
+
+    op: str
+    kernel: str
+    module: str
+    shown: Shown
+
+
+class ProgramExcerpts(msgspec.Struct, frozen=True):
+    """Of one host. memory: of the programs that the hottest ops belong to, that which needs most first."""
+
+    ops: tuple[OpExcerpt, ...]
+    memory: tuple[ProgramMemory, ...]
+
+
+def program_excerpts(hot: HotOps, table: OpTable, programs: Modules) -> ProgramExcerpts:
+    """What cannot be read is left out: other questions tell why."""
+    found: list[OpExcerpt] = []
+    opened: dict[int, Module] = {}
+    users: dict[tuple[int, int], Users] = {}
+    size = 0
+    for one in hot.ops[:_MOST_OPS]:
+        try:
+            program = program_of_row(table, one.rows[0], programs) if one.rows else None
+            if program is None:
+                continue
+            opened[id(program)] = program
+            instruction = find_instruction(program, one.op or one.kernel)
+            if instruction is None:
+                continue
+            part = instruction.computation
+            using = users.setdefault((id(program), part.id), Users(part))
+            text = shown(instruction, using)
+        except TraceError:
+            continue
+        size += len(text.text)
+        if size > _MOST_TEXT:
+            break
+        found.append(OpExcerpt(one.op, one.kernel, one.module, text))
+    memory = [known for program in list(opened.values())[:_MOST_PROGRAMS] if (known := _memory(program)) is not None]
+    return ProgramExcerpts(tuple(found), tuple(sorted(memory, key=lambda one: -one.bytes)))
+
+
+def _memory(program: Module) -> ProgramMemory | None:
+    try:
+        return program_memory(program)
+    except TraceError:
+        return None

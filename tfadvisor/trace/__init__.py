@@ -1,0 +1,1 @@
+"""Where traces lie and what their bytes say: columns, uninterpreted."""

@@ -1,0 +1,61 @@
+"""How much of everything a file of a size can hold when a profiler wrote it.
+
+Each thing has a few bytes at least in a real trace, and far fewer in one that was made to fill the memory of its reader.
+What is decoded takes about twenty times the file at most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec.structs import replace
+
+from tfadvisor.errors import TraceError
+from tfadvisor.trace.columns import Events, HostTrace
+
+_LATEST_PS = 1 << 60
+"""Thirteen days: a start, an end and the distance of two of them fit into int64."""
+_MOST = {
+    "planes": (4_096, 2_048),
+    "texts": (4_096, 64),
+    "lines": (65_536, 16),
+    "names": (65_536, 24),
+    "events": (1 << 20, 5),
+}
+"""By what is counted: so many in any file, and one more for every so many bytes."""
+
+
+class Counts:
+    """Counts what a file holds while it is decoded."""
+
+    def __init__(self, place: str, size: int) -> None:
+        """size: of the uncompressed file in bytes."""
+        self._place, self._size = place, size
+        self._found = dict.fromkeys(_MOST, 0)
+
+    def add(self, what: str, number: int) -> None:
+        """Raises TraceError for more than a file of this size can hold."""
+        self._found[what] += number
+        base, each = _MOST[what]
+        most = base + self._size // each
+        if self._found[what] > most:
+            raise TraceError(
+                self._place,
+                f"holds more than {most:,} {what}, which no profiler puts into {self._size:,} bytes.",
+                "It is damaged, or made to fill the memory of its reader: record the trace again.",
+            )
+
+
+def with_possible_times(trace: HostTrace) -> HostTrace:
+    """The trace with each start within thirteen days of zero, and each duration between zero and that; usually the same."""
+    start, duration = trace.events.start_ps, trace.events.duration_ps
+    if not len(start) or (
+        int(start.min()) >= -_LATEST_PS
+        and int(start.max()) <= _LATEST_PS
+        and int(duration.min()) >= 0
+        and int(duration.max()) <= _LATEST_PS
+    ):
+        return trace
+    return replace(
+        trace,
+        events=Events(np.clip(start, -_LATEST_PS, _LATEST_PS), np.clip(duration, 0, _LATEST_PS), trace.events.row),
+    )

@@ -1,0 +1,304 @@
+"""Copies of objects on this machine, by address and tag: outside of every logdir, bounded, the longest unused thrown away.
+
+TFADVISOR_CACHE names the folder (~/.cache/tfadvisor), TFADVISOR_CACHE_MB how much of it copies may take, 0 for none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import stat
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeVar
+
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.trace.remote_path import RemotePath, check_top_level
+from tfadvisor.trace.stores import WEB, CutOff, Entry, StoredObject, driver, entry_of, translated
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+_MOST_MB = 4096
+_UNFINISHED = ".part-"
+_LEFT_BEHIND_S = 24 * 3600
+
+
+def open_copy(path: StoredObject) -> io.BufferedReader:
+    """The object's bytes, as a file that stays whole while it is open. Raises as transfer, and TraceError without disk."""
+    entry = path.entry()
+    folder = _folder() if entry.tag is not None and (entry.size or 0) <= most_bytes() else None
+    if folder is None:
+        return _temporary(path)
+    name = folder / _key(path, entry)
+    try:
+        copy = name.open("rb")
+    except OSError:
+        return _fetched(path, folder)
+    _touch(name)
+    return copy
+
+
+def keeps_copies() -> bool:
+    """Whether what is fetched is kept here for whoever asks next."""
+    return most_bytes() > 0 and _folder() is not None
+
+
+def most_bytes() -> int:
+    """What copies may take. Raises UsageError for a setting that is no number."""
+    text = os.environ.get("TFADVISOR_CACHE_MB") or str(_MOST_MB)
+    if not text.isdecimal():
+        raise UsageError(f"TFADVISOR_CACHE_MB={text}: give a number of megabytes, 0 for no copies.")
+    return int(text) << 20
+
+
+def _fetched(path: StoredObject, folder: Path) -> io.BufferedReader:
+    handle, made = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file, _saying_where(folder):
+            entry = transfer(path, file)
+        whole = Path(made).replace(folder / _key(path, entry))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(made).unlink()
+        raise
+    copy = whole.open("rb")
+    _touch(whole)
+    _throw_away(folder, whole.name)
+    return copy
+
+
+def _temporary(path: StoredObject) -> io.BufferedReader:
+    """A file without a name, gone when it is closed."""
+    with _saying_where(Path(tempfile.gettempdir())):
+        handle, name = tempfile.mkstemp(prefix="tfadvisor-")
+        Path(name).unlink()
+        copy = os.fdopen(handle, "rb")
+        try:
+            with os.fdopen(os.dup(handle), "wb") as file:
+                transfer(path, file)
+        except BaseException:
+            copy.close()
+            raise
+    copy.seek(0)
+    return copy
+
+
+@contextlib.contextmanager
+def _saying_where(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise TraceError(
+            str(folder),
+            f"is full: a trace cannot be fetched to it ({error.strerror}).",
+            "Free some space, or set TFADVISOR_CACHE or TMPDIR to another folder.",
+        ) from error
+
+
+def _folder() -> Path | None:
+    """For copies, readable by its owner alone; None where there can be none."""
+    chosen = os.environ.get("TFADVISOR_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "copies"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ours = is_ours(folder)
+    except (OSError, RuntimeError):  # nobody has a home here
+        return None
+    return folder if ours and os.access(folder, os.W_OK) else None
+
+
+def _key(path: StoredObject, entry: Entry) -> str:
+    return sha256(f"{path.address}\0{entry.size}\0{entry.tag}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _touch(name: Path) -> None:
+    """Used last now. Who reads it meanwhile takes its time of change for that of its content, so that stays."""
+    with contextlib.suppress(OSError):
+        os.utime(name, ns=(time.time_ns(), name.stat().st_mtime_ns))
+
+
+def _throw_away(folder: Path, keep: str) -> None:
+    entries, now = [], time.time()
+    for one in os.scandir(folder):
+        with contextlib.suppress(OSError):  # another process threw it away
+            status = one.stat(follow_symlinks=False)
+            if one.name.startswith(_UNFINISHED):
+                if now - status.st_mtime > _LEFT_BEHIND_S:
+                    Path(one.path).unlink()
+                continue
+            entries.append((status.st_atime_ns, status.st_size, one.name))
+    total, most = sum(size for _, size, _ in entries), most_bytes()
+    for _, size, name in sorted(entries):
+        if total <= most:
+            break
+        if name != keep:
+            with contextlib.suppress(OSError):
+                (folder / name).unlink()
+            total -= size
+
+
+# The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is
+# cut.
+
+_PIECE = 8 << 20
+_AT_ONCE = 8
+"""Ranges, and so 64 MiB in memory."""
+_WORTH_A_LOOK = 64 << 20
+"""Bytes of an object whose top level is read first: what is cut short is found before it is fetched."""
+_TRIES = 3
+_PAUSE_S = 0.5
+
+T = TypeVar("T")
+
+
+def transfer(path: StoredObject, file: IO[bytes]) -> Entry:
+    """Writes the object into the file and returns what the store says about it. Raises OSError as `faults` makes them,
+    TraceError for an object that is cut short or changed meanwhile, UsageError without a driver.
+    """
+    entry, done = path.entry(), 0
+    filesystem, name = driver(path.address)
+    for piece in _pieces(filesystem, name, entry, path):
+        file.write(piece)
+        done += len(piece)
+    if entry.size is not None and done != entry.size:
+        raise CutOff(str(path), f"it ended after {done:,} of {entry.size:,} bytes")
+    if done > _PIECE and (now := entry_of(path.address)) != entry and (now.size, now.tag) != (entry.size, entry.tag):
+        raise TraceError(
+            str(path),
+            "changed while it was read.",
+            "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
+        )
+    file.flush()
+    return entry
+
+
+def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: StoredObject) -> Iterator[bytes]:
+    size = entry.size
+    if size is None or (size > _PIECE and not entry.ranges):
+        yield from _stream(filesystem, name, path)
+    elif size <= _PIECE:
+        yield _again_where_cut(lambda: _whole(filesystem, name, size), path)
+    else:
+        if size > _WORTH_A_LOOK and not path.name.endswith(".gz"):
+            check_top_level(lambda lo, hi: _range(filesystem, name, lo, hi), size, path)
+        for start in range(0, size, _PIECE * _AT_ONCE):
+            starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
+            ends = [min(one + _PIECE, size) for one in starts]
+            yield from _again_where_cut(partial(_ranges, filesystem, name, starts, ends), path)
+
+
+def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
+    found = bytes(filesystem.cat_file(name))
+    if len(found) < size:
+        raise CutOff(name, f"it ended after {len(found):,} of {size:,} bytes")
+    return found
+
+
+def _range(filesystem: AbstractFileSystem, name: str, start: int, end: int) -> bytes:
+    return bytes(filesystem.cat_file(name, start=start, end=end))
+
+
+def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]) -> list[bytes]:
+    """In the order asked. A server that sends more or less than a range is one that knows none, or was cut."""
+    if getattr(filesystem, "async_impl", False):
+        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=_AT_ONCE, on_error="raise")
+    else:
+        found = [filesystem.cat_file(name, start=lo, end=hi) for lo, hi in zip(starts, ends, strict=True)]
+    for piece, lo, hi in zip(found, starts, ends, strict=True):
+        if len(piece) != hi - lo:
+            raise CutOff(name, f"of bytes {lo:,} to {hi:,} came {len(piece):,}")
+    return [bytes(one) for one in found]
+
+
+def _stream(filesystem: AbstractFileSystem, name: str, path: StoredObject) -> Iterator[bytes]:
+    """From the first byte to the last in one answer, of a server that knows no ranges: it cannot be taken up again."""
+    settings = {"block_size": 0} if path.scheme in WEB else {"cache_type": "none"}
+    try:
+        with filesystem.open(name, "rb", **settings) as source:
+            while piece := source.read(_PIECE):
+                yield bytes(piece)
+    except Exception as error:
+        raise translated(error, str(path)) from error
+
+
+def _again_where_cut(ask: Callable[[], T], path: StoredObject) -> T:
+    for tried in range(1, _TRIES + 1):
+        try:
+            return ask()
+        except Exception as error:
+            told = translated(error, str(path))
+            if tried == _TRIES or not isinstance(told, CutOff):
+                raise told from error
+            time.sleep(_PAUSE_S * tried)
+    raise AssertionError  # the last try returns or raises
+
+
+# Copies fetched while earlier files are read, so that a run of many hosts does not wait for each.
+
+
+def fetched_ahead(files: Sequence[Path]) -> Iterator[Path]:
+    """The files in their order, each once its copy is here. What cannot be fetched comes too: reading it says why."""
+    remote = [file for file in files if isinstance(file, RemotePath)]
+    if len(remote) < 2 or not _keeps_copies():
+        yield from files
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_AT_ONCE, "tfadvisor-fetch") as pool:
+        waiting: deque[Future[None]] = deque(pool.submit(_fetch, file) for file in remote[:_AT_ONCE])
+        rest = iter(remote[_AT_ONCE:])
+        try:
+            for file in files:
+                if isinstance(file, RemotePath):
+                    waiting.popleft().result()
+                    waiting.extend(pool.submit(_fetch, one) for one in [next(rest, None)] if one is not None)
+                yield file
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _fetch(file: RemotePath) -> None:
+    with contextlib.suppress(Exception):
+        file.open_copy().close()
+
+
+def _keeps_copies() -> bool:
+
+    return keeps_copies()
+
+
+# Whether a folder is this user's alone. What lies in any other may have been put there by another user.
+
+_ROOT = 0
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether nobody else owns it, can write it, or can put another folder in its place. Raises OSError.
+
+    Always where files have no owners. A folder above that a group can write is trusted, since many users are a group of
+    their own; one that everybody can write only if its owner alone may rename what lies there, as in /tmp.
+    """
+    if os.name != "posix":
+        return True
+    real = folder.resolve(strict=True)
+    status = real.stat()
+    if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
+        return False
+    return all(_keeps_names(one.stat()) for one in real.parents)
+
+
+def _keeps_names(status: os.stat_result) -> bool:
+    closed = not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
+    return closed and status.st_uid in (_ROOT, os.getuid())

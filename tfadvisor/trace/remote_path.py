@@ -1,0 +1,276 @@
+"""An address as a Path that can be read: so every place that takes a path takes an address as well."""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PosixPath
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.trace.messages import SIZED
+from tfadvisor.trace.stores import WEB, Entry, NotThere, StoredObject, Unreachable, entry_of, objects_below, objects_in
+
+if TYPE_CHECKING:
+    import io
+
+_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)", re.S)
+_COLLAPSED = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):(?:/(.*))?", re.S)
+_FILE_ENDINGS = (".pb", ".pb.gz", ".json")
+
+
+def is_address(text: str) -> bool:
+    """Whether it names a place by scheme, as `s3://bucket/logdir` does."""
+    return _ADDRESS.match(text) is not None
+
+
+def was_address(path: Path) -> bool:
+    """Whether a path that names nothing here was made from an address: of its two slashes a path keeps one."""
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(path)) is not None and not Path(path.parts[0]).exists()
+
+
+def place_of(text: str | Path) -> Path:
+    """A path of this machine, or an address. Raises UsageError for an address that holds a password."""
+    if isinstance(text, Path):
+        return text
+    found = _ADDRESS.match(text)
+    if found is None:
+        return Path(text)
+    scheme, rest = found.groups()
+    if scheme.lower() in ("file", "local"):
+        return Path(f"/{rest.lstrip('/')}")
+    if re.match(r"[^/@]*:[^/@]*@", rest):
+        raise UsageError(f"{scheme}://…: an address with a password is not taken. Give it in fsspec's configuration.")
+    query = ""
+    if scheme.lower() == "hdfs" and rest.startswith("/"):
+        rest = f"default{rest}"  # the name node of Hadoop's configuration
+    if scheme.lower() in WEB:
+        rest, mark, query = rest.partition("?")
+        query = mark + query
+    path = RemotePath(f"{scheme.lower()}:/{rest.lstrip('/')}")
+    path.query = query
+    return path
+
+
+def places_of(texts: Iterable[str]) -> tuple[Path, ...]:
+    """As place_of each, for files of runs that were found by listing: one more of a run's folder tells of all in it."""
+    places = tuple(map(place_of, texts))
+    folders: dict[Path, _Folder] = {}
+    for place in places:
+        if isinstance(place, RemotePath) and not place.is_on_the_web:
+            place._folder = folders.setdefault(place.parent, _Folder(str(place.parent)))
+    return places
+
+
+class RemotePath(PosixPath):
+    """A Path whose reading methods ask the store, and whose writing methods refuse.
+
+    str() leaves out a query, which may be a signature; `address` has it. Errors are OSErrors, as any Path's.
+    """
+
+    query = ""
+    """With its question mark; of this object alone, no path made from it has it."""
+    _entry: Entry | None = None
+    _folder: _Folder | None = None
+    """Where it was found by a listing, or lies beside what was. Others are asked for by name: their folder may hold anything."""
+
+    @property
+    def address(self) -> str:
+        """With what a server may want to see before it answers. For the driver; never shown."""
+        return f"{self}{self.query}"
+
+    @property
+    def scheme(self) -> str:
+        """As `s3`."""
+        return self.parts[0].removesuffix(":")
+
+    @property
+    def is_on_the_web(self) -> bool:
+        """Whether a web server has it, which is not asked for what it may not have."""
+        return self.scheme in WEB
+
+    def entry(self) -> Entry:
+        """What the store says; asked once. Raises OSError, UsageError without a driver."""
+        if self._entry is None or self._entry.size is None:
+            self._entry = self._beside() or entry_of(self.address)
+        return self._entry
+
+    def _beside(self) -> Entry | None:
+        """By the listing of its folder; None where there is none. Raises NotThere for what it does not show."""
+        if self._folder is None or not self._folder.listed():
+            return None
+        if self.name not in self._folder.shown:
+            raise NotThere(self.address, "it is not there")
+        entry = self._folder.shown[self.name]
+        return None if entry.size is None else entry
+
+    def with_name(self, name: str) -> RemotePath:
+        """What lies beside it; where its folder has been listed, or will be, that tells of it."""
+        path = super().with_name(name)
+        path._folder = self._folder
+        return path
+
+    def files_below(self) -> list[RemotePath]:
+        """Every object below this folder, by name. Raises as entry."""
+        found = []
+        folders: dict[Path, _Folder] = {}
+        for address, entry in objects_below(self.address):
+            path = known(address, entry)
+            if not self.is_on_the_web:
+                path._folder = folders.setdefault(path.parent, _Folder(str(path.parent), listed=True))
+                path._folder.shown[path.name] = entry
+            found.append(path)
+        return sorted(found)
+
+    def open_copy(self) -> io.BufferedReader:
+        """The whole object as a file of this machine, fetched unless it is there already. Raises as entry."""
+        from tfadvisor.trace.copies import open_copy  # no listing needs it
+
+        return open_copy(self)
+
+    def __str__(self) -> str:
+        """With the two slashes that a path would make one."""
+        found = _COLLAPSED.fullmatch(super().__str__())
+        return super().__str__() if found is None else f"{found[1]}://{found[2] or ''}"
+
+    def __fspath__(self) -> str:
+        """No file of this machine has this name."""
+        return str(self)
+
+    def __reduce__(self) -> Any:
+        """What the store said goes along to other processes."""
+        return known, (self.address, self._entry)
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        """Kind, size and time of the last change; of the rest nothing is known. Raises as entry."""
+        entry = self.entry()
+        return os.stat_result((entry.mode(), 0, 0, 1, 0, 0, entry.size or 0, *[int(entry.modified)] * 3))
+
+    def is_dir(self, **_: Any) -> bool:
+        """Asked of the store only where the name does not tell: a web server knows no folders."""
+        if self._entry is None and (self.is_on_the_web or self.name.endswith(_FILE_ENDINGS)):
+            return not self.name.endswith(_FILE_ENDINGS)
+        return stat.S_ISDIR(self._mode())
+
+    def is_file(self, **_: Any) -> bool:
+        """False also for what is not there."""
+        return stat.S_ISREG(self._mode())
+
+    def exists(self, **_: Any) -> bool:
+        """Whether the store has it. Raises Refused and CutOff."""
+        return self._mode() != 0
+
+    def absolute(self) -> RemotePath:
+        """Itself."""
+        return self
+
+    def resolve(self, strict: bool = False) -> RemotePath:
+        """Itself."""
+        return self
+
+    def open(self, mode: str = "r", *_: Any, **settings: Any) -> IO[Any]:  # type: ignore[override]
+        """A copy of the object, to be read. Raises as entry, and for any other mode."""
+        import io
+
+        if set(mode) - set("rbt"):
+            self._refuse()
+        file = self.open_copy()
+        return file if "b" in mode else io.TextIOWrapper(file, **settings)
+
+    def glob(self, pattern: str, **_: Any) -> Iterator[RemotePath]:  # type: ignore[override]
+        """Objects below this folder whose rest of the path fits, `*` within one name. Raises as entry."""
+        wanted = pattern.split("/")
+        for file in self.files_below():
+            names = file.parts[len(self.parts) :]
+            if len(names) == len(wanted) and all(map(fnmatch.fnmatchcase, names, wanted)):
+                yield file
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> NoReturn:
+        """Raises OSError: nothing is written there."""
+        self._refuse()
+
+    def unlink(self, missing_ok: bool = False) -> NoReturn:
+        """Raises OSError: nothing is written there."""
+        self._refuse()
+
+    def _mode(self) -> int:
+        try:
+            return self.entry().mode()
+        except FileNotFoundError:
+            return 0
+
+    def _refuse(self) -> NoReturn:
+        raise OSError(errno.EROFS, "tfadvisor only reads there", str(self))
+
+
+class _Folder:
+    """What lies in a folder of a store, asked once."""
+
+    def __init__(self, address: str, *, listed: bool = False) -> None:
+        """listed: `shown` is filled by who made it."""
+        self.shown: dict[str, Entry] = {}
+        self._address = address
+        self._listed: bool | None = True if listed else None
+
+    def listed(self) -> bool:
+        """Whether `shown` is all that lies there. Not where the store lists nothing, though it may give what it is asked for."""
+        if self._listed is None:
+            try:
+                self.shown = objects_in(self._address)
+                self._listed = True
+            except Unreachable:
+                self._listed = False
+        return self._listed
+
+
+def known(address: str, entry: Entry | None) -> RemotePath:
+    """The path of an object that a store has listed already."""
+    path = place_of(address)
+    assert isinstance(path, RemotePath)
+    path._entry = entry
+    return path
+
+
+# The outermost fields of a trace, read by a few short ranges: what is cut short or no trace is not fetched at all.
+
+_HEAD = 16
+"""Bytes asked for at each field: its tag and its length."""
+_FIELDS = 64
+"""Looked at; each is a request. A trace has one for each plane, and a host rarely more than thirty planes."""
+
+
+def check_top_level(read: Callable[[int, int], bytes], size: int, path: StoredObject) -> None:
+    """read: of bytes from, to. Raises TraceError for a field that ends past the object and for what no XSpace begins with."""
+    at = 0
+    for _ in range(_FIELDS):
+        if at >= size:
+            return
+        head = read(at, min(at + _HEAD, size))
+        length, used = _length(head)
+        if not head or head[0] & 7 != SIZED or head[0] >= 0x80 or head[0] < 8 or used == 0:
+            raise TraceError(
+                f"{path}: byte {at:,} of {size:,}",
+                "a field that no XSpace has. The object is damaged, or is no profiler trace.",
+                "Give the `*.xplane.pb` that the profiler wrote, or copy it again.",
+            )
+        at += used + length
+        if at > size:
+            raise TraceError(
+                f"{path}: byte {size:,}",
+                f"is cut short: its last field would end at byte {at:,}.",
+                "Copy it again, or record the trace again.",
+            )
+
+
+def _length(head: bytes) -> tuple[int, int]:
+    """(length of a field, bytes of its tag and length); (0, 0) where they do not end."""
+    length = 0
+    for place, byte in enumerate(head[1:11]):
+        length |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return length, place + 2
+    return 0, 0

@@ -1,0 +1,347 @@
+"""A path on disk to the trace files of one run: a file, several hosts' files, a run folder, or a whole logdir."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.files import temporary_folder
+from tfadvisor.trace.remote_path import RemotePath, place_of
+from tfadvisor.trace.stores import Unreachable
+
+_TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
+CALLS_ENDING = ".calls.pb"
+"""`HOST.calls.pb` beside `HOST.xplane.pb`: a second, short window with calls of Python, which may be asked for findings too."""
+LINES_ENDING = ".lines.pb"
+"""Ends a second window in which Python is slowed so much that only lines of the program can be taken from it."""
+_PIECE = 1 << 20
+_SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
+_TOOL_OUTPUTS = re.compile(
+    r"\.(trace(\.json(\.gz)?)?|(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|pod_viewer)\.(pb|json))$"
+)
+_HOW_TO_RECORD = (
+    "Record again with TensorFlow 2.3 or newer (`tf.profiler.experimental.start(logdir)`, or "
+    "`TensorBoard(profile_batch=(10, 20))`) or with `jax.profiler.trace(logdir)`: they write `<host>.xplane.pb`."
+)
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One profiler session. name: as the TensorBoard profile plugin calls it. files: one a host, sorted by name."""
+
+    name: str
+    path: Path
+    files: tuple[Path, ...]
+
+
+def host_of(file: Path) -> str:
+    """The host that wrote a trace file, by the file's name: `worker-0.xplane.pb` -> `worker-0`."""
+    for ending in (*reversed(_TRACE_ENDINGS), CALLS_ENDING, LINES_ENDING):
+        if file.name.endswith(ending):
+            return file.name.removesuffix(ending)
+    return file.name
+
+
+def find_runs(root: Path, within: Path | None = None) -> list[Run]:
+    """Every run below a folder, newest first. Folders that cannot be read are passed over.
+
+    within: a folder without links; what a link leads to is looked at only below it.
+    """
+    runs = [
+        Run(_run_name(folder, root), folder, _one_per_host(tuple(sorted(traces))))
+        for folder, traces in _folders_with_traces(root, within)
+        if traces
+    ]
+    return sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True)
+
+
+def recorded_at(run: Run) -> float:
+    """Seconds since the epoch, from the session's name where it is a time (copies lose file times), else the files'."""
+    stamp = _SESSION_NAME.search(run.path.name)
+    if stamp:
+        try:
+            return datetime(*map(int, stamp.groups())).timestamp()  # type: ignore[arg-type]
+        except (ValueError, OverflowError, OSError):
+            pass
+    times = []
+    for file in run.files:
+        try:
+            times.append(file.stat().st_mtime)
+        except OSError:
+            continue
+    return max(times, default=0.0)
+
+
+def choose_run(
+    paths: Sequence[Path], run: str | None = None, host: str | None = None, within: Path | None = None
+) -> tuple[Run, int]:
+    """The run to analyse and how many there were to choose from. within: as find_runs.
+
+    Raises TraceError when the paths hold no trace, UsageError for a run or host that is not there.
+    """
+    if len(paths) > 1:
+        chosen, count = _run_of_files(paths, run), 1
+    elif paths[0].is_dir():
+        chosen, count = _run_in_folder(paths[0], run, within)
+    else:
+        chosen, count = _run_of_files(paths, run), 1
+    if host is not None:
+        files = tuple(file for file in chosen.files if host_of(file) == host)
+        if not files:
+            hosts = [host_of(file) for file in chosen.files]
+            raise UsageError(
+                f"--host {host}: run {chosen.name} has no such host.{did_you_mean(host, hosts)} It has: {', '.join(hosts)}."
+            )
+        chosen = Run(chosen.name, chosen.path, files)
+    return chosen, count
+
+
+def without_duplicates(files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """(distinct files, files with the very bytes of an earlier one): a copied host file is no second host."""
+    sizes = [_size(file) for file in files]
+    several = {size for size, count in Counter(sizes).items() if count > 1 and size >= 0}
+    kept: list[Path] = []
+    left_out: list[Path] = []
+    seen: set[tuple[int, bytes]] = set()
+    for file, size in zip(files, sizes, strict=True):
+        digest = _digest(file) if size in several else None
+        if digest is not None and (size, digest) in seen:
+            left_out.append(file)
+            continue
+        kept.append(file)
+        if digest is not None:
+            seen.add((size, digest))
+    return tuple(kept), tuple(left_out)
+
+
+def _size(file: Path) -> int:
+    """-1 where decoding will say what is wrong with it."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return -1
+
+
+def _digest(file: Path) -> bytes | None:
+    """Of all bytes, so that each file is read once however many there are; None where decoding will say what is wrong."""
+    import hashlib  # only several hosts need it
+
+    hashed = hashlib.blake2b(digest_size=16)
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return None
+        with file.open("rb") as opened:
+            while piece := opened.read(_PIECE):
+                hashed.update(piece)
+    except OSError:
+        return None
+    return hashed.digest()
+
+
+def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
+    if run is not None:
+        raise UsageError("--run goes with a logdir, not with single trace files.")
+    for path in paths:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder: give one logdir, or the trace files of one run.")
+    if not any(path.exists() for path in paths[1:]):  # where others are there, reading says which is missing
+        _check_exists(paths[0])
+    first = paths[0]
+    folder = first.absolute().parent
+    return Run(folder.name or host_of(first), first if len(paths) == 1 else folder, tuple(paths))
+
+
+def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Run, int]:
+    if not isinstance(root, RemotePath):
+        _check_readable(root)
+    runs = find_runs(root, within)
+    if not runs:
+        raise _nothing_in(root, within)
+    if run is None:
+        return runs[0], len(runs)
+    matches = [candidate for candidate in runs if candidate.name == run]
+    matches = matches or [candidate for candidate in runs if candidate.name.endswith("/" + run)]
+    if len(matches) == 1:
+        return matches[0], len(runs)
+    listed = ", ".join(candidate.name for candidate in (matches or runs)[:8])
+    more = f" and {len(matches or runs) - 8} more" if len(matches or runs) > 8 else ""
+    what = "is in several places" if matches else "is not there"
+    meant = "" if matches else did_you_mean(run, (candidate.name for candidate in runs))
+    raise UsageError(f"--run {run} {what}.{meant} Runs: {listed}{more}.")
+
+
+def _check_exists(path: Path) -> None:
+    try:
+        path.stat()
+    except Unreachable:
+        raise
+    except PermissionError as error:
+        raise TraceError(
+            str(path), "cannot be read: Permission denied.", "Ask for read permission on the file and its folders."
+        ) from error
+    except OSError as error:
+        raise TraceError(str(path), "does not exist.", "Check the path.") from error
+
+
+def _check_readable(root: Path) -> None:
+    try:
+        with os.scandir(root):
+            pass
+    except OSError as error:
+        raise TraceError(
+            str(root), f"cannot be read: {error.strerror}.", "Ask for read permission on the folder."
+        ) from error
+    if root.stat().st_dev in _system_devices():
+        raise TraceError(str(root), "is a folder of the system, where no trace lies.", "Give a logdir.")
+
+
+def _folders_with_traces(root: Path, within: Path | None) -> Iterator[tuple[Path, list[Path]]]:
+    """Every folder below root with its traces. Of an address raises TraceError when it cannot be listed."""
+    if isinstance(root, RemotePath):
+        below: dict[Path, list[Path]] = {}
+        for file in root.files_below():
+            if file.name.endswith(_TRACE_ENDINGS):
+                below.setdefault(file.parent, []).append(file)
+        yield from below.items()
+        return
+    for folder, files in _folders_with_files(root, within):
+        yield folder, [folder / name for name in files if name.endswith(_TRACE_ENDINGS)]
+
+
+def _folders_with_files(root: Path, within: Path | None) -> list[tuple[Path, list[str]]]:
+    """Every folder below root with its files, symbolic links followed once, but into no folder of the system."""
+    seen: set[tuple[int, int]] = set()
+    system = _system_devices()
+    found = []
+    for folder, subfolders, files in os.walk(root, followlinks=True):
+        try:
+            status = Path(folder).stat()
+        except OSError:  # gone since it was listed
+            continue
+        if (status.st_dev, status.st_ino) in seen or status.st_dev in system:
+            subfolders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        if within is not None:
+            subfolders[:] = [name for name in subfolders if _stays(Path(folder, name), within)]
+            files[:] = [name for name in files if _stays(Path(folder, name), within)]
+        if files:
+            found.append((Path(folder), files))
+    return found
+
+
+def _stays(path: Path, within: Path) -> bool:
+    """Whether it is no link, or one that leads to what is below a folder."""
+    try:
+        return not path.is_symlink() or path.resolve().is_relative_to(within)
+    except (OSError, RuntimeError):  # links in a circle
+        return False
+
+
+def _system_devices() -> set[int]:
+    """The file systems on which the system shows itself. From /proc one comes everywhere, and many files there never end."""
+    found = set()
+    for folder in ("/proc", "/sys", "/dev"):
+        try:
+            found.add(os.stat(folder).st_dev)  # noqa: PTH116
+        except OSError:
+            continue
+    return found - {os.stat("/").st_dev}  # noqa: PTH116
+
+
+def _one_per_host(files: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Where a host's trace lies there packed and unpacked, the unpacked one."""
+    by_host: dict[str, Path] = {}
+    for file in files:
+        if host_of(file) not in by_host or not file.name.endswith(".gz"):
+            by_host[host_of(file)] = file
+    return tuple(by_host[host] for host in sorted(by_host))
+
+
+def _run_name(folder: Path, root: Path) -> str:
+    """`<logdir>/train/plugins/profile/2026_01_02_03_04_05` -> `train/2026_01_02_03_04_05`."""
+    if folder == root:
+        return folder.absolute().name
+    parts = list(folder.relative_to(root).parts)
+    for index in range(len(parts) - 1):
+        if parts[index : index + 2] == ["plugins", "profile"]:
+            del parts[index : index + 2]
+            break
+    return "/".join(parts)
+
+
+def _nothing_in(root: Path, within: Path | None) -> TraceError:
+    if isinstance(root, RemotePath):
+        everything = [file.name for file in root.files_below()]
+    else:
+        everything = [name for _, files in _folders_with_files(root, within) for name in files]
+    if not everything:
+        return TraceError(str(root), "is empty: it holds no `*.xplane.pb`.", _HOW_TO_RECORD)
+    outputs = sorted(name for name in everything if _TOOL_OUTPUTS.search(name))
+    if outputs:
+        return TraceError(
+            str(root),
+            f"holds what a profiler made of a trace ({outputs[0]}), but no `*.xplane.pb` to analyse.",
+            _HOW_TO_RECORD,
+        )
+    return TraceError(
+        str(root), f"holds {len(everything):,} files but no `*.xplane.pb`.", f"Give a profiler logdir. {_HOW_TO_RECORD}"
+    )
+
+
+# A trace that is no path: bytes, or an open file. It is read by way of a file of its own, which is gone afterwards.
+
+
+Readable = str | PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
+"""A path to a logdir, run folder or trace, or the content of one trace."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """The content of a trace. name: of the open file, for messages and the report."""
+
+    name: str
+    data: bytes
+
+
+def held(given: Readable) -> Path | Held:
+    """A path, or the content. Raises UsageError for what is neither, and for a file that is open for text."""
+    if isinstance(given, str | PathLike):
+        return place_of(given if isinstance(given, str | Path) else Path(given))
+    if isinstance(given, bytes | bytearray | memoryview):
+        return Held("trace in memory", bytes(given))
+    if not hasattr(given, "read"):
+        raise UsageError(
+            f"a {type(given).__name__} is no trace: give a path, bytes or a file that is open for reading."
+        )
+    data = given.read()
+    if not isinstance(data, bytes):
+        raise UsageError("the file is open for text. Open it with mode 'rb'.")
+    name = getattr(given, "name", None)
+    return Held(Path(name).name if isinstance(name, str) else "trace in memory", data)
+
+
+@contextmanager
+def run_in(source: Path | Held, run: str | None = None, host: str | None = None) -> Iterator[Run]:
+    """The run to read, as choose_run; of content only as long as the context lasts. Raises TraceError, UsageError."""
+    if isinstance(source, Path):
+        yield choose_run([source], run, host)[0]
+        return
+    with temporary_folder() as folder:
+        file = Path(folder) / "memory.xplane.pb"
+        file.write_bytes(source.data)
+        try:
+            chosen, _ = choose_run([file], run, host)
+            yield Run(source.name, Path(source.name), chosen.files)
+        except TraceError as error:
+            raise TraceError(error.place.replace(str(file), source.name), error.cause, error.remedy) from error

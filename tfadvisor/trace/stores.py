@@ -1,0 +1,317 @@
+"""fsspec's drivers: which one an address needs, what it says about an object, and what lies below a folder."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from tfadvisor.errors import TraceError, UsageError
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+_DRIVERS = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "hf": "huggingface_hub",
+    "hdfs": "pyarrow",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "abfs": "adlfs",
+    "az": "adlfs",
+}
+"""The package from PyPI that a scheme needs beside fsspec."""
+WEB = ("http", "https")
+"""Schemes whose servers list nothing but pages of links."""
+_DEPTH = 8
+"""How many folders deep a web server is followed: its links may never end."""
+SILENCE_S = 60.0
+"""How long a web server may send nothing."""
+_FILE_OR_LINKS = "Give the address of a file that ends in `.xplane.pb`, or of a page of links to such."
+_TAGS = ("ETag", "etag", "md5Hash", "generation", "blob_id", "Content-MD5", "Last-Modified", "LastModified", "mtime")
+_TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created", "Last-Modified")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What a store says about an object or folder."""
+
+    size: int | None
+    """Bytes; None where the server does not tell before it sends."""
+    tag: str | None
+    """Changes with the content; None where the store has nothing of the kind."""
+    modified: float
+    """Seconds since the epoch, 0 where unknown."""
+    folder: bool = False
+    ranges: bool = True
+    """Whether parts can be asked for."""
+
+    def mode(self) -> int:
+        """As of a file of this machine."""
+        return (stat.S_IFDIR | 0o555) if self.folder else (stat.S_IFREG | 0o444)
+
+
+class StoredObject(Protocol):
+    """An object of a store, as what copies it sees it; str() is what messages call it."""
+
+    @property
+    def name(self) -> str:
+        """Without its folder."""
+
+    @property
+    def address(self) -> str:
+        """For the driver; may hold a signature, so never shown."""
+
+    @property
+    def scheme(self) -> str:
+        """As `s3`."""
+
+    def entry(self) -> Entry:
+        """What the store says about it; asked once. Raises OSError, UsageError without a driver."""
+
+
+def driver(address: str) -> tuple[AbstractFileSystem, str]:
+    """The driver for an address, and what the object is called there. Raises UsageError, naming what to install."""
+    scheme = address.partition("://")[0]
+    try:
+        import fsspec  # 20 ms, and an extra
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise UsageError(
+            f"{scheme}:// needs fsspec, which cannot be loaded ({error}): pip install 'tfadvisor[remote]'"
+        ) from error
+    if scheme not in fsspec.available_protocols():
+        raise UsageError(f"{address.partition('?')[0]}: fsspec knows no {scheme}:// addresses.")
+    try:
+        filesystem, name = url_to_fs(address, **_options(scheme, fsspec.config.conf))
+    except ImportError as error:
+        package = _DRIVERS.get(scheme)
+        how = f": pip install {package}" if package else "."
+        raise UsageError(f"{scheme}:// needs a driver that cannot be loaded ({error}){how}") from error
+    except Exception as error:
+        raise translated(error, address) from error
+    return filesystem, str(name)
+
+
+def entry_of(address: str) -> Entry:
+    """What the store says about an object now. Raises OSError as `faults` makes them, UsageError without a driver."""
+    filesystem, name = driver(address)
+    try:
+        filesystem.invalidate_cache()
+        return _entry(filesystem.info(name))
+    except Exception as error:
+        raise translated(error, address) from error
+
+
+def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
+    """(address, entry) of every object below a folder. Raises as entry_of; NotThere where there is no such folder."""
+    filesystem, name = driver(address)
+    scheme = address.partition("://")[0]
+    if scheme in WEB:
+        name = f"{name.rstrip('/')}/"
+    try:
+        filesystem.invalidate_cache()
+        found: Mapping[str, Mapping[str, Any]] = filesystem.find(
+            name, detail=True, maxdepth=_DEPTH if scheme in WEB else None
+        )
+        if not found and not filesystem.exists(name):
+            raise FileNotFoundError(name)
+    except Exception as error:
+        told = translated(error, address)
+        if isinstance(told, NotThere) and scheme in WEB:
+            told = NotThere(address, "the server shows no folder there", _FILE_OR_LINKS)
+        raise told from error
+    for one, info in found.items():
+        whole = one if "://" in one else f"{scheme}://{one.lstrip('/')}"
+        yield _with_host(whole, address), _entry(info)
+
+
+def objects_in(address: str) -> dict[str, Entry]:
+    """Name -> entry of all that lies in a folder, without what lies deeper. Raises as entry_of."""
+    filesystem, name = driver(address)
+    try:
+        filesystem.invalidate_cache()
+        return {
+            str(info["name"]).rstrip("/").rpartition("/")[2]: _entry(info) for info in filesystem.ls(name, detail=True)
+        }
+    except Exception as error:
+        raise translated(error, address) from error
+
+
+def _with_host(found: str, asked: str) -> str:
+    """HDFS leaves the name node out of what it finds."""
+    if not asked.startswith("hdfs://") or found.startswith(asked):
+        return found
+    host = asked.removeprefix("hdfs://").partition("/")[0]
+    return f"hdfs://{host}/{found.removeprefix('hdfs://').lstrip('/')}"
+
+
+def _options(scheme: str, configured: Mapping[str, Any]) -> dict[str, Any]:
+    """For the driver: a web server that falls silent is given up. The user's own configuration stands."""
+    if scheme not in WEB or "client_kwargs" in configured.get(scheme, {}):
+        return {}
+    import aiohttp
+
+    return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE_S)}}
+
+
+def _entry(info: Mapping[str, Any]) -> Entry:
+    tag = next((str(info[key]) for key in _TAGS if info.get(key)), None)
+    size = info.get("size")
+    return Entry(
+        None if size is None else int(size),
+        tag.strip('"') if tag is not None else None,
+        next((when for key in _TIMES if (when := _seconds(info.get(key)))), 0.0),
+        info.get("type") == "directory",
+        info.get("partial", True) is not False,
+    )
+
+
+def _seconds(time: object) -> float:
+    """Since the epoch, of whatever a driver calls a time; 0 for what is none."""
+    if isinstance(time, int | float):
+        return float(time)
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time.replace("Z", "+00:00"))
+        except ValueError:
+            try:
+                from email.utils import parsedate_to_datetime  # 12 ms, and few stores tell a time so
+
+                time = parsedate_to_datetime(str(time))
+            except ValueError:
+                return 0.0
+    if not isinstance(time, datetime):
+        return 0.0
+    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+
+
+# What a store, a server or a driver answers instead of bytes, as the errors that files of this machine raise.
+
+_CREDENTIALS = {
+    "s3": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, to what may read the bucket.",
+    "gs": "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS.",
+    "hf": "Run `hf auth login`, or set HF_TOKEN to a token that may read it.",
+    "hdfs": "Run `kinit`, or ask for read permission.",
+}
+_AS = {"s3a": "s3", "gcs": "gs"}
+_OTHER_CREDENTIALS = "Ask for read permission, or give the login in fsspec's configuration (~/.config/fsspec)."
+_NO_CREDENTIALS = ("NoCredentials", "PartialCredentials", "DefaultCredentials", "CredentialRetrieval", "RefreshError")
+_CONNECTION = (
+    "ClientConnect",
+    "ServerDisconnected",
+    "ClientPayload",
+    "ClientOSError",
+    "EndpointConnection",
+    "ConnectTimeout",
+)
+_TIMEOUT = ("Timeout",)
+
+
+class Unreachable(TraceError, OSError):
+    """The object cannot be had now; it says nothing about a trace. An OSError too, as any Path raises."""
+
+    number = errno.EIO
+    usual_remedy = "Check the network and the address, and try again."
+
+    def __init__(self, address: str, cause: str, remedy: str = "") -> None:
+        """cause: a sentence's second part, without its full stop."""
+        OSError.__init__(self, self.number, cause, address)
+        self.place, self.cause, self.remedy = address, f"cannot be read: {cause}.", remedy or self.usual_remedy
+
+    def __reduce__(self) -> tuple[type[Unreachable], tuple[str, str, str]]:
+        """For other processes."""
+        return type(self), (self.place, str(self.strerror), self.remedy)
+
+
+class NotThere(Unreachable, FileNotFoundError):
+    """No such object, folder or bucket."""
+
+    number = errno.ENOENT
+    usual_remedy = "Check the address."
+
+
+class Refused(Unreachable, PermissionError):
+    """The credentials are missing, wrong or not enough."""
+
+    number = errno.EACCES
+
+
+class CutOff(Unreachable, ConnectionError):
+    """The connection failed, the server fell silent, or the object ended early. Another try may do."""
+
+    number = errno.ECONNABORTED
+
+
+def translated(error: BaseException, address: str) -> Unreachable:
+    """The error of a driver as one of this module, with the driver's own words where it is of no known kind."""
+    chain = list(_chain(error))
+    told = next((one for one in chain if isinstance(one, Unreachable)), None)
+    if told is not None:
+        return told
+    status = next((found for one in chain if (found := _status(one)) is not None), None)
+    return (
+        _as_refused(chain, status, address)
+        or _as_cut_off(chain, status, address)
+        or _as_not_there(chain, status, address)
+        or Unreachable(address, _words(error))
+    )
+
+
+def _as_refused(chain: Sequence[BaseException], status: int | None, address: str) -> Refused | None:
+    scheme = address.partition(":")[0]
+    remedy = _CREDENTIALS.get(_AS.get(scheme, scheme), _OTHER_CREDENTIALS)
+    if any(type(one).__name__.startswith(_NO_CREDENTIALS) for one in chain):
+        return Refused(address, "there are no credentials that the driver can use", remedy)
+    if status in (401, 403):
+        return Refused(address, f"the store refuses to show it (it answered {status})", remedy)
+    if any(isinstance(one, PermissionError) for one in chain):
+        return Refused(address, "the store refuses to show it", remedy)
+    return None
+
+
+def _as_cut_off(chain: Sequence[BaseException], status: int | None, address: str) -> CutOff | None:
+    for one in chain:
+        if isinstance(one, TimeoutError) or "Timeout" in type(one).__name__:
+            return CutOff(address, "the server fell silent")
+        if type(one).__name__.startswith(_CONNECTION) or isinstance(one, ConnectionError):
+            return CutOff(address, f"the connection failed ({_words(one)})")
+    return CutOff(address, f"the server answered {status}") if status is not None and status >= 500 else None
+
+
+def _as_not_there(chain: Sequence[BaseException], status: int | None, address: str) -> NotThere | None:
+    missing = status in (404, 410) or any(isinstance(one, FileNotFoundError) for one in chain)
+    return NotThere(address, "there is no such object") if missing else None
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    """The number of an HTTP answer; drivers keep it under several names."""
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):  # of botocore
+        response = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    for found in (getattr(response, "status_code", response), error.__dict__.get("status"), error.__dict__.get("code")):
+        if isinstance(found, int) and not isinstance(found, bool) and 400 <= found < 600:
+            return found
+    return None
+
+
+def _words(error: BaseException) -> str:
+    """`TypeName: message` on one line, without the part of an address that may be a signature."""
+    message = " ".join(str(error).split())
+    words = [one.partition("?")[0] if "://" in one else one for one in message.split(" ")]
+    return f"{type(error).__name__}: {' '.join(words)[:300]}".rstrip(": ")

@@ -1,0 +1,133 @@
+"""A run's trace for notebooks: the decoded columns of its hosts, as pandas frames on request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from tfadvisor.arrays import is_in
+from tfadvisor.frames import need_pandas
+from tfadvisor.printable import one_line
+from tfadvisor.trace.columns import HostTrace, Kind, Selection
+from tfadvisor.trace.decode import decode_file
+from tfadvisor.trace.runs import Readable, Run, held, host_of, run_in
+from tfadvisor.units import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """All hosts of one run, decoded. Frames use the host's index in `hosts` as the column `host`."""
+
+    run: Run
+    """Which session, and its files."""
+    hosts: tuple[HostTrace, ...]
+    """Each host's columns, in the order of the run's files."""
+
+    def events(self, stats: Sequence[str] = ()) -> pd.DataFrame:
+        """One row an event: host, plane, line, line_name, name, start_ps, duration_ps, and a column for each stat asked
+        for (missing where an event does not carry it).
+
+        Times are int64 picoseconds since the profiler session began. Stats must be among those the trace was opened
+        with. Raises UsageError where pandas cannot be loaded.
+        """
+        need_pandas()
+        import pandas as pd
+
+        return pd.concat([self._host_events(index, stats) for index in range(len(self.hosts))], ignore_index=True)
+
+    def lines(self) -> pd.DataFrame:
+        """One row a line: host, plane, id, name, display_name, timestamp_ns, duration_ps, events (their number).
+
+        Raises UsageError where pandas cannot be loaded.
+        """
+        need_pandas()
+        import pandas as pd
+
+        frames = []
+        for index, host in enumerate(self.hosts):
+            lines = host.lines
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "host": index,
+                        "plane": [host.planes[plane].name for plane in lines.plane.tolist()],
+                        "id": lines.id,
+                        "name": lines.name,
+                        "display_name": lines.display_name,
+                        "timestamp_ns": lines.timestamp_ns,
+                        "duration_ps": lines.duration_ps,
+                        "events": np.diff(lines.first),
+                    }
+                )
+            )
+        return pd.concat(frames, ignore_index=True)
+
+    def __repr__(self) -> str:
+        """One line: the run, and how much it holds."""
+        hosts = counted(f"{len(self.hosts):,}", "host", "hosts")
+        events = counted(f"{sum(len(host.events) for host in self.hosts):,}", "event", "events")
+        return f"<tfadvisor.Trace of {one_line(self.run.name)}: {hosts}, {events}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook's cell: one row a plane that holds events."""
+        from tfadvisor.html_fragments import fragment, table, text
+
+        rows = [
+            (host_of(file), plane.name, f"{int(events):,}")
+            for file, host in zip(self.run.files, self.hosts, strict=True)
+            for plane, events in zip(host.planes, _events_by_plane(host), strict=True)
+            if events
+        ]
+        return fragment([f"<h4>{text(self.run.name)}</h4>", table(("host", "plane", "events"), rows)])
+
+    def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
+        need_pandas()
+        import pandas as pd
+
+        host = self.hosts[index]
+        line = host.line_of_event()
+        names = np.array(host.names.name, dtype=object)
+        plane_names = np.array([plane.name for plane in host.planes], dtype=object)
+        frame = pd.DataFrame(
+            {
+                "host": index,
+                "plane": plane_names[host.lines.plane[line]],
+                "line": line,
+                "line_name": np.array(host.lines.name, dtype=object)[line],
+                "name": names[host.events.row],
+                "start_ps": host.events.start_ps,
+                "duration_ps": host.events.duration_ps,
+            }
+        )
+        for stat in stats:
+            column = host.stat(stat)
+            values = np.full(len(host.events), None, dtype=object)
+            event, number = column.numbers()
+            integer = is_in(column.kind, (Kind.INT, Kind.UINT))
+            values[event] = number
+            values[column.event[integer]] = column.value[integer]
+            text_event, code = column.codes()
+            if len(code):
+                values[text_event] = np.array(column.texts, dtype=object)[code]
+            frame[stat] = pd.Series(values, dtype=object)
+        return frame
+
+
+def open_trace(path: Readable, *, run: str | None = None, host: str | None = None, stats: Sequence[str] = ()) -> Trace:
+    """Opens a logdir, a run folder, a trace file or its content. stats: names of the event stats to decode with it.
+
+    Raises TraceError when there is nothing to read, UsageError for a run or host that is not there.
+    """
+    selection = Selection(dict.fromkeys(stats))
+    with run_in(held(path), run, host) as chosen:
+        return Trace(chosen, tuple(decode_file(file, selection) for file in chosen.files))
+
+
+def _events_by_plane(host: HostTrace) -> npt.NDArray[np.int64]:
+    return np.bincount(host.lines.plane, weights=np.diff(host.lines.first), minlength=len(host.planes)).astype(np.int64)

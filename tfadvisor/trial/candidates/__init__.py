@@ -1,1 +1,0 @@
-"""What is tried: patches, settings, the findings' own fixes, passes of the compiler."""

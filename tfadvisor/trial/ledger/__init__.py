@@ -1,1 +1,0 @@
-"""What was promised and what was measured, kept in one small file."""

@@ -1,1 +1,0 @@
-"""What a trial says, as text and as JSON."""

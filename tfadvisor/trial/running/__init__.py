@@ -1,1 +1,0 @@
-"""One run of the program: what it is told, how it is ended, what it answers."""

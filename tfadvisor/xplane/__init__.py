@@ -1,1 +1,0 @@
-"""Bytes to columns: finding a run's files, decoding them, and nothing about what they mean."""

@@ -1,0 +1,30 @@
+// @vitest-environment jsdom
+import { describe, expect, it } from "vitest";
+import { attribution, placeWords } from "../src/sections/attribution.js";
+import type { View } from "../src/parts/section.js";
+
+const NOWHERE = { file: "", line: null, function: "", stage: "", layer: "", op: "", kernel: "" };
+
+describe("where the step goes", () => {
+  it("says of a place what the name does not say", () => {
+    expect(placeWords({ ...NOWHERE, file: "train.py", line: 42, layer: "model/dense" }, "MatMul")).toBe("train.py:42, model/dense");
+    expect(placeWords({ ...NOWHERE, file: "train.py", line: 42 }, "save (train.py:42)")).toBe("");
+    expect(placeWords(undefined, "MatMul")).toBe("");
+  });
+
+  it("draws a tree whose large classes are open, and nothing in a name is markup", () => {
+    const parts = [{ activity: "<b>save</b>", fraction: 0.95, ms: 9.5, places: [], parts: [] }];
+    const report = { attribution: [{ class: "host", fraction: 0.95, ms: 9.5, parts }, { class: "idle", fraction: 0.05, ms: 0.5, parts: [] }], attribution_absent: null };
+    const { element } = attribution({ run: { report } } as unknown as View);
+
+    expect(element.querySelector<HTMLDetailsElement>("#where-host")?.open).toBe(true);
+    expect(element.querySelector<HTMLDetailsElement>("#where-idle")?.open).toBe(false);
+    expect(element.querySelector(".tree-leaf")?.textContent).toBe("<b>save</b>95%9.50 ms");
+  });
+
+  it("says why there is none", () => {
+    const report = { attribution: [], attribution_absent: "the trace holds no step" };
+
+    expect(attribution({ run: { report } } as unknown as View).element.textContent).toContain("Not known: the trace holds no step.");
+  });
+});

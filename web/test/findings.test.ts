@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import type { Finding, Report } from "../src/data/generated.js";
+import { firstChange, savedWords, toChange, toCheck } from "../src/sections/findings.js";
+
+function finding(rule_id: string, more: Partial<Finding>): Finding {
+  return {
+    rule_id, category: "host", severity: "low", title: rule_id, summary: "", evidence: [], saving: null,
+    fixes: [], locations: [], source: [], caveat: "", claims: [], proof: "shown", takes: null, ...more,
+  };
+}
+
+const SHOWN = finding("shown", { saving: { low: 0.1, high: 0.2, basis: "" } });
+const ASKED = finding("asked", { proof: "likely", ask: "Is it needed?", takes: 0.12 });
+const TRIAL = finding("trial", { tier: "preview" });
+const CAPTURE = finding("capture", { category: "capture", proof: "likely", ask: "Why?" });
+
+function report(...findings: Finding[]): Report {
+  return { findings, steps: { source: "marker", time_ms: { median: 10 } } } as unknown as Report;
+}
+
+describe("questions", () => {
+  it("stand apart from what to change, and what is about the trace in neither", () => {
+    const all = report(SHOWN, TRIAL, ASKED, CAPTURE);
+    expect(toChange(all).map((one) => one.rule_id)).toEqual(["shown", "trial"]);
+    expect(toCheck(all).map((one) => one.rule_id)).toEqual(["asked"]);
+  });
+
+  it("are never what to change first, nor is a rule on trial", () => {
+    expect(firstChange(report(TRIAL, ASKED), () => undefined)).toBeNull();
+    expect(firstChange(report(SHOWN), () => undefined)?.textContent).toContain("shown");
+  });
+
+  it("promise no saving", () => {
+    expect(savedWords(report(ASKED), ASKED)).toBe("");
+    expect(savedWords(report(SHOWN), SHOWN)).toBe("10–20% of step time, 1 ms to 2 ms");
+  });
+});
