@@ -157,7 +157,7 @@ def fusion_of(dtype: str) -> bytes:
     [
         ("f32", 9, "tf32_matrix_share"),
         ("f32", 7, "fp32_matrix_share"),
-        ("bf16", 9, "bf16_kernel_share"),
+        ("bf16", 9, "fp16_kernel_share"),
         ("f32", 0, None),
     ],
 )
@@ -170,5 +170,5 @@ def test_where_a_kernels_name_is_silent_its_ops_types_answer(dtype: str, major: 
         builder.plane_stat("/device:GPU:0", compute_cap_major=major, compute_cap_minor=0)
     metrics = builder.measure()
 
-    for name in ("tf32_matrix_share", "fp32_matrix_share", "bf16_kernel_share"):
+    for name in ("tf32_matrix_share", "fp32_matrix_share", "fp16_kernel_share"):
         assert (metrics.value(name) == 1) == (name == metric), name
