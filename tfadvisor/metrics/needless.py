@@ -200,17 +200,6 @@ def repeated_backward_fraction(question: Question) -> float:
     return compute_fraction_of(question, gradients) * (1 - 1 / passes)
 
 
-@fact
-def repeated_backward_layer(question: Question) -> str:
-    """The layer with several gradients of its weights that takes most time: `functional/conv2d_1`."""
-    several = {name for name, count in _passes(question).items() if count > 1}
-    for one in compute_parts(question.run).parts:
-        found = _ONCE_A_PASS.match(one.name)
-        if found and found.group(1) in several:
-            return one.layer
-    raise MetricAbsent("each gradient is computed once")
-
-
 # Random numbers that a compiled step draws.
 
 _DRAWS = re.compile(
@@ -226,14 +215,6 @@ def random_draws(question: Question) -> list[HotOp]:
 
 
 # What every device of a run computes alike.
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def devices_computing_the_same(question: Question) -> float:
-    """Number of devices that run the hottest program with the same inputs, where nothing in it tells them apart, from the
-    trace's HLO; 1 where each may compute something else.
-    """
-    return float(patterns_of_any_device(question).equal_partitions)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

@@ -262,18 +262,6 @@ def unrolled_ops(question: Question) -> list[HotOp]:
     return known_where(question, lambda known: known.unrolled is not None)
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def unrolled_copies(question: Question) -> float:
-    """Number of copies of one line's operation in the hottest unrolled op. Gradients add copies, so this exceeds the
-    number of turns of the loop.
-    """
-    found = unrolled_ops(question)
-    known = found[0].known if found else None
-    if known is None or known.unrolled is None:
-        raise MetricAbsent("no op holds a hundred copies of one line's operation")
-    return float(known.unrolled.copies)
-
-
 # What a compiled program computes and then throws away, computes again in each turn, or takes one example after the
 # other.
 

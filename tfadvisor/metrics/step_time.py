@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tfadvisor.arrays import median
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import (
     a_device,
     accelerators,
@@ -122,36 +122,6 @@ def _gaps(question: Question) -> Int64Array:
         raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
     return found
 
-
-# Where in the user's program most of each class is spent.
-
-_WORTH_NAMING = 0.25
-"""Of the class, what its largest place must take."""
-
-
-def _register_place(kind: TimeClass) -> None:
-    def place(question: Question) -> str:
-        time: dict[tuple[str, int, str], int] = {}
-        for one in (one for host in counted_hosts(question.run) for one in host.evidence.spent if one.kind is kind):
-            key = (one.file, one.line, one.function or one.op)
-            time[key] = time.get(key, 0) + one.ps
-        whole = sum(time.values())
-        file, line, what = max((key for key in time if key[0]), key=lambda key: time[key], default=("", 0, ""))
-        if not file or time[file, line, what] < _WORTH_NAMING * whole:
-            raise MetricAbsent("no line of the user's program is known on which much of it is spent")
-        return f"{what} ({file}:{line})"
-
-    place.__name__ = f"{kind.label}_place"
-    place.__doc__ = (
-        f"The function or op of the user's program that takes most of the breakdown class `{kind.label}`, if it takes a quarter:"
-        " `save (train.py:42)`. Needs Python frames, or HLO."
-    )
-    fact(place)
-
-
-for _kind in TimeClass:
-    if _kind not in (TimeClass.COMPUTE, TimeClass.IDLE):
-        _register_place(_kind)
 
 # What makes the device run dry between steps although nothing loads, computes or compiles on the host.
 

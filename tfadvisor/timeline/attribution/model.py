@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from tfadvisor.vocabulary import TimeClass
@@ -40,3 +42,23 @@ class Spent(msgspec.Struct, frozen=True):
     """The compiled program."""
     ps: int = 0
     """Summed over the devices that take part, exclusive: an instant is given once."""
+
+
+_WORTH_NAMING = 0.25
+"""Of a class, what its largest place must take."""
+
+
+def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
+    """By class, `input_place`: the function or op of the user's program that takes most of it, if it takes a quarter, with its
+    line: `save (train.py:42)`. Needs Python frames, or HLO.
+    """
+    time: dict[TimeClass, dict[tuple[str, int, str], int]] = {}
+    for one in spent:
+        mine, place = time.setdefault(one.kind, {}), (one.file, one.line, one.function or one.op)
+        mine[place] = mine.get(place, 0) + one.ps
+    largest = {kind: max(mine, key=lambda place: mine[place] * bool(place[0])) for kind, mine in time.items()}
+    return {
+        f"{kind.label}_place": f"{what} ({file}:{line})"
+        for kind, (file, line, what) in largest.items()
+        if file and time[kind][file, line, what] >= _WORTH_NAMING * sum(time[kind].values())
+    }
