@@ -73,17 +73,19 @@ class HostWork:
         wait.
         """
         driver = self._driver
+        spent = instants.within(driver.lo, driver.hi)
         elsewhere = _elsewhere(kind, driver, self._names)
-        if elsewhere.any() or (kind is TimeClass.INPUT and len(self._locked_out)):
-            idle = elsewhere & (instants.within(driver.lo, driver.hi) > 0)
-            locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
+        locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
+        if elsewhere.any() or len(locked_out):
+            idle = elsewhere & (spent > 0)
             waiting = intersection(instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out))
             if waiting.length() >= self._worth:
                 for telling in (True, False):
                     covered = self._add_others(kind, waiting, telling=telling)
-                    instants = difference(instants, intersection(waiting, covered))
-                    waiting = difference(waiting, covered)
-        self._add(kind, driver, instants.within(driver.lo, driver.hi))
+                    if len(covered):
+                        left = difference(instants, intersection(waiting, covered))
+                        instants, waiting, spent = left, difference(waiting, covered), left.within(driver.lo, driver.hi)
+        self._add(kind, driver, spent)
 
     def told(self) -> Iterator[Spent]:
         """One entry for all stretches of a thread with the same chain of names, the largest of each class first."""
