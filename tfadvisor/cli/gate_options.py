@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import write_output
 from tfadvisor.cli.reading_options import BASELINE, OUTPUT, choice
+from tfadvisor.cli.typer_commands import option
 from tfadvisor.comparison.gate.forms.forms import VERDICT_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import names_of
@@ -23,33 +23,26 @@ if TYPE_CHECKING:
 _JUDGING, AGAINST = "How to judge", "Against another commit"
 Candidates = Annotated[
     list[str] | None,
-    typer.Option(
-        "--candidates",
-        metavar="PATH",
-        help="more runs of the same program as PATH: one or several paths",
-        readable=False,
-        path_type=str,
-    ),
+    option("--candidates", "PATH", "more runs of the same program as PATH: one or several paths", path_type=str),
 ]
 Store = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--baseline",
-        metavar="DIR",
-        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
-        rich_help_panel=BASELINE,
-        readable=False,
+        "DIR",
+        "the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
+        BASELINE,
         path_type=str,
     ),
 ]
 Branch = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--branch",
-        metavar="NAME",
-        help="whose runs are the baseline (the branch that is merged into, else this one, else main)",
+        "NAME",
+        "whose runs are the baseline (the branch that is merged into, else this one, else main)",
+        BASELINE,
         show_default=False,
-        rich_help_panel=BASELINE,
     ),
 ]
 Preset = Annotated[
@@ -66,88 +59,41 @@ OnCannotTell = Annotated[
         panel=_JUDGING,
     ),
 ]
-Add = Annotated[
-    bool,
-    typer.Option("--add", help="add the runs to the baseline unless the gate fails", rich_help_panel=_JUDGING),
-]
-CheckConfig = Annotated[
-    bool,
-    typer.Option("--check-config", help="check the configuration and do nothing else", rich_help_panel=_JUDGING),
-]
+Add = Annotated[bool, option("--add", "", "add the runs to the baseline unless the gate fails", _JUDGING)]
+CheckConfig = Annotated[bool, option("--check-config", "", "check the configuration and do nothing else", _JUDGING)]
 Against = Annotated[
-    str | None,
-    typer.Option(
-        "--against",
-        metavar="REF",
-        help="record this commit and what is checked out in turns: -- COMMAND",
-        rich_help_panel=AGAINST,
-    ),
+    str | None, option("--against", "REF", "record this commit and what is checked out in turns: -- COMMAND", AGAINST)
 ]
 Budget = Annotated[
     str | None,
-    typer.Option(
-        "--budget",
-        metavar="TIME",
-        help="how long to record at most, as 90s, 10m or 1h (10m)",
-        show_default=False,
-        rich_help_panel=AGAINST,
-    ),
+    option("--budget", "TIME", "how long to record at most, as 90s, 10m or 1h (10m)", AGAINST, show_default=False),
 ]
 Links = Annotated[
     list[str] | None,
-    typer.Option(
-        "--link",
-        metavar="PATH",
-        help="what git does not track and both sides need, as data/; may be repeated",
-        rich_help_panel=AGAINST,
-    ),
+    option("--link", "PATH", "what git does not track and both sides need, as data/; may be repeated", AGAINST),
 ]
 Format = Annotated[
     str | None,
     choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
 ]
-JUnit = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-Sarif = Annotated[
-    Path | None,
-    typer.Option(
-        "--sarif", metavar="FILE", help="SARIF 2.1.0, for code scanning", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-CodeQuality = Annotated[
-    Path | None,
-    typer.Option(
-        "--codequality",
-        metavar="FILE",
-        help="Code Climate JSON, as GitLab reads it",
-        rich_help_panel=OUTPUT,
-        readable=False,
-    ),
-]
+JUnit = Annotated[Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)]
+Sarif = Annotated[Path | None, option("--sarif", "FILE", "SARIF 2.1.0, for code scanning", OUTPUT)]
+CodeQuality = Annotated[Path | None, option("--codequality", "FILE", "Code Climate JSON, as GitLab reads it", OUTPUT)]
 
 
 Comment = Annotated[
     Path | None,
-    typer.Option(
-        "--comment",
-        metavar="FILE",
-        help="Markdown for a comment in a pull request, marked so that the next one replaces it",
-        rich_help_panel=OUTPUT,
-        readable=False,
+    option(
+        "--comment", "FILE", "Markdown for a comment in a pull request, marked so that the next one replaces it", OUTPUT
     ),
 ]
 Pages = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--pages",
-        metavar="DIR",
-        help="pages for a browser: the verdict, the report, and with --against both runs side by side",
-        rich_help_panel=OUTPUT,
-        readable=False,
+        "DIR",
+        "pages for a browser: the verdict, the report, and with --against both runs side by side",
+        OUTPUT,
     ),
 ]
 

@@ -20,6 +20,18 @@ _MARKUP = re.compile(r"(\[[a-z#/@][^[]*?])")
 """What rich takes for a style."""
 
 
+def option(flags: str, metavar: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """An option of Typer. flags: with blanks between; metavar: "" for what takes no value. Files are looked at later."""
+    return typer.Option(
+        *flags.split(), metavar=metavar or None, help=help, rich_help_panel=panel, readable=False, **more
+    )
+
+
+def argument(metavar: str, help: str, **more: Any) -> Any:
+    """An argument of Typer, of which help shows no default."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, readable=False, **more)
+
+
 class Command(TyperCommand):
     """A command. Its epilog, examples and exit codes, is printed as it is written."""
 

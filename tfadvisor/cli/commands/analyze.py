@@ -31,7 +31,7 @@ from tfadvisor.cli.reading_options import (
     places,
     reading,
 )
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import TraceError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.report.model import Report
@@ -66,12 +66,9 @@ FailOn = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT),
+    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
 ]
-Details = Annotated[
-    bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)
-]
+Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
 LEDGER = Path(".tfadvisor") / "ledger.jsonl"
 

@@ -24,7 +24,7 @@ from tfadvisor.cli.reading_options import (
     places,
     reading,
 )
-from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
 
 _EXAMPLES = """\
@@ -41,60 +41,24 @@ Examples:
 Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."""
 
 
-Added = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PATH",
-        help="logdirs (the newest run of each), runs, traces",
-        show_default=False,
-        readable=False,
-        path_type=str,
-    ),
-]
-Accepted = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="PATH",
-        help="a run, instead of what the gate judged last",
-        show_default=False,
-        readable=False,
-        path_type=str,
-    ),
-]
-Reason = Annotated[
-    str,
-    typer.Option("--reason", metavar="TEXT", help="why the change is accepted; kept with the run", show_default=False),
-]
-Store = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="DIR",
-        help="the store (.tfadvisor/baselines)",
-        rich_help_panel=BASELINE,
-        readable=False,
-        path_type=str,
-    ),
-]
-Keep = Annotated[
-    int | None,
-    typer.Option("--keep", metavar="N", help="how many runs a baseline keeps (30)", rich_help_panel=BASELINE),
-]
+Added = Annotated[list[str], argument("PATH", "logdirs (the newest run of each), runs, traces", path_type=str)]
+Accepted = Annotated[str | None, argument("PATH", "a run, instead of what the gate judged last", path_type=str)]
+Reason = Annotated[str, option("--reason", "TEXT", "why the change is accepted; kept with the run", show_default=False)]
+Store = Annotated[str | None, option("--store", "DIR", "the store (.tfadvisor/baselines)", BASELINE, path_type=str)]
+Keep = Annotated[int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)]
 Format = Annotated[
     str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
 
-Branch = Annotated[
-    str | None, typer.Option("--branch", metavar="NAME", help="only runs of this branch", rich_help_panel=BASELINE)
-]
+Branch = Annotated[str | None, option("--branch", "NAME", "only runs of this branch", BASELINE)]
 JudgedBranch = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--branch",
-        metavar="NAME",
-        help="the baseline's branch (the one that is merged into, else this one, else main)",
+        "NAME",
+        "the baseline's branch (the one that is merged into, else this one, else main)",
+        BASELINE,
         show_default=False,
-        rich_help_panel=BASELINE,
     ),
 ]
 DiffFormat = Annotated[
@@ -103,9 +67,9 @@ DiffFormat = Annotated[
 ]
 
 _RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
-Named = Annotated[str, typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
-OtherNamed = Annotated[str | None, typer.Argument(metavar="RUN", help="the run to explain", show_default=False)]
-SeveralNamed = Annotated[list[str], typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
+Named = Annotated[str, argument("RUN", _RUN)]
+OtherNamed = Annotated[str | None, argument("RUN", "the run to explain")]
+SeveralNamed = Annotated[list[str], argument("RUN", _RUN)]
 
 app = typer.Typer(
     cls=Commands,

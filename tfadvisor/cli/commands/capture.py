@@ -20,7 +20,7 @@ from tfadvisor.cli.reading_options import (
     reading,
 )
 from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_and_write
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, argument
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 _EXAMPLES = """\
@@ -37,12 +37,7 @@ TensorBoard and most TensorFlow releases bring along, or xprof: pip install 'tfa
 
 Exit codes: 0 there is a report, 2 usage, 3 no trace came or it holds no steps, 5 a rule or metric broke."""
 
-Addresses = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="HOST:PORT", help="profiler servers of one job, all of which are recorded", show_default=False
-    ),
-]
+Addresses = Annotated[list[str], argument("HOST:PORT", "profiler servers of one job, all of which are recorded")]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

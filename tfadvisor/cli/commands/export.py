@@ -23,7 +23,7 @@ from tfadvisor.cli.reading_options import (
     places,
     reading,
 )
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
 
@@ -54,40 +54,33 @@ _ENDINGS = {"perfetto": "pftrace", "parquet": "tables", "pgle": "pgle.pb"}
 To = Annotated[str, choice("--to", names=("perfetto", "parquet", "pgle"), help="what to write", panel=OUTPUT)]
 Target = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, "
+    option(
+        "--output -o",
+        "FILE",
+        "the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, "
         "the folder RUN.tables, or RUN.pgle.pb, where you are)",
-        rich_help_panel=OUTPUT,
-        readable=False,
+        OUTPUT,
     ),
 ]
 Percentile = Annotated[
     int | None,
-    typer.Option(
-        "--percentile",
-        metavar="N",
-        help="pgle: which of an instruction's costs in several traces, 0 to 100 (90, as JAX does)",
-        rich_help_panel=PGLE,
+    option(
+        "--percentile", "N", "pgle: which of an instruction's costs in several traces, 0 to 100 (90, as JAX does)", PGLE
     ),
 ]
 JaxlibVersion = Annotated[
     str | None,
-    typer.Option(
-        "--jaxlib",
-        metavar="V",
-        help="pgle: count executions as this jaxlib does (the one that recorded, else the newest)",
-        rich_help_panel=PGLE,
+    option(
+        "--jaxlib", "V", "pgle: count executions as this jaxlib does (the one that recorded, else the newest)", PGLE
     ),
 ]
 ByProgram = Annotated[
     bool,
-    typer.Option(
+    option(
         "--by-program",
-        help="pgle: keep programs apart by the fingerprint that XLA gave them, which jaxlib's converter misses",
-        rich_help_panel=PGLE,
+        "",
+        "pgle: keep programs apart by the fingerprint that XLA gave them, which jaxlib's converter misses",
+        PGLE,
     ),
 ]
 

@@ -24,7 +24,7 @@ from tfadvisor.cli.reading_options import (
     places,
     reading,
 )
-from tfadvisor.cli.typer_commands import Command, rule_ids
+from tfadvisor.cli.typer_commands import Command, option, rule_ids
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
@@ -52,14 +52,9 @@ Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, 4 nothing to p
 _AT = re.compile(r"^(?P<file>.+):(?P<line>\d+)$")
 
 Diff = Annotated[
-    bool,
-    typer.Option(
-        "--diff", help="print the changes as a unified diff (what happens without --apply)", rich_help_panel=OUTPUT
-    ),
+    bool, option("--diff", "", "print the changes as a unified diff (what happens without --apply)", OUTPUT)
 ]
-Apply = Annotated[
-    bool, typer.Option("--apply", help="write the changes; wants a clean git work tree", rich_help_panel=OUTPUT)
-]
+Apply = Annotated[bool, option("--apply", "", "write the changes; wants a clean git work tree", OUTPUT)]
 Format = Annotated[
     str | None,
     choice(
@@ -72,29 +67,19 @@ Format = Annotated[
 ]
 RuleId = Annotated[
     list[str] | None,
-    typer.Option(
-        "--rule",
-        metavar="ID",
-        help="only findings of this rule; may be repeated",
-        autocompletion=rule_ids,
-        rich_help_panel=WHAT,
-    ),
+    option("--rule", "ID", "only findings of this rule; may be repeated", WHAT, autocompletion=rule_ids),
 ]
 SourcePlace = Annotated[
     Path,
-    typer.Option(
+    option(
         "--source",
-        metavar="DIR",
-        help="the program: a folder, or its script, which is read with what it imports (the folder where you are)",
+        "DIR",
+        "the program: a folder, or its script, which is read with what it imports (the folder where you are)",
+        WHAT,
         show_default=False,
-        readable=False,
-        rich_help_panel=WHAT,
     ),
 ]
-Chosen = Annotated[
-    str | None,
-    typer.Option("--at", metavar="FILE:LINE", help="the place to patch, where several fit", rich_help_panel=WHAT),
-]
+Chosen = Annotated[str | None, option("--at", "FILE:LINE", "the place to patch, where several fit", WHAT)]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

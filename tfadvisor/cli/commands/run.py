@@ -21,7 +21,7 @@ from tfadvisor.cli.reading_options import (
     reading,
 )
 from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, check_rules, keep_and_write
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
@@ -40,17 +40,9 @@ Python calls could make a step more than 5% longer, the report is about a trace 
 Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 the program failed or never stepped, 5 a rule
 or metric broke, 130 interrupted, 143 terminated."""
 
-TheCommand = Annotated[
-    list[str], typer.Argument(metavar="COMMAND", help="the program and its arguments, after --", show_default=False)
-]
+TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
 After = Annotated[
-    str,
-    typer.Option(
-        "--after",
-        metavar="auto|SECONDS",
-        help="start recording once compilation settles, or after SECONDS",
-        rich_help_panel=RECORDING,
-    ),
+    str, option("--after", "auto|SECONDS", "start recording once compilation settles, or after SECONDS", RECORDING)
 ]
 Then = Annotated[
     str, choice("--then", names=("continue", "stop"), help="what the program does once it is recorded", panel=RECORDING)

@@ -14,7 +14,7 @@ import typer
 from tfadvisor.cli.commands.run import TheCommand
 from tfadvisor.cli.outputs import note, write_out, write_output
 from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.report.forms.terminal import screen_of
 
@@ -45,53 +45,34 @@ EXIT_CODES = {"winner": 0, "none better": 1, "cannot tell": 4}
 
 Patches = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--patch",
-        metavar="ID|FILE.diff",
-        help="a diff, a codemod of docs/fix.md, or a rule of the report given with --from; may be repeated",
-        rich_help_panel=TRYING,
+        "ID|FILE.diff",
+        "a diff, a codemod of docs/fix.md, or a rule of the report given with --from; may be repeated",
+        TRYING,
     ),
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env", metavar="NAME=VALUE", help="a variable; may be repeated, each is a candidate", rich_help_panel=TRYING
-    ),
+    list[str] | None, option("--env", "NAME=VALUE", "a variable; may be repeated, each is a candidate", TRYING)
 ]
 From = Annotated[
-    Path | None,
-    typer.Option(
-        "--from",
-        metavar="PATH",
-        help="try the fixes of the findings in a logdir, a trace or a JSON report",
-        readable=False,
-        rich_help_panel=TRYING,
-    ),
+    Path | None, option("--from", "PATH", "try the fixes of the findings in a logdir, a trace or a JSON report", TRYING)
 ]
 Passes = Annotated[
-    bool,
-    typer.Option(
-        "--passes", help="switch off each XLA pass that changes the program, one at a time", rich_help_panel=TRYING
-    ),
+    bool, option("--passes", "", "switch off each XLA pass that changes the program, one at a time", TRYING)
 ]
 SourcePlace = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--source",
-        metavar="DIR",
-        help="where codemods look for the program (the script of the command, or the folder where you are)",
+        "DIR",
+        "where codemods look for the program (the script of the command, or the folder where you are)",
+        TRYING,
         show_default=False,
-        readable=False,
-        rich_help_panel=TRYING,
     ),
 ]
-Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="time limit for all runs: 90s, 10m, 2h")]
-LedgerFile = Annotated[
-    Path,
-    typer.Option(
-        "--ledger", metavar="FILE", help="file that keeps the measurements", readable=False, rich_help_panel=OUTPUT
-    ),
-]
+Budget = Annotated[str, option("--budget", "TIME", "time limit for all runs: 90s, 10m, 2h")]
+LedgerFile = Annotated[Path, option("--ledger", "FILE", "file that keeps the measurements", OUTPUT)]
 Format = Annotated[
     str | None, choice("--format", "-f", names=("text", "json"), help="format of the result (text)", panel=OUTPUT)
 ]
