@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import write_output
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, choice
+from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice
 from tfadvisor.cli.typer_commands import option
 from tfadvisor.comparison.gate.forms.forms import VERDICT_FORMS
 from tfadvisor.errors import UsageError
@@ -96,6 +97,31 @@ Pages = Annotated[
         OUTPUT,
     ),
 ]
+
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is judged, and where the verdict goes, as the options of `tfadvisor gate` say it."""
+
+    candidates: Candidates = None
+    baseline: Store = None
+    branch: Branch = None
+    model: Model = None
+    label: Labels = None
+    preset: Preset = None
+    on_cannot_tell: OnCannotTell = None
+    add: Add = False
+    check_config: CheckConfig = False
+    format: Format = None
+    output: Output = None
+    junit: JUnit = None
+    sarif: Sarif = None
+    codequality: CodeQuality = None
+    comment: Comment = None
+    pages: Pages = None
+    against: Against = None
+    budget: Budget = None
+    link: Links = None
+
 
 # `tfadvisor gate --pages DIR`: the verdict, the report and the comparison as pages, and where a reviewer finds
 # them.

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from tfadvisor.advice.loading.limits import LimitChange
@@ -132,41 +133,40 @@ def places(given: Sequence[str] | None) -> list[Path]:
     return [place_of(one) for one in given or ()]
 
 
-def reading(
-    *,
-    run: str | None = None,
-    host: str | None = None,
-    steps: str | None = None,
-    params: str | None = None,
-    bandwidth: str | None = None,
-    rules: Sequence[Path] | None = None,
-    disabled: Sequence[str] | None = None,
-    config: Path | None = None,
-    limits: Sequence[str] | None = None,
-    preview: bool = False,
-) -> Options:
-    """How a run is to be read, from the options as they were written. Raises UsageError for what they cannot be.
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of which run, and with which rules, as the options of a command say it."""
 
-    config: the project's configuration, else the nearest one counts. limits: of --set, which win over it.
-    """
-    chosen_steps = step_range(steps) if steps is not None else None
-    parameters = parameter_count(params) if params is not None else None
-    bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
-    changes = tuple(map(limit_change, limits or ()))
-    from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
+    run: RunName = None
+    host: HostName = None
+    steps: Steps = None
+    params: Params = None
+    bandwidth: Bandwidth = None
+    rules: RuleFolders = None
+    disable: Disabled = None
+    preview: Preview = False
+    set_limits: SetLimits = None
+    config: RulesConfig = None
 
-    return Options(
-        run=run,
-        host=host,
-        rules=tuple(rules or ()),
-        disabled=tuple(disabled or ()),
-        parameters=parameters,
-        bandwidth_gb_s=bandwidth_gb_s,
-        steps=chosen_steps,
-        processes=os.cpu_count() or 1,
-        limits=(*_limits_of_project(config), *changes),
-        preview=preview,
-    )
+    def options(self) -> Options:
+        """How a run is to be read. Raises UsageError for what options cannot be. --set wins over the configuration."""
+        steps = step_range(self.steps) if self.steps is not None else None
+        parameters = parameter_count(self.params) if self.params is not None else None
+        bandwidth = gigabytes_per_second(self.bandwidth) if self.bandwidth is not None else None
+        changes = map(limit_change, self.set_limits or ())
+        from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
+
+        return Options(
+            run=self.run,
+            host=self.host,
+            rules=tuple(self.rules or ()),
+            disabled=tuple(self.disable or ()),
+            parameters=parameters,
+            bandwidth_gb_s=bandwidth,
+            steps=steps,
+            processes=os.cpu_count() or 1,
+            limits=(*_limits_of_project(self.config), *changes),
+            preview=self.preview,
+        )
 
 
 def _limits_of_project(config: Path | None) -> tuple[LimitChange, ...]:

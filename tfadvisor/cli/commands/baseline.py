@@ -10,21 +10,14 @@ from tfadvisor.cli.outputs import note, write_out
 from tfadvisor.cli.reading_options import (
     BASELINE,
     OUTPUT,
-    Bandwidth,
     Config,
-    HostName,
     Labels,
     Model,
-    Params,
-    Preview,
-    RuleFolders,
-    RunName,
-    Steps,
+    Reading,
     choice,
     places,
-    reading,
 )
-from tfadvisor.cli.typer_commands import Command, Commands, argument, option
+from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import UsageError
 
 _EXAMPLES = """\
@@ -82,17 +75,13 @@ app = typer.Typer(
 
 
 @app.command("add", cls=Command, short_help="add a run")
+@takes(Reading, "run host steps params bandwidth rules preview config")
 def add_runs(
     paths: Added,
+    *,
     store: Store = None,
     keep: Keep = None,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    preview: Preview = False,
+    reading: Reading,
     model: Model = None,
     label: Labels = None,
     config: Config = None,
@@ -102,17 +91,8 @@ def add_runs(
     from tfadvisor.cli.baseline_table import line
     from tfadvisor.comparison.baseline.store import add
 
-    options = reading(
-        run=run,
-        host=host,
-        steps=steps,
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        config=config,
-        preview=preview,
-    )
-    written = gate_inputs.written_config(config, rules or ())
+    options = reading.options()
+    written = gate_inputs.written_config(config, reading.rules or ())
     labels = gate_inputs.labels_of(label or (), written.layer.labels)
     reports = [gate_inputs.report_of([path], options) for path in places(paths)]
     snapshots = [gate_inputs.judged_snapshot(report, model or written.layer.model, labels) for report in reports]
@@ -159,18 +139,14 @@ def list_runs(
 
 
 @app.command("accept", cls=Command, short_help="take a changed run as the new level")
+@takes(Reading, "run host steps params bandwidth rules preview config")
 def accept_run(
+    *,
     path: Accepted = None,
     reason: Reason = "",
     store: Store = None,
     keep: Keep = None,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    preview: Preview = False,
+    reading: Reading,
     model: Model = None,
     label: Labels = None,
     branch: JudgedBranch = None,
@@ -183,17 +159,8 @@ def accept_run(
     from tfadvisor.cli.baseline_table import line
     from tfadvisor.comparison.baseline.store import accept, pending
 
-    options = reading(
-        run=run,
-        host=host,
-        steps=steps,
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        config=config,
-        preview=preview,
-    )
-    written = gate_inputs.written_config(config, rules or ())
+    options = reading.options()
+    written = gate_inputs.written_config(config, reading.rules or ())
     folder = gate_inputs.store_of(store, written)
     chosen_model = model or written.layer.model
     if path is None:

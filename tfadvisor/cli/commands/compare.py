@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, choice, places, reading
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, Reading, choice, places
 from tfadvisor.cli.typer_commands import Command, argument, host_names, option, run_names
 from tfadvisor.comparison.forms import COMPARISON_FORMS
 from tfadvisor.errors import UsageError
@@ -77,7 +77,7 @@ def compare(
     if output is not None:
         check_outside(output, places([base, new]), "--output")
     sides = [
-        (path, reading(run=run, host=host, steps=steps))
+        (path, Reading(run=run, host=host, steps=steps).options())
         for path, run in zip(places([base, new]), (base_run, new_run), strict=True)
     ]
     if form.drawn:

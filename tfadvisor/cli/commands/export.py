@@ -10,20 +10,13 @@ import typer
 from tfadvisor.cli.outputs import check_outside, note
 from tfadvisor.cli.reading_options import (
     OUTPUT,
-    Bandwidth,
-    HostName,
-    Params,
     Paths,
-    Preview,
-    RuleFolders,
-    RunName,
-    Steps,
+    Reading,
     choice,
     chosen_run,
     places,
-    reading,
 )
-from tfadvisor.cli.typer_commands import Command, option
+from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
 
@@ -93,17 +86,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     epilog=_EXAMPLES,
     short_help="a timeline for Perfetto with the findings marked, tables as Parquet, or a profile for XLA",
 )
+@takes(Reading, "run host steps params bandwidth rules preview")
 def export(
     paths: Paths,
     to: To,
+    *,
     output: Target = None,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    preview: Preview = False,
+    reading: Reading,
     percentile: Percentile = None,
     jaxlib: JaxlibVersion = None,
     by_program: ByProgram = False,
@@ -121,7 +110,7 @@ def export(
     scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the percentile of each
     instruction's costs. Prints the two lines that use it.
     """
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, preview=preview)
+    options = reading.options()
     read = places(paths)
     if to == "pgle":
         return _to_pgle(read, options, output, percentile, jaxlib, by_program)

@@ -13,18 +13,13 @@ from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import (
     OUTPUT,
     WHAT,
-    HostName,
     Paths,
-    RuleFolders,
-    RulesConfig,
-    RunName,
-    SetLimits,
+    Reading,
     choice,
     chosen_run,
     places,
-    reading,
 )
-from tfadvisor.cli.typer_commands import Command, option, rule_ids
+from tfadvisor.cli.typer_commands import Command, option, rule_ids, takes
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
@@ -85,16 +80,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("fix", cls=Command, epilog=_EXAMPLES, short_help="patches to your program for what a trace shows")
+@takes(Reading, "run host rules set_limits config")
 def fix(
     paths: Paths,
-    run: RunName = None,
-    host: HostName = None,
+    reading: Reading,
     rule: RuleId = None,
     source: SourcePlace = Path(),
     at: Chosen = None,
-    rules: RuleFolders = None,
-    set_limits: SetLimits = None,
-    config: RulesConfig = None,
     diff: Diff = False,
     apply: Apply = False,
     format: Format = None,
@@ -110,7 +102,7 @@ def fix(
 
     chosen_place = _place(at)
     sources = read_sources(source)
-    options = reading(run=run, host=host, rules=rules, config=config, limits=set_limits)
+    options = reading.options()
     report, catalogue = _measured(paths, options)
     plan = _planned(report, catalogue, sources, rule or [], chosen_place)
     for one in sources.left_alone:
