@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import typer
 
-from tfadvisor.cli.gate_against import COMMAND
-from tfadvisor.cli.gate_options import Judging
+from tfadvisor.cli.gate_options import COMMAND, Judging
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form, write_output
 from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading, places
 from tfadvisor.cli.typer_commands import Command, takes
-from tfadvisor.comparison.gate.forms.forms import FILES, VERDICT_FORMS
+from tfadvisor.comparison.gate.forms import FILES, VERDICT_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import Form, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.cli.gate_against import Turns
+    from tfadvisor.cli.gate_options import Turns
     from tfadvisor.comparison.baseline.snapshot import Snapshot
     from tfadvisor.comparison.gate.config import Config as Settings
     from tfadvisor.comparison.gate.config import Written
@@ -97,7 +96,7 @@ def gate(
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.gate_against import asked_for
+    from tfadvisor.cli.gate_options import asked_for
     from tfadvisor.comparison.gate.read_config import read
 
     written = read(gate_inputs.config_file(config), gate_inputs.known_names(reading.rules or ()), judging.preset)
@@ -131,9 +130,8 @@ def _gated(asked: Asked) -> int:
 
 def _gated_against(asked: Asked, turns: Turns) -> int:
     """Compares a commit with what is checked out, recorded in turns."""
-    from tfadvisor.cli.gate_against import judged_in_turns
     from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of
-    from tfadvisor.cli.gate_options import write_pages
+    from tfadvisor.cli.gate_options import judged_in_turns, write_pages
 
     model = asked.judging.model or asked.written.layer.model
     labels = labels_of(asked.judging.label or (), asked.written.layer.labels)
@@ -165,7 +163,7 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     from datetime import datetime, timezone
 
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.comparison.baseline.comparable import choose
+    from tfadvisor.comparison.baseline.snapshot import choose
     from tfadvisor.comparison.gate.judge import judge
 
     written, model = asked.written, asked.judging.model or asked.written.layer.model

@@ -40,7 +40,7 @@ def mcp(root: Root = Path()) -> int:
 
     folder = root_of(root)
     try:
-        from tfadvisor.serve.agents.server import serve
+        from tfadvisor.serve.agents.tools import serve
     except ImportError as error:
         raise UsageError(
             f"`tfadvisor mcp` needs the MCP SDK, which cannot be loaded ({error}): pip install 'tfadvisor[mcp]'"

@@ -147,7 +147,7 @@ def _tried(
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
     if passes:
-        from tfadvisor.act.trial.from_findings import pass_candidates
+        from tfadvisor.act.trial.asked_for import pass_candidates
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
     return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
@@ -191,7 +191,7 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
 
 
 def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
-    from tfadvisor.act.trial.ledger import entries_of
+    from tfadvisor.act.trial.result import entries_of
     from tfadvisor.comparison.ledger import append
 
     entries = entries_of(result, wanted.sketch)

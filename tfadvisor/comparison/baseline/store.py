@@ -16,8 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.comparable import branch_of, must_be_alike
-from tfadvisor.comparison.baseline.snapshot import Snapshot, with_days
+from tfadvisor.comparison.baseline.snapshot import Snapshot, branch_of, must_be_alike, with_days
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
