@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from typer.core import TyperOption
 
 from tfadvisor.cli.outputs import note, write_output
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice
+from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice, seconds_in
 from tfadvisor.cli.typer_commands import option
 from tfadvisor.comparison.gate.forms import VERDICT_FORMS
 from tfadvisor.errors import UsageError
@@ -160,6 +159,7 @@ def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData
 
 def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], PageData]]) -> None:
     """draw: the judged run, then, where its trace is there, the base. Raises UsageError."""
+    from tfadvisor.cli.gate_inputs import side_by_side
     from tfadvisor.comparison.gate.forms.pages import as_html as verdict_page
     from tfadvisor.report.forms.html import as_html
 
@@ -172,18 +172,8 @@ def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], P
     write_output(folder / REPORT, as_html(drawn[:1]), "--pages")
     if len(drawn) > 1:
         beside.append((COMPARISON, "Both runs side by side, and the causes of the change"))
-        write_output(folder / COMPARISON, _side_by_side(drawn), "--pages")
+        write_output(folder / COMPARISON, side_by_side(drawn), "--pages")
     write_output(folder / VERDICT, verdict_page(replace(verdict, link=""), tuple(beside)), "--pages")
-
-
-def _side_by_side(drawn: Sequence[PageData]) -> str:
-    from tfadvisor.comparing import compare
-    from tfadvisor.comparison.forms import on_page
-    from tfadvisor.report.forms.html import as_html
-
-    reports = [page.report for page in drawn]
-    comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
-    return as_html(drawn, comparisons=comparisons)
 
 
 # `tfadvisor gate --against`: its options, who waits for it, and what its programs said when one of them failed.
@@ -192,8 +182,6 @@ def _side_by_side(drawn: Sequence[PageData]) -> str:
 COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
 _BUDGET = 600.0
-_TIME = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|min|h|)$")
-_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 _OF_RUNS = ("paths", "candidates", "baseline", "branch", "add", "run", "host", "steps")
 """Parameters about runs that are recorded already."""
 
@@ -227,14 +215,6 @@ def asked_for(
     if not command:
         raise UsageError(f"COMMAND is missing: tfadvisor gate --against {against} -- python train.py")
     return Turns(against, command, tuple(links or ()), seconds_in(budget) if budget is not None else _BUDGET)
-
-
-def seconds_in(text: str) -> float:
-    """`90s`, `10m`, `1h` or seconds. Raises UsageError for anything else."""
-    match = _TIME.match(text.strip())
-    if match is None or float(match[1]) <= 0:
-        raise UsageError(f"--budget {text}: give a time, as 90s, 10m or 1h.")
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 @contextmanager

@@ -75,6 +75,7 @@ Output = Annotated[
     option("--output -o", "FILE", "write to a file instead of standard output; the suffix sets the format", OUTPUT),
 ]
 Model = Annotated[str | None, option("--model", "NAME", "the model, where a store holds several (default)", BASELINE)]
+Store = Annotated[str | None, option("--store", "DIR", "the store (.tfadvisor/baselines)", BASELINE, path_type=str)]
 Labels = Annotated[
     list[str] | None,
     option(
@@ -225,6 +226,18 @@ def limit_change(text: str) -> LimitChange:
     if not (rule and dot and limit and equals and value.strip()):
         raise UsageError(f"--set {text}: give RULE.LIMIT=VALUE, as input-made-in-loop.batch_python_fraction=40%.")
     return LimitChange(rule, limit, value.strip(), f"--set {text}")
+
+
+_TIME = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|min|h|)$")
+_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def seconds_in(text: str) -> float:
+    """`90s`, `10m`, `1h` or seconds. Raises UsageError for anything else."""
+    match = _TIME.match(text.strip())
+    if match is None or float(match[1]) <= 0:
+        raise UsageError(f"--budget {text}: give a time, as 90s, 10m or 1h.")
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def step_range(text: str) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Labels, Model, Reading, choice, places
+from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Labels, Model, Reading, Store, choice, places
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import cut, one_line
@@ -23,7 +23,6 @@ Examples:
   tfadvisor baseline add logdir/ --store baselines --model resnet50
   tfadvisor baseline list --store baselines
   tfadvisor baseline show 20260131T120000 --store baselines
-  tfadvisor baseline diff 20260131T120000 20260201T093000 --store baselines      what changed between two runs
   tfadvisor baseline remove 20260131T120000 --store baselines
   tfadvisor baseline prune --keep 20 --store baselines
   tfadvisor baseline accept --store baselines --reason "larger batch"      what the gate judged last is the new level
@@ -35,12 +34,11 @@ Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."
 Added = Annotated[list[str], argument("PATH", "logdirs (the newest run of each), runs, traces", path_type=str)]
 Accepted = Annotated[str | None, argument("PATH", "a run, instead of what the gate judged last", path_type=str)]
 Reason = Annotated[str, option("--reason", "TEXT", "why the change is accepted; kept with the run", show_default=False)]
-Store = Annotated[str | None, option("--store", "DIR", "the store (.tfadvisor/baselines)", BASELINE, path_type=str)]
+
 Keep = Annotated[int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)]
 Format = Annotated[
     str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
-
 Branch = Annotated[str | None, option("--branch", "NAME", "only runs of this branch", BASELINE)]
 JudgedBranch = Annotated[
     str | None,
@@ -52,14 +50,9 @@ JudgedBranch = Annotated[
         show_default=False,
     ),
 ]
-DiffFormat = Annotated[
-    str | None,
-    choice("--format", "-f", names=("text", "json", "markdown"), help="format of the comparison (text)", panel=OUTPUT),
-]
 
 _RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
 Named = Annotated[str, argument("RUN", _RUN)]
-OtherNamed = Annotated[str | None, argument("RUN", "the run to explain")]
 SeveralNamed = Annotated[list[str], argument("RUN", _RUN)]
 
 app = typer.Typer(
@@ -194,37 +187,6 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
     from tfadvisor.cli.commands.baseline import page
 
     write_out(page(kept))
-    return 0
-
-
-@app.command("diff", cls=Command, short_help="what changed between two runs")
-def diff_runs(
-    base: Named, new: OtherNamed = None, format: DiffFormat = None, store: Store = None, config: Config = None
-) -> int:
-    """Say where the step time of two stored runs differs; with one RUN, from the run before it in its baseline."""
-    from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.outputs import write_form
-    from tfadvisor.comparison.baseline.snapshot import may_differ, must_be_alike
-    from tfadvisor.comparison.baseline.store import before, named
-    from tfadvisor.comparison.forms import COMPARISON_FORMS
-    from tfadvisor.comparison.split import compare_sides
-    from tfadvisor.report.forms.forms import form_of
-
-    folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
-    first = named(folder, [base])[0]
-    if new is not None:
-        one, other = first, named(folder, [new])[0]
-    else:
-        earlier = before(folder, first)
-        if earlier is None:
-            raise UsageError(f"{folder}: {base} is the first run of its baseline. Give a second RUN.")
-        one, other = earlier, first
-    differ = (
-        *must_be_alike(one.snapshot.key, other.snapshot.key),
-        *may_differ(one.snapshot, other.snapshot),
-    )
-    comparison = compare_sides(one.snapshot.side, other.snapshot.side, differences=differ)
-    write_form(form_of(COMPARISON_FORMS, format, None), comparison, None)
     return 0
 
 

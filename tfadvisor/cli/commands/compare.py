@@ -96,23 +96,16 @@ def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -
 
 
 def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
-    """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
     from tfadvisor.analysis import draw_run
-    from tfadvisor.cli.gate_inputs import chosen_side
+    from tfadvisor.cli.gate_inputs import chosen_side, side_by_side
     from tfadvisor.cli.outputs import write_out, write_output
-    from tfadvisor.comparing import compare as compare_runs
-    from tfadvisor.comparison.forms import on_page
-    from tfadvisor.report.forms.html import as_html
 
     for path, _ in reversed(sides):
         if path.suffix == ".json" and path.is_file():
             raise UsageError(
                 f"{path}: a page draws traces, and a snapshot holds none. Give traces, or another --format."
             )
-    pages = [draw_run(chosen_side(path, options), options) for path, options in reversed(sides)]
-    reports = [page.report for page in pages]
-    comparisons = [on_page(compare_runs(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
-    text = as_html(pages, comparisons=comparisons)
+    text = side_by_side([draw_run(chosen_side(path, options), options) for path, options in reversed(sides)])
     if output is None:
         write_out(text, page=True)
     else:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, note, write_out, write_output
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Model
+from tfadvisor.cli.reading_options import OUTPUT, Config, Model, Store
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import TraceError, UsageError
 
@@ -21,9 +21,6 @@ Examples:
 Exit codes: 0 fine, 2 usage or configuration, 3 the store holds no run that can be read."""
 
 _REMEDY = "`tfadvisor baseline add PATH` adds one."
-Store = Annotated[
-    str | None, option("--store", "DIR", "the store of runs (.tfadvisor/baselines)", BASELINE, path_type=str)
-]
 Page = Annotated[Path | None, option("--output -o", "FILE", "the page, one HTML file", OUTPUT)]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")

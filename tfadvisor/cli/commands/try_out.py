@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ import typer
 
 from tfadvisor.cli.commands.run import TheCommand
 from tfadvisor.cli.outputs import note, write_out, write_output
-from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice
+from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice, seconds_in
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.report.forms.terminal import screen_of
@@ -39,8 +38,6 @@ TFADVISOR_TRY=1 in its environment tells it. What was measured goes into the led
 Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or never stepped, 4 cannot tell, or
 the report offers nothing to try, 130 interrupted (what was measured by then is printed), 143 terminated."""
 TRYING = "What to try"
-_BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h)?$")
-_SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 EXIT_CODES = {"winner": 0, "none better": 1, "cannot tell": 4}
 
 Patches = Annotated[
@@ -104,7 +101,7 @@ def try_out(
 
     The fixes of a report, your own patches, variables, XLA's passes: each is a candidate. What is better is tried together.
     """
-    seconds = seconds_of(budget)
+    seconds = seconds_in(budget)
     if not (patch or env or from_ or passes):
         raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
@@ -122,14 +119,6 @@ def try_out(
     if asked.end:
         raise KeyboardInterrupt
     return EXIT_CODES[result.outcome]
-
-
-def seconds_of(text: str) -> float:
-    """`90s`, `10m`, `2h`, or seconds. Raises UsageError."""
-    found = _BUDGET.match(text.strip())
-    if found is None or float(found[1]) <= 0:
-        raise UsageError(f"--budget {text}: give a time as 90s, 10m or 2h.")
-    return float(found[1]) * _SECONDS[found[2]]
 
 
 def _tried(

@@ -215,13 +215,6 @@ def named(folder: Path, names: Sequence[str]) -> list[Kept]:
     return list(found.values())
 
 
-def before(folder: Path, one: Kept) -> Kept | None:
-    """The run of the same baseline that came before another; None for its first."""
-    alike = [kept for kept in read_store(folder).runs if baseline_of(kept.snapshot) == baseline_of(one.snapshot)]
-    at = [kept.file for kept in alike].index(one.file)
-    return alike[at - 1] if at else None
-
-
 def remove(folder: Path, names: Sequence[str]) -> list[Kept]:
     """Takes runs out of a store. Returns those that it took; raises UsageError before any is gone if a name is wrong."""
     with writing(folder):
