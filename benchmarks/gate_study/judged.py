@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, unchanged
 
 from tfadvisor.advice.findings import Evidence, Finding, Saving
-from tfadvisor.comparison.baseline.snapshot import NOTHING, choose
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import NOTHING, Snapshot, choose
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
 from tfadvisor.comparison.gate.gated_metric import FORETOLD, Sample, Speed, Surprise, ask, outside_ms
 from tfadvisor.comparison.gate.judge import check_rules
