@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.act.repair.hits import Hit, Place
-from tfadvisor.act.repair.registry import CODEMODS, load
+from tfadvisor.act.repair.registry import CODEMODS, Hit, Place, load
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Patch
 from tfadvisor.printable import one_line
