@@ -1,7 +1,7 @@
 """All codemods by name: what each does in words, and what it changes in the results of the program.
 
-Knows no LibCST, so that they can be listed where the extra is not installed. Their names stand in `report.codemods` as well,
-for rules; a test compares.
+Knows no LibCST, so that they can be listed where the extra is not installed. Rules know them by
+`advice.codemods`; a test compares.
 """
 
 from __future__ import annotations
