@@ -76,7 +76,7 @@ class Program:
 
 
 def loop_in(candidate: Candidate, plan: StepPlan) -> tuple[str, int] | None:
-    """Where the steps' loop stands in a candidate's text."""
+    """Where the steps' loop is in a candidate's text."""
     changed = candidate.texts.get(plan.loop.file)
     if plan.loop.file == KERAS or changed is None:
         return plan.loop.file, plan.loop.line

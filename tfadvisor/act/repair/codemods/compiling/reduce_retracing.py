@@ -17,7 +17,7 @@ _FUNCTION = ("tf.function", "tensorflow.function")
 
 
 def hits(program: Program, _place: Place) -> list[Hit]:
-    """One for each tf.function that a loop calls, without a signature of its own."""
+    """One for each tf.function that a loop calls, without its own signature."""
     calls = [
         call for loop in program.all(cst.For, cst.While) for call in directly_in(loop) if isinstance(call, cst.Call)
     ]
