@@ -34,7 +34,7 @@ not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 termina
 
 
 _FILES = {"try": "try_out"}
-"""The modules of commands whose names are words of Python."""
+"""Where a command stands whose name is a word of Python."""
 
 
 class _Commands(LazyCommands):
