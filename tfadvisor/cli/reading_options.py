@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfadvisor.trace.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
-"""The panels of --help that options stand in."""
+"""The panels of --help that options are in."""
 BASELINE = "Which baseline"
 _CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
 

@@ -12,7 +12,7 @@ from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
 _MOST, _SEVERAL = 0.8, 3
-"""Share of the compute time that makes one program the step, and ops from which on it is more than an op by itself."""
+"""Share of the compute time that makes one program the step, and how many ops make it more than an op by itself."""
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)

@@ -166,7 +166,7 @@ _LARGE = 0.03
 """Of the compute time: rows outside of any layer that take less to make are labels, and no product's."""
 _PRODUCT = "MatMul"
 _FUNCTIONS = ("matmul", "tensordot", "einsum")
-"""How TensorFlow's functions name a product, and its gradients, that stands in no layer: `MatMul/MatMul_1`."""
+"""How TensorFlow's functions name a product, and its gradients, that is in no layer: `MatMul/MatMul_1`."""
 _SURROUNDINGS = ("StatefulPartitionedCall/", "gradient_tape/")
 
 

@@ -175,7 +175,7 @@ def _program(table: OpTable, rows: np.ndarray, steps: int, total: int) -> StepPr
 # What a compiled program does to its arguments because it may not write into them.
 
 _ARGUMENT = re.compile(r"^[A-Za-z_]\w*")
-"""The name of an argument in front of what it holds: `memory` of `memory['obs']`."""
+"""The name of an argument in front of what it contains: `memory` of `memory['obs']`."""
 
 
 def copies_of_arguments(question: Question) -> list[HotOp]:

@@ -145,7 +145,7 @@ _DEPTH, _MOST = 6, 200
 _SUMS = ("all-reduce", "all-reduce-done")
 _CONSTANT = ("constant", "iota")
 _OF_ONE_DEVICE = frozenset(("dynamic-slice", "partition-id", "replica-id", "rng", "rng-bit-generator"))
-"""What gives each device a value of its own, as where each updates its shard of the weights."""
+"""What gives each device its own value, as where each updates its shard of the weights."""
 _FLOATS = ("f", "bf")
 """What the names of floating-point types begin with."""
 _TAKES_PART = frozenset(("dynamic-slice", "slice", "transpose", "optimization-barrier"))

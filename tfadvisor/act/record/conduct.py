@@ -234,7 +234,7 @@ three thousand calls, measured by the programs' own clocks on two cores."""
 OF_OURS = 1.1e-6
 """Most seconds that our own tracer takes, which Python calls at each call and return of any function: 1 µs by the same clocks."""
 SECONDS_AN_EVENT = 0.45e-6
-"""What another event of the framework's takes, measured where every op is a dispatch of its own."""
+"""What another event of the framework's takes, measured where every op is its own dispatch."""
 
 
 def cost_of(folder: Path, seconds: float, followed: int | None) -> float:

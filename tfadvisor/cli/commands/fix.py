@@ -94,7 +94,7 @@ def fix(
     """Change the program where a trace shows that it loses time.
 
     The report's findings tell which change and, where the trace knows files and lines, the place. Else the program is
-    searched for the pattern of the fault. Where it stands in several places, they are listed, and --at names one.
+    searched for the pattern of the fault. Where it is in several places, they are listed, and --at names one.
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")

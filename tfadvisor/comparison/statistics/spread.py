@@ -47,7 +47,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
-    """From runs by level, the present one last, each around a centre of its own: levels differ, scatter does not.
+    """From runs by level, the present one last, each around its own centre: levels differ, scatter does not.
 
     Centres and spread are Huber's (proposal 2) with the prior as further degrees of freedom: a run further out
     than 1.75 spreads is drawn in to there. So it counts, and from six runs on no single one moves the centre or hides a

@@ -148,7 +148,7 @@ _LAUNCH_STARTS = (
     "MemcpyP",
     "Memset",
 )
-"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it stands in drivers.py."""
+"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it is in drivers.py."""
 _LAUNCH_PARTS = ("Executable::",)
 """The same in the middle of a C++ name."""
 
