@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tfadvisor.act.record.conduct import COST_LIMIT, Recorded, cost_of, cost_without_calls
 from tfadvisor.act.record.injected.tfadvisor_hook.machine import reading
 from tfadvisor.act.record.injected.tfadvisor_hook.tracers import Tracer, tracer_for
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import Loop, Window
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file
@@ -26,6 +26,7 @@ from tfadvisor.report.assembly.second_window import NOTE, joined
 from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
+from tfadvisor.trace.samples import SAMPLES_ENDING
 
 FIRST_SECONDS = 1.0
 """How long the first window is: from it calls are counted, and it has the lines where the rest is recorded without."""
@@ -132,7 +133,7 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     report = recorded.chosen.report
     folder = _new_run(logdir, now)
     for file in sorted(recorded.chosen.folder.iterdir()):
-        if file.name.endswith((".xplane.pb", ENDING)):
+        if file.name.endswith((".xplane.pb", ENDING, SAMPLES_ENDING)):
             _move(file, folder / file.name)
     if recorded.second is not None:
         ending = CALLS_ENDING if recorded.second_tells_findings else LINES_ENDING
@@ -143,7 +144,7 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     run = replace(report.run, path=path, name=folder.name)
     if recorded.second is not None:
         report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
-    return Kept(folder, replace(report, run=run, capture=(_cost_note(recorded), *report.capture)))
+    return Kept(folder, replace(report, run=run, capture=(*_notes(recorded), *report.capture)))
 
 
 def _move(file: Path, target: Path) -> None:
@@ -174,6 +175,8 @@ def _note(recorded: Recorded) -> dict[str, Any]:
         "recorded": _told(recorded.chosen),
         "without_python_tracer": _told(recorded.before),
         "with_python_tracer": _told(recorded.with_lines),
+        "rounds_ms": [None if one is None else round(one.median_ms, 4) for one in recorded.rounds],
+        "loop": next((one.place for one in recorded.rounds if one is not None), None),
         "python_tracer_cost": None if recorded.cost is None else round(recorded.cost, 4),
     }
 
@@ -206,3 +209,44 @@ def _cost_note(recorded: Recorded) -> CaptureNote:
         )
     least = "less than " if recorded.cost < 0.01 else "about "
     return CaptureNote("recorded", f"{head}. Tracing calls of Python functions adds {least}{share} to a step.", "", "")
+
+
+_NOTABLE = 0.1
+"""From this share on it is said that a round takes longer while it is recorded, or that a step is another than a round."""
+
+
+def _notes(recorded: Recorded) -> list[CaptureNote]:
+    """What recording cost, and how the steps go with the rounds of the program's loop."""
+    notes = [_cost_note(recorded)]
+    before, during, after = recorded.rounds
+    unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
+    if during is not None and unrecorded:
+        ratio = during.median_ms / min(unrecorded)
+        if abs(ratio - 1) > _NOTABLE:
+            times = ", ".join(
+                f"{name} {one.median_ms:.3g} ms"
+                for name, one in (("before", before), ("while recorded", during), ("after", after))
+                if one is not None and _same(one, during)
+            )
+            text = (
+                f"A round of the loop at {during.place} takes {times} (each no more than 0.6 s of it). "
+                "Times and shares below are those of the recorded program, not of the unrecorded one."
+            )
+            notes.append(CaptureNote("recorded", text, "", ""))
+    pace = recorded.chosen.pace
+    if (loop := during or before) is not None and pace is not None and pace.count:
+        rounds = loop.median_ms / max(pace.median_ms, 1e-9)
+        if not 1 / _OTHER_STEP < rounds < _OTHER_STEP:
+            text = (
+                f"What is taken for the step ({pace.about or 'markers'}) takes {pace.median_ms:.3g} ms, "
+                f"a round of the loop at {loop.place} {loop.median_ms:.3g} ms."
+            )
+            notes.append(CaptureNote("recorded", text, "Say which is the step: --step NAME.", ""))
+    return notes
+
+
+_OTHER_STEP = 1.7
+
+
+def _same(one: Loop, other: Loop) -> bool:
+    return (one.file, one.function, one.within) == (other.file, other.function, other.within)
