@@ -176,6 +176,8 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         until = until or time.time() + REPORT_SECONDS
         restless += ready.restless
         before = _loop(board, program, ready) or before
+        if ready.processes and all(one.left for one in board.processes()):
+            break
         seconds = max(wanted.first_look_seconds * _LOOK_GROWS**attempt, ready.seconds, _rounds_seconds(before))
         record = _recorder(board, program, ready.processes, options, caps)
         look = record(seconds, python_tracer=False)

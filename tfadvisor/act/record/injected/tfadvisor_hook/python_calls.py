@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from .sampling import is_own
+from .sampling import is_ours, is_own
 
 _KEPT: list[object] = []
 """What the main thread may still be going to call, however long it takes until it can: never freed."""
@@ -55,7 +55,7 @@ class PythonCalls:
             try:
                 if what == "call" and not self._over:
                     code, caller = frame.f_code, frame.f_back
-                    if is_own(code) or (caller is not None and is_own(caller.f_code)):
+                    if is_own(code) or (caller is not None and is_own(caller.f_code) and not is_ours(code)):
                         opened.append((frame, event(_name_of(code))))
                 elif what == "return" and opened and opened[-1][0] is frame:
                     opened.pop()[1].Stop()

@@ -130,7 +130,7 @@ class Recorder:
             with GivingWay() as self.way:
                 loop, until = None, time.monotonic() + order["seconds"]
                 if order.get("rounds"):
-                    loop = self.sampler.count_rounds(order["seconds"], self.leaving, least=order["seconds"])
+                    loop = self.sampler.count_rounds(order["seconds"], self.way.over, least=order["seconds"])
                 cut = self.way.wait(until - time.monotonic(), self.leaving)
                 compiled = self.compilations.count - compiled
                 compiling = self.compilations.seconds - compiling

@@ -28,6 +28,11 @@ _INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<
 _STANDARD = sysconfig.get_paths()["stdlib"]
 
 
+def is_ours(code: CodeType) -> bool:
+    """Whether it is of this hook."""
+    return code.co_filename.startswith(_HERE)
+
+
 def is_own(code: CodeType) -> bool:
     """Whether it is of the program's own files."""
     file = code.co_filename
@@ -121,7 +126,7 @@ class Sampler:
 
     def _place(self, leaf: FrameType) -> int:
         """The line of the program that the thread is in, and the function that it is in there."""
-        while leaf.f_back is not None and leaf.f_code.co_filename.startswith(_HERE):
+        while leaf.f_back is not None and is_ours(leaf.f_code):
             leaf = leaf.f_back
         frame: FrameType | None = leaf
         for _ in range(_DEEPEST):
