@@ -199,7 +199,8 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         return replace(found, rounds=(before, look.loop, _loop(board, program, ready, wait=False)))
     if best is not None:
         return Recorded(best, best, None, None, (before, best.loop, None))
-    return Nothing(board.processes(), last, until is not None and program.ended() is None, caps.shortened)
+    late = until is not None and time.time() > until and program.ended() is None
+    return Nothing(board.processes(), last, late, caps.shortened)
 
 
 def _loop(board: Board, program: Program, ready: Ready, *, wait: bool = True) -> Loop | None:
@@ -386,7 +387,8 @@ def recorded_program(
                 why = gave_up(command, found, time.monotonic() - began)
                 sys.stderr.write(f"tfadvisor: {why}\n")  # at once: the program may run for days
                 sys.stderr.flush()
-                raise why
+                program.wait()
+                raise TraceError(" ".join(command), "ended unrecorded, as said above.", "")
             if isinstance(found, Nothing):
                 raise why_nothing(command, found, program, time.monotonic() - began)
             yield Running(program, board), found

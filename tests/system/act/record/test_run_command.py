@@ -351,7 +351,7 @@ def test_an_interrupt_reaches_the_program(place: Place) -> None:
         """
     )
     running = place.start("--after", 50, "--", sys.executable, program)
-    time.sleep(4)
+    time.sleep(1.5)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=20)
 
