@@ -8,6 +8,7 @@ import shutil
 import socket
 import threading
 import time
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from tfadvisor.report.assembly.second_window import NOTE, joined
 from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
-from tfadvisor.trace.samples import SAMPLES_ENDING
+from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
 
 FIRST_SECONDS = 1.0
 """How long the first window is: from it calls are counted, and it has the lines where the rest is recorded without."""
@@ -144,7 +145,9 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     run = replace(report.run, path=path, name=folder.name)
     if recorded.second is not None:
         report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
-    return Kept(folder, replace(report, run=run, capture=(*_notes(recorded), *report.capture)))
+    return Kept(
+        folder, replace(report, run=run, capture=(*_notes(recorded), *_witnesses(recorded, folder), *report.capture))
+    )
 
 
 def _move(file: Path, target: Path) -> None:
@@ -246,6 +249,45 @@ def _notes(recorded: Recorded) -> list[CaptureNote]:
 
 
 _OTHER_STEP = 1.7
+
+
+def _witnesses(recorded: Recorded, folder: Path) -> list[CaptureNote]:
+    """Functions that take more of the step in the trace than the main thread spends in them while nothing is recorded."""
+    for trace in sorted(folder.glob("*.xplane.pb")):
+        samples = read_samples(trace, host_of(trace))
+        if samples is None or samples.why:
+            why = f" ({samples.why})" if samples is not None else ""
+            return [
+                CaptureNote(
+                    "samples", f"The main thread was not sampled{why}: lines come from the trace alone.", "", ""
+                )
+            ]
+        at, place = samples.ticks()
+        place = place[at < samples.opened_ns - 10**8]
+        if len(place) < _FEWEST_TICKS:
+            continue
+        spent = Counter(
+            (Path(samples.places[row][0]).name, samples.places[row][2]) for row in place[place >= 0].tolist()
+        )
+        shares = Counter[tuple[str, str]]()
+        for kind in recorded.chosen.report.attribution:
+            for one in kind.parts if kind.kind in ("host", "input") else ():
+                for where in {(Path(there.file).name, there.function) for there in one.places if there.file}:
+                    shares[where] += one.fraction
+        for (file, function), share in shares.most_common():
+            seen = spent[file, function] / len(place)
+            error = 3 * (max(seen * (1 - seen), 0.25 / len(place)) / len(place)) ** 0.5 + _TRACE_ERROR
+            if share - seen > error:
+                text = (
+                    f"{function} ({file}) takes {share:.0%} of the recorded step, and {seen:.0%} of the main thread's time "
+                    f"by {len(place):,} samples while nothing was recorded: recording makes it look larger."
+                )
+                return [CaptureNote("samples", text, "", "")]
+    return []
+
+
+_FEWEST_TICKS = 40
+_TRACE_ERROR = 0.05
 
 
 def _same(one: Loop, other: Loop) -> bool:
