@@ -105,6 +105,7 @@ class HostWork:
     def told(self) -> Iterator[Spent]:
         """One entry for all stretches of a thread with the same chain of names, the largest of each class first."""
         for (kind, _), (chains, spent) in self._spent.items():
+            rest = spent
             if (
                 chains is self._driver
                 and self._sampled is not None
@@ -112,8 +113,8 @@ class HostWork:
             ):
                 gap = chains.leaf < 0
                 yield from _by_ticks(kind, int(spent[gap].sum()), ticks, self._sampled)
-                spent = np.where(gap, 0, spent)
-            yield from _told(kind, chains, spent, self._threads, self._names)
+                rest = np.where(gap, 0, spent)
+            yield from _told(kind, chains, rest, self._threads, self._names)
 
     def _add_others(self, kind: TimeClass, waiting: Intervals, *, telling: bool) -> Intervals:
         """When other threads do the class's work at these instants.

@@ -123,6 +123,8 @@ class Recorder:
         file = os.path.join(self.folder, f"window-{order['number']}-{self.name}.xplane.pb")
         try:
             tracer = tracer_for(framework, file)
+            if order.get("python_tracer"):  # which would follow the sampler's own calls
+                self.sampler.stop()
             begun = time.time()
             tracer.start(order)
             opened, before = time.time(), reading(self.root())
@@ -142,6 +144,8 @@ class Recorder:
             write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
             samples = os.path.join(self.folder, f"window-{order['number']}-{self.name}.samples.json")
             write_letter(samples, self.sampler.told(opened, written["closed"]))
+            if order.get("python_tracer") and not self.leaving.is_set():
+                self.sampler.start()
             written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling, cut=cut, loop=loop)
             return {"framework": framework, **written}
         except Exception as error:

@@ -100,7 +100,7 @@ class Sampler:
 
     def _install(self, _nothing: object) -> int:
         try:
-            if signal.getsignal(signal.SIGURG) is not signal.SIG_DFL:
+            if signal.getsignal(signal.SIGURG) not in (signal.SIG_DFL, self._tick):
                 self.why = "the program uses SIGURG itself"
             else:
                 signal.signal(signal.SIGURG, self._tick)
