@@ -44,6 +44,8 @@ class Samples(msgspec.Struct, frozen=True):
     """Number of its place, -1 for one that is not listed."""
     why: _Short = ""
     """Why there are none."""
+    step: _Short = ""
+    """What whoever recorded it called the step: a function, or FILE:LINE; "" for nothing."""
 
     def ticks(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """(ns since the epoch, number of the place) of each tick. The handler runs late where C code is in the way, and then

@@ -221,6 +221,12 @@ _NOTABLE = 0.1
 def _notes(recorded: Recorded) -> list[CaptureNote]:
     """What recording cost, and how the steps go with the rounds of the program's loop."""
     notes = [_cost_note(recorded)]
+    pace = recorded.chosen.pace
+    if recorded.step and (pace is None or not pace.about.startswith(recorded.step)):
+        text = f"--step {recorded.step} is no function, marker or line that the trace holds twice."
+        notes.append(
+            CaptureNote("recorded", f"{text} The step is what was found: {pace.about if pace else 'none'}.", "", "")
+        )
     before, during, after = recorded.rounds
     unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
     if during is not None and unrecorded:
@@ -236,7 +242,6 @@ def _notes(recorded: Recorded) -> list[CaptureNote]:
                 "Times and shares below are those of the recorded program, not of the unrecorded one."
             )
             notes.append(CaptureNote("recorded", text, "", ""))
-    pace = recorded.chosen.pace
     if (loop := during or before) is not None and pace is not None and pace.count:
         rounds = loop.median_ms / max(pace.median_ms, 1e-9)
         if not 1 / _OTHER_STEP < rounds < _OTHER_STEP:

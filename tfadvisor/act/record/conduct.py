@@ -89,6 +89,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Since the program began; None: when it has settled."""
     steps: int
     """How many at least, where the program goes on for as long."""
+    step: str = ""
+    """What is the step: a function or marker by its name, or FILE:LINE in a function; "" for what repeats."""
     python_tracer: bool = True
     """Whether calls of Python functions are recorded where that costs little."""
     first_look_seconds: float = _FIRST_LOOK_SECONDS
@@ -107,6 +109,8 @@ class Recorded(msgspec.Struct, frozen=True):
     """What the Python tracer adds to a step, as a share of it."""
     rounds: tuple[Loop | None, Loop | None, Loop | None] = (None, None, None)
     """The program's loop before recording, while recorded and after."""
+    step: str = ""
+    """As wanted."""
 
     @property
     def second(self) -> Window | None:
@@ -296,7 +300,14 @@ def record_fully(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     if cost + cost_without_calls(look.folder, look.seconds) <= COST_LIMIT:
         return Recorded(full, look, full, cost)
     plain = record_plainly(record, look, wanted)
+    if _is_asked(full, wanted) and not _is_asked(plain.chosen, wanted):
+        return Recorded(full, look, full, cost)
     return Recorded(plain.chosen, plain.chosen, full, cost)
+
+
+def _is_asked(window: Window, wanted: Wanted) -> bool:
+    """Whether its steps are what was asked for by name."""
+    return bool(wanted.step) and window.pace is not None and window.pace.about.startswith(wanted.step)
 
 
 def _with_steps(recorded: Window | Refused) -> list[Window]:
@@ -308,6 +319,8 @@ def _with_steps(recorded: Window | Refused) -> list[Window]:
 def window_seconds(look: Window, wanted: Wanted) -> float:
     """How long a window must be open to hold the wanted steps whole."""
     period = (look.pace.median_ms if look.pace else 0.0) / 1000
+    if wanted.step and look.loop is not None:  # the look has no calls of Python, so the step may be another in it
+        period = max(period, look.loop.median_ms / 1000)
     return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * period)
 
 
@@ -379,6 +392,7 @@ def recorded_program(
     """
     with temporary_folder() as folder:
         board = Board(Path(folder))
+        board.step = wanted.step
         began = time.monotonic()
         program = Program(command, with_hook(place.environment or os.environ, board.folder), place)
         try:
@@ -391,7 +405,7 @@ def recorded_program(
                 raise TraceError(" ".join(command), "ended unrecorded, as said above.", "")
             if isinstance(found, Nothing):
                 raise why_nothing(command, found, program, time.monotonic() - began)
-            yield Running(program, board), found
+            yield Running(program, board), replace(found, step=wanted.step)
         except Exception:
             board.order_end(stop=False)  # what goes wrong here is no reason to end what may have trained for days
             program.wait()

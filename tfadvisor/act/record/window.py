@@ -328,6 +328,8 @@ class Board:
         """folder: exists, and belongs to this run alone."""
         self.folder = folder
         self.number = 0
+        self.step = ""
+        """What the report shall take for the step, "" for what it finds."""
         self._seen: dict[Path, tuple[int, Process]] = {}
         write_letter(str(folder / "parent.json"), {"pid": os.getpid(), "host": socket.gethostname()})
 
@@ -357,6 +359,7 @@ class Board:
             seconds=seconds,
             python_tracer=python_tracer,
             rounds=rounds,
+            step=self.step,
         )
         return self.number
 

@@ -31,6 +31,7 @@ Examples:
   tfadvisor run -- python -m mypackage.train --config big.yaml
   tfadvisor run --then stop -- bash train.sh              ends the program once it is recorded
   tfadvisor run --after 60 --steps 50 -- python train.py  from its first minute on, fifty steps
+  tfadvisor run --step train_step -- python train.py      what is the step, where another function repeats
   tfadvisor run -o report.html -- torchrun --nproc-per-node 2 train.py
 
 What it does: starts the program with a hook that Python loads before it, waits until nothing has compiled for a while, looks
@@ -52,6 +53,15 @@ After = Annotated[
         rich_help_panel=RECORDING,
     ),
 ]
+TheStep = Annotated[
+    str,
+    typer.Option(
+        "--step",
+        metavar="NAME|FILE:LINE",
+        help="take this function, marker or line for the step",
+        rich_help_panel=RECORDING,
+    ),
+]
 Then = Annotated[
     str, choice("--then", names=("continue", "stop"), help="what the program does once it is recorded", panel=RECORDING)
 ]
@@ -69,6 +79,7 @@ def run(
     command: TheCommand,
     after: After = "auto",
     steps: StepCount = 20,
+    step: TheStep = "",
     out: Out = Path("tfadvisor-run"),
     then: Then = "continue",
     params: Params = None,
@@ -104,7 +115,7 @@ def run(
         recorded_program,
     )
 
-    with recorded_program(command, Wanted(after_seconds, steps), options) as (program, recorded):
+    with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
         kept = keep_and_write(recorded, out, form, output, options, details=details)
         if then == "stop":
             program.stop()

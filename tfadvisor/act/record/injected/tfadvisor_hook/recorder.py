@@ -143,7 +143,7 @@ class Recorder:
             counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
             write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
             samples = os.path.join(self.folder, f"window-{order['number']}-{self.name}.samples.json")
-            write_letter(samples, self.sampler.told(opened, written["closed"]))
+            write_letter(samples, {**self.sampler.told(opened, written["closed"]), "step": order.get("step", "")})
             if order.get("python_tracer") and not self.leaving.is_set():
                 self.sampler.start()
             written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling, cut=cut, loop=loop)
