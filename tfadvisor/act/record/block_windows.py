@@ -228,6 +228,9 @@ def _notes(recorded: Recorded) -> list[CaptureNote]:
             CaptureNote("recorded", f"{text} The step is what was found: {pace.about if pace else 'none'}.", "", "")
         )
     before, during, after = recorded.rounds
+    if before is not None and before.prepares:
+        text = f"This is the loop at {before.place} in which a layer adapts to the data: training came too late."
+        notes.append(CaptureNote("recorded", text, "Record once training runs: --after SECONDS.", ""))
     unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
     if during is not None and unrecorded:
         least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)

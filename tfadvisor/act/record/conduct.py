@@ -70,7 +70,8 @@ _LOOKS = 14
 REPORT_SECONDS = 70.0
 """After the loop was first seen there is a report, or a line that says why not."""
 _ROUNDS_SECONDS = 3.0
-_PREPARING_SECONDS = 45.0
+_BETWEEN_COUNTS_SECONDS = 2.0
+_PREPARING_SECONDS = 60.0
 """That a loop which only adapts layers is waited for."""
 _SHORTEST_WINDOW_SECONDS = 0.4
 
@@ -177,9 +178,9 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         ready = _wait_until_ready(board, program, wanted, began, patience, until)
         if ready is None:
             break
-        until = until or time.time() + REPORT_SECONDS
         restless += ready.restless
         before = _loop(board, program, ready) or before
+        until = until or time.time() + REPORT_SECONDS
         if ready.processes and all(one.left for one in board.processes()):
             break
         seconds = max(wanted.first_look_seconds * _LOOK_GROWS**attempt, ready.seconds, _rounds_seconds(before))
@@ -214,7 +215,7 @@ def _loop(board: Board, program: Program, ready: Ready, *, wait: bool = True) ->
         found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None)
         if not wait or found is None or not found.prepares or time.time() > until or program.ended() is not None:
             return found
-        time.sleep(_FIRST_QUIET_SECONDS)
+        time.sleep(_BETWEEN_COUNTS_SECONDS)
     return None
 
 
