@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules, find_modules
+from tfadvisor.timeline.attribution.model import sampled
 from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import Unrecorded, find_devices, on_own_clocks, unrecorded_work
@@ -229,6 +230,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             programs,
             pipeline=pipeline,
             pipeline_python=attributed.pipeline_python,
+            samples=sampled(trace),
         )
         if known
         else ()
