@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
 _BUDGET = 600.0
-_TIME = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|min|h|)$")
+_TIME = re.compile(r"^(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|)$")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 _OF_RUNS = ("paths", "candidates", "baseline", "branch", "add", "run", "host", "steps")
 """Parameters about runs that are recorded already."""

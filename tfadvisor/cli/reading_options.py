@@ -259,7 +259,7 @@ def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run N
 
 # Values of options as they are written: `110M`, `2:8`, one of several names.
 
-_COUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKmMbBgGtT]?)$")
+_COUNT = re.compile(r"^(\d{1,18}(?:\.\d{1,18})?)\s*([kKmMbBgGtT]?)$")
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 
 
@@ -293,7 +293,7 @@ def limit_change(text: str) -> LimitChange:
 
 def step_range(text: str) -> tuple[int, int]:
     """`2:8`, `2:` or `:8`; the last step is not included. Raises UsageError for anything else."""
-    match = re.match(r"^(\d+)?:(\d+)?$", text)
+    match = re.match(r"^(\d{1,18})?:(\d{1,18})?$", text)
     if not match:
         raise UsageError(f"--steps {text}: give a range as 2:8, 2: or :8.")
     first, last = match.groups()

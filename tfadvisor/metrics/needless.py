@@ -160,8 +160,8 @@ def forward_only_ops(question: Question) -> tuple[Part, ...]:
 
 
 def _prefixes(layer: str) -> list[str]:
-    """`a`, `a/b`, `a/b/c` of `a/b/c`."""
-    parts = layer.split("/")
+    """`a`, `a/b`, `a/b/c` of `a/b/c`; of what is nested deeper than layers are, the outer ones."""
+    parts = layer.split("/")[:_DEEPEST_LAYER]
     return ["/".join(parts[: number + 1]) for number in range(len(parts))]
 
 

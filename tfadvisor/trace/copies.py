@@ -9,6 +9,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import tempfile
 import time
@@ -54,7 +55,7 @@ def keeps_copies() -> bool:
 def most_bytes() -> int:
     """What copies may take. Raises UsageError for a setting that is no number."""
     text = os.environ.get("TFADVISOR_CACHE_MB") or str(_MOST_MB)
-    if not text.isdecimal():
+    if not re.fullmatch(r"[0-9]{1,12}", text):
         raise UsageError(f"TFADVISOR_CACHE_MB={text}: give a number of megabytes, 0 for no copies.")
     return int(text) << 20
 
@@ -111,8 +112,7 @@ def _folder() -> Path | None:
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "copies"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ours = is_ours(folder)
+        ours = is_ours(claimed(folder))
     except (OSError, RuntimeError):  # nobody has a home here
         return None
     return folder if ours and os.access(folder, os.W_OK) else None
@@ -137,7 +137,8 @@ def _throw_away(folder: Path, keep: str) -> None:
                 if now - status.st_mtime > _LEFT_BEHIND_S:
                     Path(one.path).unlink()
                 continue
-            entries.append((status.st_atime_ns, status.st_size, one.name))
+            if is_entry(one.name):
+                entries.append((status.st_atime_ns, status.st_size, one.name))
     total, most = sum(size for _, size, _ in entries), most_bytes()
     for _, size, name in sorted(entries):
         if total <= most:
@@ -276,6 +277,27 @@ def _fetch(file: RemotePath) -> None:
 def _keeps_copies() -> bool:
 
     return keeps_copies()
+
+
+# Which folder is a cache of tfadvisor's, and what in it tfadvisor has written: nothing else there is ever removed.
+
+_MARKER = ".tfadvisor-cache"
+
+
+def claimed(folder: Path) -> Path:
+    """The folder, made and marked as a cache. Raises OSError, also where it was there and holds what no cache does."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    marker = folder / _MARKER
+    if not marker.is_file():
+        if any(not (one.startswith(".") or is_entry(one)) for one in os.listdir(folder)):  # noqa: PTH208  (names alone)
+            raise OSError(errno.EEXIST, "holds files that are not tfadvisor's", str(folder))
+        marker.touch(mode=0o600)
+    return folder
+
+
+def is_entry(name: str) -> bool:
+    """Whether a cache names what it keeps so: 64 hexadecimal digits."""
+    return len(name) == 64 and set(name) <= set("0123456789abcdef")
 
 
 # Whether a folder is this user's alone. What lies in any other may have been put there by another user.

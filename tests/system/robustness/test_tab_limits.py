@@ -150,6 +150,51 @@ def test_a_cache_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytes
     assert open_cache([]).folder != tmp_path / "tensorboard"
 
 
+def test_a_cache_removes_nothing_that_it_did_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's folder of this name is not taken, and in a cache only what is named as an analysis goes."""
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
+    logs = tmp_path / "tensorboard" / "run"
+    logs.mkdir(parents=True)
+    (logs / "checkpoint").write_bytes(bytes(100))
+
+    assert open_cache([]).folder != tmp_path / "tensorboard"
+    cache = Cache(tmp_path / "cache", most_bytes=10)
+    shutil.copytree(logs, tmp_path / "cache" / "run")
+    for key in ("a" * 64, "b" * 64):
+        with cache.making(key) as made:
+            (made / "report.json").write_bytes(b"[        ]")
+
+    assert sorted(one.name for one in (tmp_path / "cache").iterdir()) == [".tfadvisor-cache", "b" * 64, "run"]
+    assert (tmp_path / "cache" / "run" / "checkpoint").stat().st_size == 100
+
+
+def test_a_cache_around_the_logdir_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
+    root = tmp_path / "tensorboard" / ".logs"
+    root.mkdir(parents=True)
+
+    assert open_cache([root]).folder != tmp_path / "tensorboard"
+
+
+@pytest.mark.parametrize("name", ["summary.json", "page.json.gz"])
+def test_a_cut_file_of_the_cache_is_made_again(tmp_path: Path, name: str) -> None:
+    """It is no error of the tab's."""
+    add_run(tmp_path / "logdir", "run")
+    run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
+    asked = analyses.page(run)
+    assert isinstance(asked, Analysis)
+    assert asked.ended.wait(60)
+    (file,) = (tmp_path / "cache").glob(f"*/{name}")
+    file.write_bytes(file.read_bytes()[:-9])
+
+    assert (analyses.told(run) is None) == (name == "summary.json")
+    again = analyses.page(run)
+    assert isinstance(again, Analysis)
+    assert again.ended.wait(60)
+    assert isinstance(analyses.page(run), bytes)
+    assert analyses.told(run) is not None
+
+
 @pytest.mark.parametrize("harm", ["a part is gone", "a part is empty", "all is gone"])
 def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) -> None:
     """What clears old files takes them one by one, and a machine that stops leaves empty ones."""

@@ -39,7 +39,7 @@ TFADVISOR_TRY=1 in its environment tells it. What was measured goes into the led
 Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or never stepped, 4 cannot tell, or
 the report offers nothing to try, 130 interrupted (what was measured by then is printed), 143 terminated."""
 TRYING = "What to try"
-_BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h)?$")
+_BUDGET = re.compile(r"^(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|h)?$")
 _SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 EXIT_CODES = {"winner": 0, "none better": 1, "cannot tell": 4}
 

@@ -14,6 +14,8 @@ from tfadvisor.did_you_mean import nearest
 
 _PERCENT = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*%\s*$")
 _HUGE = 1e300
+_MOST_KEYS = 1_000
+"""Of a table: there are fewer metrics and rules."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -55,6 +57,9 @@ class Values:
         """A table with no other keys than the allowed ones."""
         if not isinstance(value, dict):
             self.note(at, "is not a table.")
+            return {}
+        if len(value) > _MOST_KEYS:
+            self.note(at, f"has more than {_MOST_KEYS} keys.")
             return {}
         for key in value:
             if allowed is not None and key not in allowed:

@@ -196,11 +196,17 @@ def _around(parent: Int64Array, leaf: Int64Array, wanted: BoolArray) -> tuple[In
     """
     found, below = leaf.copy(), leaf.copy()
     climbing = true_at(~wanted[found])
-    while len(climbing):
+    for _ in range(_USUAL_DEPTH):
         below[climbing] = found[climbing]
         found[climbing] = parent[found[climbing]]
         climbing = climbing[found[climbing] >= 0]
         climbing = climbing[~wanted[found[climbing]]]
+    if len(climbing):  # deeper than programs are: the way is halved each time
+        top = np.where((parent >= 0) & ~wanted[parent], parent, np.arange(len(parent)))
+        while not np.array_equal(top, higher := top[top]):
+            top = higher
+        below[climbing] = top[found[climbing]]
+        found[climbing] = parent[below[climbing]]
     return found, below
 
 

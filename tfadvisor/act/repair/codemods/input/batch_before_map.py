@@ -16,7 +16,7 @@ from tfadvisor.act.repair.reading.pipelines import functions_of_stage, pipeline_
 from tfadvisor.act.repair.reading.program import Change, Program, called, instead, walk
 
 _PER_EXAMPLE = re.compile(
-    r"""\[\s*[^\]"'\w]|\[\s*\d|\[[^\]"']*:        # indices and slices of an example; names of columns are none
+    r"""\[\s*[^\]"'\w]|\[\s*\d|\[[^\]"'\[:]*:        # indices and slices of an example; names of columns are none
     |axis\s*=\s*(?!-1\b)|reshape|transpose|expand_dims|squeeze|perm\s*=|@|matmul|shape\(|\.shape
     |py_function|numpy_function|parse_single_sequence|decode_(?!csv|raw)|read_file|tf\.image\.|random|flatten|padded|ensure_shape
     |tf\.stack\((?![^()]*axis=-1)""",
