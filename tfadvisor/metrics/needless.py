@@ -138,6 +138,7 @@ def costly_op_kind(question: Question) -> str:
 
 _PRODUCTS = ("MatMul", "Conv", "Einsum", "dot", "conv")
 """Parts of the types of ops that only models are made of."""
+_DEEPEST_LAYER = 32
 
 
 @once

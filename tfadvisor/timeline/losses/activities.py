@@ -30,6 +30,8 @@ from tfadvisor.vocabulary import TimeClass
 _MOST_EVENTS = 3_000_000
 _FEW_GROUPS = 1 << 22
 _TELLING_SHARE = 0.3
+_USUAL_DEPTH = 64
+"""Of calls in one another."""
 """Of the instants, what events of the driving thread must cover to explain them."""
 
 
