@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.trace.remote_path import RemotePath, check_top_level
-from tfadvisor.trace.stores import WEB, CutOff, Entry, StoredObject, driver, entry_of, translated
+from tfadvisor.trace.stores import LARGEST_ANSWER, WEB, CutOff, Entry, StoredObject, Unreachable, driver, entry_of, translated
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -152,11 +152,13 @@ def _throw_away(folder: Path, keep: str) -> None:
 # The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is
 # cut.
 
-_PIECE = 8 << 20
+_PIECE = LARGEST_ANSWER
 _AT_ONCE = 8
 """Ranges, and so 64 MiB in memory."""
 _WORTH_A_LOOK = 64 << 20
 """Bytes of an object whose top level is read first: what is cut short is found before it is fetched."""
+_MOST_UNTOLD = 16 << 30
+"""Bytes of an object whose size a server does not tell."""
 _TRIES = 3
 _PAUSE_S = 0.5
 
@@ -170,6 +172,8 @@ def transfer(path: StoredObject, file: IO[bytes]) -> Entry:
     entry, done = path.entry(), 0
     filesystem, name = driver(path.address)
     for piece in _pieces(filesystem, name, entry, path):
+        if done + len(piece) > (_MOST_UNTOLD if entry.size is None else entry.size):
+            raise Unreachable(str(path), f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it may have")
         file.write(piece)
         done += len(piece)
     if entry.size is not None and done != entry.size:

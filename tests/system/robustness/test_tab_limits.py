@@ -56,7 +56,7 @@ def test_an_analysis_that_takes_too_long_is_ended_and_says_so(tmp_path: Path, mo
 
     assert error["cause"].startswith("took longer than the 0 s that an analysis")
     assert "tfadvisor analyze PATH" in error["remedy"]
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [one.name for one in (tmp_path / "cache").iterdir()] == [".tfadvisor-cache"]
 
 
 def test_an_analysis_that_takes_too_much_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_nothing_is_left_when_tensorboard_is_killed_and_it_answers_again(tmp_pat
 
 def test_what_another_process_is_making_stays(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
-    with cache.making("key") as folder:
+    with cache.making("a" * 64) as folder:
         Cache(tmp_path)
 
         assert folder.is_dir()
@@ -217,6 +217,18 @@ def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) 
     assert isinstance(again, Analysis)
     assert again.ended.wait(60)
     assert isinstance(analyses.report(run), bytes)
+
+
+def test_only_so_many_analyses_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were asked for first are given up."""
+    monkeypatch.setattr(module, "_AT_ONCE", 0)
+    add_run(tmp_path / "logdir", "run")
+    run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
+
+    asked = [analyses.step(run, "vm", index) for index in range(module._MOST_WAITING + 1)]
+
+    states = [one.state for one in asked if isinstance(one, Analysis)]
+    assert states == ["failed"] + ["waiting"] * module._MOST_WAITING
 
 
 def test_a_full_disk_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
