@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
-_WORDS = {EXIT_INTERRUPTED: "interrupted", EXIT_TERMINATED: "terminated"}
+_WORDS = {EXIT_INTERRUPTED: "interrupted", EXIT_TERMINATED: "terminated", 129: "its terminal was closed", 131: "quit"}
+_NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
 _AGAIN_S = 0.5
 """After this long the exception is raised again: code between us and it may have swallowed the first one."""
 
@@ -33,9 +34,12 @@ class _State:
 
 
 def heed_signals() -> None:
-    """From now on SIGINT and SIGTERM end the process: at once, or by Ended in the main thread inside `in_order`."""
-    signal.signal(signal.SIGINT, _end)
-    signal.signal(signal.SIGTERM, _end)
+    """From now on signals end the process: at once, or by Ended in the main thread inside `in_order`. One that is ignored,
+    as SIGHUP is under nohup, stays so.
+    """
+    for number in _NUMBERS:
+        if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, _again)
     sys.unraisablehook = _unraisable
@@ -62,7 +66,7 @@ def asked_to_end() -> bool:
 
 def leave(code: int) -> NoReturn:
     """Ends the process without the interpreter's clean-up; what is buffered was written before. A signal's code wins."""
-    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGALRM", signal.SIGTERM)):
+    for number in (*_NUMBERS, getattr(signal, "SIGALRM", signal.SIGTERM)):
         signal.signal(number, signal.SIG_IGN)
     if _State.code is not None:
         files = sys.modules.get("tfadvisor.files")  # not imported now: what it needs may be half imported itself
@@ -78,7 +82,7 @@ def leave(code: int) -> NoReturn:
 
 def _end(number: int, frame: FrameType | None) -> None:
     if _State.code is None:
-        _State.code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
+        _State.code = 128 + number
     _again(number, frame)
 
 

@@ -136,6 +136,7 @@ def costly_op_kind(question: Question) -> str:
 
 _PRODUCTS = ("MatMul", "Conv", "Einsum", "dot", "conv")
 """Parts of the types of ops that only models are made of."""
+_DEEPEST_LAYER = 32
 
 
 @once
@@ -158,8 +159,8 @@ def forward_only_ops(question: Question) -> tuple[Part, ...]:
 
 
 def _prefixes(layer: str) -> list[str]:
-    """`a`, `a/b`, `a/b/c` of `a/b/c`."""
-    parts = layer.split("/")
+    """`a`, `a/b`, `a/b/c` of `a/b/c`; of what is nested deeper than layers are, the outer ones."""
+    parts = layer.split("/")[:_DEEPEST_LAYER]
     return ["/".join(parts[: number + 1]) for number in range(len(parts))]
 
 

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import tempfile
 import time
@@ -20,7 +21,17 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.trace.messages import SIZED
-from tfadvisor.trace.stores import WEB, CutOff, Entry, StoredObject, driver, entry_of, translated
+from tfadvisor.trace.stores import (
+    LARGEST_ANSWER,
+    WEB,
+    CutOff,
+    Entry,
+    StoredObject,
+    Unreachable,
+    driver,
+    entry_of,
+    translated,
+)
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -53,7 +64,7 @@ def keeps_copies() -> bool:
 def most_bytes() -> int:
     """What copies may take. Raises UsageError for a setting that is no number."""
     text = os.environ.get("TFADVISOR_CACHE_MB") or str(_MOST_MB)
-    if not text.isdecimal():
+    if not re.fullmatch(r"[0-9]{1,12}", text):
         raise UsageError(f"TFADVISOR_CACHE_MB={text}: give a number of megabytes, 0 for no copies.")
     return int(text) << 20
 
@@ -110,8 +121,7 @@ def _folder() -> Path | None:
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "copies"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ours = is_ours(folder)
+        ours = is_ours(claimed(folder))
     except (OSError, RuntimeError):  # nobody has a home here
         return None
     return folder if ours and os.access(folder, os.W_OK) else None
@@ -136,7 +146,8 @@ def _throw_away(folder: Path, keep: str) -> None:
                 if now - status.st_mtime > _LEFT_BEHIND_S:
                     Path(one.path).unlink()
                 continue
-            entries.append((status.st_atime_ns, status.st_size, one.name))
+            if is_entry(one.name):
+                entries.append((status.st_atime_ns, status.st_size, one.name))
     total, most = sum(size for _, size, _ in entries), most_bytes()
     for _, size, name in sorted(entries):
         if total <= most:
@@ -150,11 +161,13 @@ def _throw_away(folder: Path, keep: str) -> None:
 # The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is
 # cut.
 
-_PIECE = 8 << 20
+_PIECE = LARGEST_ANSWER
 AT_ONCE = 8
 """Ranges, and so 64 MiB in memory."""
 _WORTH_A_LOOK = 64 << 20
 """Bytes of an object whose top level is read first: what is cut short is found before it is fetched."""
+_MOST_UNTOLD = 16 << 30
+"""Bytes of an object whose size a server does not tell."""
 _TRIES = 3
 _PAUSE_S = 0.5
 
@@ -168,6 +181,8 @@ def transfer(path: StoredObject, file: IO[bytes]) -> Entry:
     entry, done = path.entry(), 0
     filesystem, name = driver(path.address)
     for piece in _pieces(filesystem, name, entry, path):
+        if done + len(piece) > (_MOST_UNTOLD if entry.size is None else entry.size):
+            raise Unreachable(str(path), f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it may have")
         file.write(piece)
         done += len(piece)
     if entry.size is not None and done != entry.size:
@@ -241,6 +256,27 @@ def _again_where_cut(ask: Callable[[], T], path: StoredObject) -> T:
                 raise told from error
             time.sleep(_PAUSE_S * tried)
     raise AssertionError  # the last try returns or raises
+
+
+# Which folder is a cache of tfadvisor's, and what in it tfadvisor has written: nothing else there is ever removed.
+
+_MARKER = ".tfadvisor-cache"
+
+
+def claimed(folder: Path) -> Path:
+    """The folder, made and marked as a cache. Raises OSError, also where it was there and holds what no cache does."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    marker = folder / _MARKER
+    if not marker.is_file():
+        if any(not (one.startswith(".") or is_entry(one)) for one in os.listdir(folder)):  # noqa: PTH208  (names alone)
+            raise OSError(errno.EEXIST, "holds files that are not tfadvisor's", str(folder))
+        marker.touch(mode=0o600)
+    return folder
+
+
+def is_entry(name: str) -> bool:
+    """Whether a cache names what it keeps so: 64 hexadecimal digits."""
+    return len(name) == 64 and set(name) <= set("0123456789abcdef")
 
 
 # Whether a folder is this user's alone. What lies in any other may have been put there by another user.

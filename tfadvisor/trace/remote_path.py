@@ -17,8 +17,8 @@ from tfadvisor.trace.stores import WEB, Entry, NotThere, Unreachable, entry_of, 
 if TYPE_CHECKING:
     import io
 
-_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)", re.S)
-_COLLAPSED = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):(?:/(.*))?", re.S)
+_ADDRESS = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)", re.S)
+_COLLAPSED = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*):(?:/(.*))?", re.S)
 _FILE_ENDINGS = (".pb", ".pb.gz", ".json")
 
 

@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.act.record.program import HERE, Place, Program, with_hook
+from tfadvisor import guardian
+from tfadvisor.act.record.program import GRACE_SECONDS, HERE, Place, Program, with_hook
 from tfadvisor.act.record.window import (
     PATIENCE_SECONDS,
     Board,
@@ -395,18 +396,20 @@ def recorded_program(
         board = Board(Path(folder))
         board.step = wanted.step
         began = time.monotonic()
+        guardian.start()
         program = Program(command, with_hook(place.environment or os.environ, board.folder), place)
         try:
-            found = conduct(board, program, wanted, options)
-            if isinstance(found, Nothing) and found.gave_up:
-                why = gave_up(command, found, time.monotonic() - began)
-                sys.stderr.write(f"tfadvisor: {why}\n")  # at once: the program may run for days
-                sys.stderr.flush()
-                program.wait()
-                raise TraceError(" ".join(command), "ended unrecorded, as said above.", "")
-            if isinstance(found, Nothing):
-                raise why_nothing(command, found, program, time.monotonic() - began)
-            yield Running(program, board), replace(found, step=wanted.step)
+            with guardian.watched("end", program.pid, folder, GRACE_SECONDS if place.log is None else 0):
+                found = conduct(board, program, wanted, options)
+                if isinstance(found, Nothing) and found.gave_up:
+                    why = gave_up(command, found, time.monotonic() - began)
+                    sys.stderr.write(f"tfadvisor: {why}\n")  # at once: the program may run for days
+                    sys.stderr.flush()
+                    program.wait()
+                    raise TraceError(" ".join(command), "ended unrecorded, as said above.", "")
+                if isinstance(found, Nothing):
+                    raise why_nothing(command, found, program, time.monotonic() - began)
+                yield Running(program, board), replace(found, step=wanted.step)
         except Exception:
             board.order_end(stop=False)  # what goes wrong here is no reason to end what may have trained for days
             program.wait()
@@ -414,9 +417,12 @@ def recorded_program(
         except BaseException:
             with undisturbed():  # asked to end: what the program started ends too, and then this
                 Running(program, board).stop()
+                guardian.end_all(program.pid, folder, _LEAVING_SECONDS)
             raise
         finally:
             program.stop()
+            if place.log is not None:  # what an arm leaves in the background would disturb the next one
+                guardian.end_all(program.pid, folder)
             program.forget()
 
 

@@ -19,7 +19,7 @@ from tfadvisor.errors import UsageError
 LONGEST = 128 << 10
 """Bytes. Linux starts no process with a longer variable (MAX_ARG_STRLEN)."""
 FLAG_VARIABLES = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+)?=(.*)", re.S)
+_ASSIGNMENT = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)(\+)?=(.*)", re.S)
 _XLA_WORD = re.compile(
     r"""\s*(?:(?P<flag>-[^\s=]*)(?:=(?:'(?P<single>[^']*)'?|"(?P<double>[^"]*)"?|(?P<bare>\S*)))?|(?P<other>\S+))"""
 )

@@ -44,7 +44,7 @@ Each finding gets one change at most. `mechanical`: derived from the source, res
 A line on standard error says what changes in the results. docs/fix.md lists every change.
 
 Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, 4 nothing to patch, or several places to choose from."""
-_AT = re.compile(r"^(?P<file>.+):(?P<line>\d+)$")
+_AT = re.compile(r"^(?P<file>.+):(?P<line>\d{1,9})$")
 
 Diff = Annotated[
     bool, option("--diff", "", "print the changes as a unified diff (what happens without --apply)", OUTPUT)

@@ -18,6 +18,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.model import Report
 from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of
+from tfadvisor.units import number_of
 
 if TYPE_CHECKING:
     from tfadvisor.act.repair.plan import At, Plan
@@ -189,7 +190,7 @@ def _place(at: str | None) -> At | None:
     if at is None:
         return None
     file, _, line = at.rpartition(":")
-    if not file or not line.isdecimal():
+    if not file or number_of(line) is None:
         raise UsageError(f"{at}: give a file and a line of it, as train.py:41.")
     return At(file, int(line))
 

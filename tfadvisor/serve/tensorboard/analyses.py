@@ -34,6 +34,7 @@ from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.remote_path import places_of
 
 _AT_ONCE = 2
+_MOST_WAITING = 32
 _REMEMBERED_FAILURES = 256
 _WORKER = "tfadvisor.serve.tensorboard.worker"
 _SHORTEST_DEADLINE_S = 120.0
@@ -41,6 +42,7 @@ _BYTES_A_SECOND = 1 << 20
 """The slowest analyses of real traces read ten times as many."""
 _LEAST_MEMORY = 2 << 30
 _MEMORY_PER_BYTE = 20
+_TOO_MANY = {"cause": "was given up: too many others were asked for since.", "remedy": "Ask for it again."}
 _KILLED = {
     "cause": "could not be read: the system killed the process that read it, probably because memory ran out.",
     "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
@@ -63,6 +65,22 @@ class Analysis:
     def told(self) -> dict[str, Any]:
         """How far it is, for the page."""
         return {"state": self.state, "fraction": self.fraction, "error": self.error}
+
+
+class _StepOfReport(msgspec.Struct, frozen=True):
+    host: str
+    index: int
+
+
+class _StepsOfReport(msgspec.Struct, frozen=True):
+    each: tuple[_StepOfReport, ...] = ()
+    set_aside: tuple[_StepOfReport, ...] = ()
+
+
+class _Reported(msgspec.Struct, frozen=True):
+    """What of a JSON report tells which steps there are."""
+
+    steps: _StepsOfReport
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -116,6 +134,12 @@ class Analyses:
         found: dict[str, Any] | None = json.loads(content) if content else None
         return found
 
+    def has_step(self, listed: ListedRun, host: str, index: int) -> bool:
+        """Whether the report of a run, which is there, has a step of this host."""
+        content = self._cache.read(key_of(listed, self._installation), REPORT)
+        steps = msgspec.json.decode(content, type=_Reported).steps if content else _StepsOfReport()
+        return any((one.host, one.index) == (host, index) for one in (*steps.each, *steps.set_aside))
+
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
         """One step with all of its threads, packed, or the analysis that is to draw it."""
         key = key_of_step(key_of(listed, self._installation), host, index)
@@ -165,6 +189,12 @@ class Analyses:
             analysis = self._asked[key] = Analysis(key, task)
             for old in [one for one, past in self._asked.items() if past.ended.is_set()][:-_REMEMBERED_FAILURES]:
                 del self._asked[old]
+            with self._turns.mutex:
+                dropped = self._turns.queue[: max(len(self._turns.queue) + 1 - _MOST_WAITING, 0)]
+                del self._turns.queue[: len(dropped)]
+            for old in dropped:
+                old.state, old.error = "failed", {"place": old.task["path"], **_TOO_MANY}
+                old.ended.set()
             self._turns.put(analysis)
             if self._workers < _AT_ONCE:
                 self._workers += 1

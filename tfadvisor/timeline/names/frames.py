@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.units import number_of
 
 _FRAME = "$"
 _NEXT = "$builtins next"
@@ -100,9 +101,9 @@ def frame_place(name: str) -> tuple[str, int, str] | None:
     """`$train.py:42 step` -> ("train.py", 42, "step"); None for names that are no Python frame with a file."""
     head, _, function = name[1:].partition(" ")
     file, _, line = head.rpartition(":")
-    if not name.startswith("$") or not file.endswith(".py") or not line.isdecimal() or not function:
+    if not name.startswith("$") or not file.endswith(".py") or not function or (number := number_of(line)) is None:
         return None
-    return file, int(line), function
+    return file, number, function
 
 
 def frame_class(name: str) -> HostClass:

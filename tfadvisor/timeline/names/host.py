@@ -16,6 +16,7 @@ from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import asks_tf_data, frame_class, sounds_like_loading
+from tfadvisor.timeline.names.op_path import without_numbers
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,8 +33,6 @@ _PYTHON_THUNK = re.compile(
 """XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
 """TensorFlow's eager runtime handling one op or function, which the rest of the name gives."""
-_FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
-"""What tells copies of one tf.function apart."""
 _WRITING_OPS = frozenset(
     """
     SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
@@ -286,7 +285,7 @@ def is_jitted_call(name: str) -> bool:
 
 def function_name(name: str) -> str:
     """The tf.function that an event is a call of, without the number of its copy: `__inference_step_42` -> `__inference_step`."""
-    return _FUNCTION_NUMBER.sub("", name).removeprefix(_EAGER_OP)
+    return without_numbers(name).removeprefix(_EAGER_OP)
 
 
 def is_kernel_of_one_op(name: str) -> bool:
