@@ -22,7 +22,17 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.trace.remote_path import RemotePath, check_top_level
-from tfadvisor.trace.stores import LARGEST_ANSWER, WEB, CutOff, Entry, StoredObject, Unreachable, driver, entry_of, translated
+from tfadvisor.trace.stores import (
+    LARGEST_ANSWER,
+    WEB,
+    CutOff,
+    Entry,
+    StoredObject,
+    Unreachable,
+    driver,
+    entry_of,
+    translated,
+)
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -190,7 +190,9 @@ async def _bounded_client(**settings: Any) -> Any:
         answer = told.response
         aim = answer.url.join(type(answer.url)(answer.headers.get("Location") or answer.headers.get("URI") or ""))
         if aim.host != answer.url.host or (aim.port != answer.url.port and not aim.is_default_port()):
-            raise Unreachable(str(answer.url), f"the server sends to another one, {aim.host}", "Give the address there.")
+            raise Unreachable(
+                str(answer.url), f"the server sends to another one, {aim.host}", "Give the address there."
+            )
 
     watched = aiohttp.TraceConfig()
     watched.on_request_redirect.append(redirected)
@@ -205,7 +207,9 @@ def _found_on_the_web(filesystem: AbstractFileSystem, name: str, address: str) -
         at, depth = folders.pop()
         looked_at += 1
         if looked_at > _MOST_FOLDERS or len(found) > _MOST_LINKS:
-            raise Unreachable(address, f"its links lead to more than {_MOST_FOLDERS:,} folders", "Name one folder of it.")
+            raise Unreachable(
+                address, f"its links lead to more than {_MOST_FOLDERS:,} folders", "Name one folder of it."
+            )
         for one in filesystem.ls(at, detail=True):
             if one["type"] != "directory":
                 found[one["name"]] = one

@@ -73,7 +73,9 @@ COPIES = (
 
 # By which names a trace tells its framework, its version, what it lost, and that Keras runs the loop.
 
-_DROPPED = re.compile(r"(?<!\d)(?<!\d,)(\d+(?:,\d+)*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)
+_DROPPED = re.compile(
+    r"(?<!\d)(?<!\d,)(\d+(?:,\d+)*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE
+)
 """`1,234 events dropped`, and the same the other way round."""
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 """PyTorch/XLA's executor and Python files."""

@@ -13,7 +13,9 @@ from tfadvisor.act.repair.reading.pipelines import assignments
 from tfadvisor.act.repair.reading.program import Program, names_in, text_of, walk
 
 _LOOPS = (cst.For, cst.While)
-_SAME_IN_ALL_STEPS = re.compile(r"process_index\(\)|is_(main|chief|master|primary)\w{0,40}\(\)|get_rank\(\)|isinstance\(")
+_SAME_IN_ALL_STEPS = re.compile(
+    r"process_index\(\)|is_(main|chief|master|primary)\w{0,40}\(\)|get_rank\(\)|isinstance\("
+)
 
 
 RARE = 100

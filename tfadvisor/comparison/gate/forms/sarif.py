@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +94,8 @@ def with_places(verdict: GateResult, folder: Path) -> GateResult:
     """The verdict with places below a folder. A file that is not there, or several times, is none."""
     found = files_below(folder, [check.file for check in verdict.checks])
     checks = tuple(
-        check if found.get(check.file) == check.file or not check.file
+        check
+        if found.get(check.file) == check.file or not check.file
         else replace(check, file=found[check.file], file_line=check.file_line if found[check.file] else None)
         for check in verdict.checks
     )
