@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tfadvisor.analysis import analyze
-from tfadvisor.comparison.baseline.comparable import may_differ, must_be_alike
-from tfadvisor.comparison.baseline.snapshot import Snapshot, snapshot_of
+from tfadvisor.comparison.baseline.snapshot import Snapshot, may_differ, must_be_alike, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, from_text
 from tfadvisor.comparison.forms import ShownComparison, shown
 from tfadvisor.comparison.split import compare_sides

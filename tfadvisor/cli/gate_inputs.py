@@ -13,7 +13,7 @@ from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
 from tfadvisor.cli.recording import bounded
-from tfadvisor.comparing import as_snapshot
+from tfadvisor.comparing import as_snapshot, compare
 from tfadvisor.comparison.baseline.snapshot import (
     DEFAULT_MODEL,
     Snapshot,
@@ -22,10 +22,13 @@ from tfadvisor.comparison.baseline.snapshot import (
     snapshot_of,
 )
 from tfadvisor.comparison.baseline.store import read_store
+from tfadvisor.comparison.forms import on_page
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Written
 from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
 from tfadvisor.comparison.gate.read_config import Known, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
+from tfadvisor.report.forms.html import as_html
+from tfadvisor.report.forms.page_data import PageData
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, find_runs
@@ -57,6 +60,13 @@ def read_side(path: Path, options: Options) -> Report | Snapshot:
     run = chosen_side(path, options)
     with bounded(run.files):
         return analyze_run(run, options)
+
+
+def side_by_side(pages: Sequence[PageData]) -> str:
+    """The page of two runs, the new one first; it knows the causes for the other way round as well."""
+    reports = [page.report for page in pages]
+    comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
+    return as_html(pages, comparisons=comparisons)
 
 
 def known_names(rules: Sequence[Path] = ()) -> Known:

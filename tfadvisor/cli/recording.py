@@ -11,11 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tfadvisor.cli.ending import alarm
 from tfadvisor.cli.outputs import note, write_form
 from tfadvisor.cli.reading_options import OUTPUT, choice
+from tfadvisor.cli.typer_commands import option
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.memory import free_memory, limited_memory, limits_of_files
 from tfadvisor.printable import in_one_message, printable
@@ -31,23 +30,12 @@ if TYPE_CHECKING:
 
 RECORDING = "What to record"
 
-StepCount = Annotated[
-    int,
-    typer.Option("--steps", metavar="N", min=2, help="minimum number of steps to record", rich_help_panel=RECORDING),
-]
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", metavar="DIR", help="logdir to write the trace to", rich_help_panel=RECORDING, readable=False
-    ),
-]
+StepCount = Annotated[int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)]
+Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
 Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT),
+    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
 ]
-Details = Annotated[
-    bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)
-]
+Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
 
 def check_rules(options: Options) -> None:

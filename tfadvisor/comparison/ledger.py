@@ -218,7 +218,7 @@ def sketch_of(report: Report) -> tuple[int, ...]:
 
 
 def alike(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two sketches share half of what they hold together."""
+    """Whether two sketches share half of what they contain together."""
     both = set(one) | set(other)
     return bool(one) and len(set(one) & set(other)) >= _ALIKE * len(both)
 

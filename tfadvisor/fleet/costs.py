@@ -12,8 +12,7 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from tfadvisor.comparison.side import Traits
-from tfadvisor.comparison.statistics.metric_traits import nature_of
-from tfadvisor.comparison.statistics.spread import predict
+from tfadvisor.comparison.statistics.spread import nature_of, predict
 from tfadvisor.fleet.table import Table
 from tfadvisor.fleet.work import Row
 from tfadvisor.vocabulary import Better, Scatter

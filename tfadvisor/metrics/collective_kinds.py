@@ -11,6 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct
 from tfadvisor.metrics.collectives import exposed_transfer_fraction
+from tfadvisor.metrics.devices import workload
 from tfadvisor.metrics.kinds import between_products, exchanged_in_vain, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps, share, tpus
@@ -269,7 +270,12 @@ def exposed_collective_use(question: Question) -> str:
     return next((use for use, names in uses if first.op in names), "resharding" if first.op else "unknown")
 
 
-def _combined(question: Question, kind: CollectiveKind) -> str:
+@fact
+def combine_all_gather_bytes(question: Question) -> str:
+    """Bytes of the all-gathers of a step, or of one turn of the loop that runs them: the threshold at which XLA combines them
+    into one message.
+    """
+    kind = CollectiveKind.ALL_GATHER
     mine = [one for one in _labels(question) if one.kind is kind]
     if not mine:
         raise MetricAbsent(f"no collective of the counted steps is an {kind.value}")
@@ -281,21 +287,6 @@ def _combined(question: Question, kind: CollectiveKind) -> str:
         turns = 1.0
     return str(math.ceil(sum(one.bytes for one in mine) / max(device_steps(question.run), 1) / turns))
 
-
-def _register_combined(word: str, kind: CollectiveKind) -> None:
-    def find(question: Question) -> str:
-        return _combined(question, kind)
-
-    find.__name__ = f"combine_{word}_bytes"
-    find.__doc__ = (
-        f"Bytes of the {kind.value}s of a step, or of one turn of the loop that runs them: the threshold at which XLA "
-        "combines them into one message."
-    )
-    fact(find)
-
-
-_register_combined("all_gather", CollectiveKind.ALL_GATHER)
-_register_combined("reduce_scatter", CollectiveKind.REDUCE_SCATTER)
 
 # Numbers for fixes, worked out from the run: what to set something to.
 
@@ -309,6 +300,7 @@ def steps_per_execution(question: Question) -> str:
     """Number of steps to run per call so that Python between the calls takes less than 5% of the time, a power of two:
     `16`.
     """
+    _needs_steps_that_can_wait(question)
     return _until_small(share(question, TimeClass.HOST))
 
 
@@ -317,7 +309,14 @@ def steps_between_waits(question: Question) -> str:
     """Number of steps between two waits, or two values read, at which the device stands idle for less than 5% of the
     time, a power of two: `16`.
     """
+    _needs_steps_that_can_wait(question)
     return _until_small(turnaround_fraction(question))
+
+
+def _needs_steps_that_can_wait(question: Question) -> None:
+    """Raises MetricAbsent for inference: what a step gives is the answer, or what the next one begins with."""
+    if workload(question) == "inference":
+        raise MetricAbsent("the program does inference, and the result of each of its steps is wanted at once")
 
 
 def _until_small(lost: float) -> str:

@@ -13,6 +13,7 @@ from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
+from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.op_path import op_path
@@ -84,7 +85,7 @@ def kind_of(one: HotOp) -> OpKind:
     """The kind of one op. Pooling is a reduce-window too; its path in the framework's program says so."""
     known = one.known
     path = known.op_name.lower() if known is not None else ""
-    kernel = one.kernel.lower()
+    kernel = instruction_name(one.kernel).lower()
     if any(word in path for word in _CUMULATIVE_OPS):
         return OpKind.CUMULATIVE
     if (known is not None and known.products) or kernel_kind(one.kernel).is_matrix:
@@ -104,8 +105,8 @@ def kind_of(one: HotOp) -> OpKind:
 
 @once
 def hottest_ops(question: Question) -> HotOps:
-    """Of the first GPU. Raises MetricAbsent when nothing computes on one."""
-    host, _ = gpus(question.run)[0]
+    """Of the first GPU or TPU. Raises MetricAbsent when nothing computes on one."""
+    host, _ = accelerators(question.run)[0]
     if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no kernel begins in a counted step")
     return host.program.hot_ops
@@ -153,13 +154,6 @@ def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
     ):
         return None
     return host.program.hot_ops if any(op_type(one.name()) for one in host.program.hot_ops.ops) else None
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def layout_conversions_per_step(question: Question) -> float:
-    """Number of layout conversions (layout_conversion_fraction) per step of the first device."""
-    found, _ = of_kind(question, OpKind.LAYOUT)
-    return count_per_step(question, found)
 
 
 @once
@@ -324,20 +318,6 @@ def _is_sort(one: HotOp) -> bool:
         whole = path is not None and _SORTING_SCOPE.search(path.layer) is not None
         return kind in _SHUFFLES or ((kind or "").startswith("TopK") and whole)
     return one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
-
-
-@fact
-def sort_use(question: Question) -> str:
-    """What the sort that takes most time is for: `shuffle` for TensorFlow's random orders, `rank` for a quantile or a median
-    by its scope's name, else `order`.
-    """
-    found = sorts(question)
-    if not found:
-        raise MetricAbsent("the step sorts nothing")
-    first = found[0]
-    if op_type(first.name()) in _SHUFFLES:
-        return "shuffle"
-    return "rank" if _RANK.search(first.known.op_name if first.known is not None else first.name()) else "order"
 
 
 # The hottest ops of the first device, whatever it is, with what the trace's HLO says of them.

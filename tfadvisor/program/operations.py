@@ -111,7 +111,7 @@ def _first(shape: Shape) -> Shape:
 
 _WRAPPERS = frozenset(("fusion", "call", "async-start"))
 _EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
-"""Opcodes whose place says nothing about what stands beside them."""
+"""Opcodes whose place says nothing about what is next to them."""
 _MOST_BESIDE = 32
 _INSTALLED = ("site-packages", "dist-packages")
 

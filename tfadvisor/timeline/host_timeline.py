@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks
+from tfadvisor.arrays import blocks, true_at
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.devices.registry import Unrecorded
@@ -21,7 +21,6 @@ from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
-from tfadvisor.timeline.losses.activities import BatchMakers, LostTime
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
@@ -33,6 +32,8 @@ from tfadvisor.timeline.names.classes import (
     says_graphs_are_off,
 )
 from tfadvisor.timeline.names.frames import is_frame
+from tfadvisor.timeline.names.host import called_function, calls_function
+from tfadvisor.timeline.names.programs import jitted_function, workload_of
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.vocabulary import TimeClass
@@ -59,12 +60,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """TensorFlow's ops that run on the host although the step has a device."""
     pipeline_ops: HostOps
     """The ops of the functions that tf.data maps over elements."""
-    losses: tuple[LostTime, ...]
-    """The classes of lost time that are large, the largest first, each with what fills most of it."""
     spent: tuple[Spent, ...]
     """What takes the counted steps, class by class, summed over the devices; empty where the devices' work is not recorded."""
-    makers: BatchMakers
-    """Python threads beside the loop that make its batches while it waits for one."""
     memory: tuple[DeviceMemory, ...]
     """What the allocators of the devices report, one each."""
     libraries: Libraries
@@ -162,12 +159,12 @@ class Capture(msgspec.Struct, frozen=True):
     """Accelerators in the trace without a single event."""
     unrecorded: Unrecorded = Unrecorded()
     """What accelerators did and the trace lacks."""
-    work_ps: tuple[int, int] = (0, 0)
-    """What starting and stopping the profiler took before the first and after the last step, ps."""
     events: RecordedEvents = RecordedEvents()
     """What was recorded of the driving thread in the counted steps."""
     graphs_off: bool = False
     """Whether XLA ran CUDA graphs kernel by kernel because it was profiled."""
+    workload: str = "unknown"
+    """By the names of the compiled functions that Python calls: inference or unknown."""
     between_slices: bool = False
     """Whether the host sent for its TPUs over the network between slices."""
 
@@ -178,7 +175,6 @@ def capture_of(
     window: tuple[int, int],
     empty_accelerators: int,
     unrecorded: Unrecorded,
-    work_ps: tuple[int, int],
     events: RecordedEvents,
 ) -> Capture:
     """From planes, names and warnings; the trace's events are not asked."""
@@ -196,11 +192,18 @@ def capture_of(
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
         empty_accelerators=empty_accelerators,
         unrecorded=unrecorded,
-        work_ps=work_ps,
         events=events,
+        workload=workload_of(_called(threads)),
         between_slices=len(threads.named(is_between_slices)) > 0,
         graphs_off=len(threads.named(says_graphs_are_off)) > 0,
     )
+
+
+def _called(threads: Threads) -> set[str]:
+    """The compiled functions that Python calls, by name."""
+    names = [threads.names[row] for row in true_at(threads.borne).tolist()]
+    jitted = {function for name in names if (function := jitted_function(name))}
+    return jitted | {called_function(name) for name in names if calls_function(name)}
 
 
 def window_of(trace: HostTrace) -> tuple[int, int]:

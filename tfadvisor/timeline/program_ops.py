@@ -65,7 +65,7 @@ class OpsOfProgram:
         return self._found[name]
 
     def _location(self, one: Instruction) -> SourceLocation | None:
-        """Its own, else that of what stands beside it."""
+        """Its own, else that of what is next to it."""
         own = location_of(one)
         if own is not None or len(one.computation.instructions) > _MOST_SEARCHED:
             return own

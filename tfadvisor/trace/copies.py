@@ -13,15 +13,14 @@ import re
 import stat
 import tempfile
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.trace.remote_path import RemotePath, check_top_level
+from tfadvisor.trace.messages import SIZED
 from tfadvisor.trace.stores import (
     LARGEST_ANSWER,
     WEB,
@@ -163,7 +162,7 @@ def _throw_away(folder: Path, keep: str) -> None:
 # cut.
 
 _PIECE = LARGEST_ANSWER
-_AT_ONCE = 8
+AT_ONCE = 8
 """Ranges, and so 64 MiB in memory."""
 _WORTH_A_LOOK = 64 << 20
 """Bytes of an object whose top level is read first: what is cut short is found before it is fetched."""
@@ -207,8 +206,8 @@ def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: Store
     else:
         if size > _WORTH_A_LOOK and not path.name.endswith(".gz"):
             check_top_level(lambda lo, hi: _range(filesystem, name, lo, hi), size, path)
-        for start in range(0, size, _PIECE * _AT_ONCE):
-            starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
+        for start in range(0, size, _PIECE * AT_ONCE):
+            starts = list(range(start, min(start + _PIECE * AT_ONCE, size), _PIECE))
             ends = [min(one + _PIECE, size) for one in starts]
             yield from _again_where_cut(partial(_ranges, filesystem, name, starts, ends), path)
 
@@ -227,7 +226,7 @@ def _range(filesystem: AbstractFileSystem, name: str, start: int, end: int) -> b
 def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]) -> list[bytes]:
     """In the order asked. A server that sends more or less than a range is one that knows none, or was cut."""
     if getattr(filesystem, "async_impl", False):
-        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=_AT_ONCE, on_error="raise")
+        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=AT_ONCE, on_error="raise")
     else:
         found = [filesystem.cat_file(name, start=lo, end=hi) for lo, hi in zip(starts, ends, strict=True)]
     for piece, lo, hi in zip(found, starts, ends, strict=True):
@@ -257,40 +256,6 @@ def _again_where_cut(ask: Callable[[], T], path: StoredObject) -> T:
                 raise told from error
             time.sleep(_PAUSE_S * tried)
     raise AssertionError  # the last try returns or raises
-
-
-# Copies fetched while earlier files are read, so that a run of many hosts does not wait for each.
-
-
-def fetched_ahead(files: Sequence[Path]) -> Iterator[Path]:
-    """The files in their order, each once its copy is here. What cannot be fetched comes too: reading it says why."""
-    remote = [file for file in files if isinstance(file, RemotePath)]
-    if len(remote) < 2 or not _keeps_copies():
-        yield from files
-        return
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    with ThreadPoolExecutor(_AT_ONCE, "tfadvisor-fetch") as pool:
-        waiting: deque[Future[None]] = deque(pool.submit(_fetch, file) for file in remote[:_AT_ONCE])
-        rest = iter(remote[_AT_ONCE:])
-        try:
-            for file in files:
-                if isinstance(file, RemotePath):
-                    waiting.popleft().result()
-                    waiting.extend(pool.submit(_fetch, one) for one in [next(rest, None)] if one is not None)
-                yield file
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _fetch(file: RemotePath) -> None:
-    with contextlib.suppress(Exception):
-        file.open_copy().close()
-
-
-def _keeps_copies() -> bool:
-
-    return keeps_copies()
 
 
 # Which folder is a cache of tfadvisor's, and what in it tfadvisor has written: nothing else there is ever removed.
@@ -338,3 +303,44 @@ def is_ours(folder: Path) -> bool:
 def _keeps_names(status: os.stat_result) -> bool:
     closed = not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
     return closed and status.st_uid in (_ROOT, os.getuid())
+
+
+# The outermost fields of a trace, read by a few short ranges: what is cut short or no trace is not fetched at all.
+
+_HEAD = 16
+"""Bytes asked for at each field: its tag and its length."""
+_FIELDS = 64
+"""Looked at; each is a request. A trace has one for each plane, and a host rarely more than thirty planes."""
+
+
+def check_top_level(read: Callable[[int, int], bytes], size: int, path: StoredObject) -> None:
+    """read: of bytes from, to. Raises TraceError for a field that ends past the object and for what no XSpace begins with."""
+    at = 0
+    for _ in range(_FIELDS):
+        if at >= size:
+            return
+        head = read(at, min(at + _HEAD, size))
+        length, used = _length(head)
+        if not head or head[0] & 7 != SIZED or head[0] >= 0x80 or head[0] < 8 or used == 0:
+            raise TraceError(
+                f"{path}: byte {at:,} of {size:,}",
+                "a field that no XSpace has. The object is damaged, or is no profiler trace.",
+                "Give the `*.xplane.pb` that the profiler wrote, or copy it again.",
+            )
+        at += used + length
+        if at > size:
+            raise TraceError(
+                f"{path}: byte {size:,}",
+                f"is cut short: its last field would end at byte {at:,}.",
+                "Copy it again, or record the trace again.",
+            )
+
+
+def _length(head: bytes) -> tuple[int, int]:
+    """(length of a field, bytes of its tag and length); (0, 0) where they do not end."""
+    length = 0
+    for place, byte in enumerate(head[1:11]):
+        length |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return length, place + 2
+    return 0, 0

@@ -201,7 +201,7 @@ _REPOSITORIES = (
 )
 """Owners on github.com."""
 _CONFIRMATIONS = 2
-"""Independent ones that stand in for a source."""
+"""Independent ones that replace a source."""
 
 
 def lacks(rule: Rule, root: Path) -> list[str]:

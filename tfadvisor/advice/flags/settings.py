@@ -1,6 +1,6 @@
 """What a user gives as one text: flags and variables, taken apart as a shell and then XLA would do.
 
-XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at white space, a value may stand in
+XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at white space, a value may be in
 quotes, a backslash means nothing, and reading ends for good at the first word that does not begin with `-`.
 """
 

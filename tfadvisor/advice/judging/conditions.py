@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tfadvisor.advice.loading.yaml_marks import Marked
-from tfadvisor.metrics.registry import Metrics, registered_facts, registered_metrics
 from tfadvisor.units import counted, in_words
+
+if TYPE_CHECKING:
+    from tfadvisor.metrics.registry import Metrics
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda value, bound: value > bound,
@@ -209,4 +211,6 @@ def is_given(name: str, metrics: Metrics) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether a metric or fact of this name is registered."""
+    from tfadvisor.metrics.registry import registered_facts, registered_metrics  # a build compiles rules without NumPy
+
     return name in registered_metrics() or name in registered_facts()

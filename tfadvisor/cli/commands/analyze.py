@@ -11,27 +11,17 @@ from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, wr
 from tfadvisor.cli.reading_options import (
     OUTPUT,
     RULES,
-    Bandwidth,
-    Disabled,
-    HostName,
     Output,
-    Params,
     Paths,
-    Preview,
-    RuleFolders,
-    RulesConfig,
-    RunName,
+    Reading,
     Scheduler,
-    SetLimits,
-    Steps,
     Workers,
     choice,
     chosen_run,
     hosts_read_by,
     places,
-    reading,
 )
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.report.model import Report
@@ -66,12 +56,9 @@ FailOn = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT),
+    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
 ]
-Details = Annotated[
-    bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)
-]
+Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
 LEDGER = Path(".tfadvisor") / "ledger.jsonl"
 
@@ -79,18 +66,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("analyze", cls=Command, epilog=_EXAMPLES, short_help="where the step's time goes, why, and what to change")
+@takes(Reading)
 def analyze(
     paths: Paths,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    disable: Disabled = None,
-    preview: Preview = False,
-    set_limits: SetLimits = None,
-    config: RulesConfig = None,
+    reading: Reading,
     fail_on: FailOn = None,
     format: Format = None,
     output: Output = None,
@@ -104,18 +83,7 @@ def analyze(
     """
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
-    options = reading(
-        run=run,
-        host=host,
-        steps=steps,
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        disabled=disable,
-        config=config,
-        limits=set_limits,
-        preview=preview,
-    )
+    options = reading.options()
     read = places(paths)
     chosen = chosen_run(read, options)
     if output is not None:

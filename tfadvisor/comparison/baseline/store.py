@@ -16,8 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.comparable import branch_of, must_be_alike
-from tfadvisor.comparison.baseline.snapshot import Snapshot, with_days
+from tfadvisor.comparison.baseline.snapshot import Snapshot, branch_of, must_be_alike, with_days
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -219,13 +218,6 @@ def named(folder: Path, names: Sequence[str]) -> list[Kept]:
             raise UsageError(f"{folder}: {name} {what}. `tfadvisor baseline list` names them.")
         found[fitting[0].file] = fitting[0]
     return list(found.values())
-
-
-def before(folder: Path, one: Kept) -> Kept | None:
-    """The run of the same baseline that came before another; None for its first."""
-    alike = [kept for kept in read_store(folder).runs if baseline_of(kept.snapshot) == baseline_of(one.snapshot)]
-    at = [kept.file for kept in alike].index(one.file)
-    return alike[at - 1] if at else None
 
 
 def remove(folder: Path, names: Sequence[str]) -> list[Kept]:

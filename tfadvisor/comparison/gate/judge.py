@@ -10,16 +10,14 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
-from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
 from tfadvisor.comparison.gate.config import Budget, Config
 from tfadvisor.comparison.gate.gated_metric import on_scale
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.split import compare_sides
-from tfadvisor.comparison.statistics.metric_traits import nature_of
-from tfadvisor.comparison.statistics.spread import predict
+from tfadvisor.comparison.statistics.spread import nature_of, predict
 from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.units import Unit, in_words
 

@@ -22,9 +22,8 @@ from tfadvisor.comparison.gate.config import (
     RuleLevel,
     Written,
 )
-from tfadvisor.comparison.gate.config_file import NAME, ConfigFile
+from tfadvisor.comparison.gate.config_file import NAME, ConfigFile, Values, meant
 from tfadvisor.comparison.gate.config_file import KeyPath as Path
-from tfadvisor.comparison.gate.config_values import Values, meant
 from tfadvisor.errors import SeveralMistakes
 
 _DIRECTIONS = ("up", "down", "both")

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
 from tfadvisor.comparison.gate import words
 from tfadvisor.comparison.gate.config import Config, Relative
 from tfadvisor.comparison.gate.gated_metric import STEP_TIME, GatedMetric, ask, nature_asked

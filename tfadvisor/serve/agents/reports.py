@@ -99,7 +99,7 @@ class Root(msgspec.Struct, frozen=True):
     """Absolute, without links."""
 
     def path(self, given: str) -> Path:
-        """Where a path leads that stands below the root, or is absolute. Raises UsageError where that is outside."""
+        """Where a path leads that is below the root, or is absolute. Raises UsageError where that is outside."""
         try:
             found = (self.folder / given).resolve()
         except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte

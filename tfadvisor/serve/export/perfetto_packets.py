@@ -114,7 +114,7 @@ class Texts:
 
 
 def text_argument(texts: Texts, name: str, content: str) -> bytes:
-    """An argument of a slice, as it stands in each event that has it."""
+    """An argument of a slice, as it is in each event that has it."""
     return sized(_ANNOTATIONS, number(1, texts.argument(name)) + number(17, texts.value(content)))
 
 

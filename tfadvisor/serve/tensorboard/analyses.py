@@ -1,4 +1,4 @@
-"""Analyses that were asked for: each in a process of its own, a few at a time, the one asked for last first."""
+"""Analyses that were asked for: each in its own process, a few at a time, the one asked for last first."""
 
 from __future__ import annotations
 

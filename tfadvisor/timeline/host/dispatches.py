@@ -25,7 +25,6 @@ from tfadvisor.timeline.names.programs import (
     calls_module,
     executes,
     is_jitted,
-    jitted_function,
     names_what_it_dispatches,
     runs_program,
 )
@@ -131,13 +130,6 @@ def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64A
     evaluates = compiling < _COMPILES * (ends - starts)  # one in which nothing runs compiles throughout
     many = evaluates & (count >= _INTERPRETED)
     return traces[evaluates & union(starts[many], ends[many]).contains(starts)]
-
-
-def interpreted_function(threads: Threads, thread: Thread) -> str:
-    """The jitted function that Python runs on a thread, "" when there is none."""
-    candidates = threads.of(thread, HostClass.LAUNCH)
-    found = candidates[_interpreted(threads, candidates)]
-    return (jitted_function(threads.names[threads.row[found[0]]]) or "") if len(found) else ""
 
 
 def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
@@ -266,7 +258,7 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
     to 2.8 write no event of the run itself: the call around it waits for a function as long.
     """
     if not len(threads.everywhere(HostClass.RUN_EAGER)):
-        return _joined([]), _calls_that_wait(threads)
+        return _joined([]), calls_that_wait(threads)
     kernels, waits = [], []
     for thread in threads.threads:
         runs = threads.of(thread, HostClass.RUN_EAGER)
@@ -286,10 +278,12 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
     return _joined(kernels), _joined(waits)
 
 
-def _calls_that_wait(threads: Threads) -> Int64Array:
+def calls_that_wait(threads: Threads) -> Int64Array:
     """Positions of the eager runtime's blocking calls of functions, inside the `EagerLocalExecute: __inference_…` that names
-    each.
+    each; of TensorFlow 2.3 to 2.8, which write no event of the run itself.
     """
+    if len(threads.everywhere(HostClass.RUN_EAGER)):
+        return _joined([])
     calls = threads.named(blocks_in_eager_call)
     found = []
     for thread in threads.threads:

@@ -210,7 +210,6 @@ _NNX_WALKS = {
     ),
 }
 """Functions of Flax NNX, in files whose names programs have too."""
-_CHECKPOINT_FILES = frozenset(one for one in _CHECKPOINTS.split() if "checkpoint" in one or one == "serialization.py")
 _LIBRARY_FILES = frozenset(" ".join((_PYTHON, _JAX, _CHECKPOINTS, _TENSORFLOW, _TORCH)).split())
 
 

@@ -147,7 +147,7 @@ _LAUNCH_STARTS = (
     "MemcpyP",
     "Memset",
 )
-"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it stands in drivers.py."""
+"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it is in drivers.py."""
 _LAUNCH_PARTS = ("Executable::",)
 """The same in the middle of a C++ name."""
 
@@ -222,6 +222,11 @@ def is_single_op(name: str) -> bool:
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
+def single_op(name: str) -> str:
+    """The op that TensorFlow's eager runtime runs here: `EagerLocalExecute: Mul` -> `Mul`."""
+    return name.partition(": ")[2]
+
+
 _CALLED_FUNCTION = re.compile(rf"^{re.escape(_EAGER_OP)}__(?:inference|forward)_(\w+?)_\d+$")
 
 
@@ -254,11 +259,6 @@ def is_eager_function(name: str) -> bool:
 def blocks_in_eager_call(name: str) -> bool:
     """Whether TensorFlow's eager runtime blocks here until the op or function that it runs is over."""
     return name == "EagerKernelExecute"
-
-
-def is_profiler_call(name: str) -> bool:
-    """Whether the profiler starts, stops or collects here, by its own events or by JAX's Python frames."""
-    return name.startswith((*_PROFILER_STARTS, "$profiler.py"))
 
 
 PROGRAM_RUNS = ("GpuExecutable::",)
