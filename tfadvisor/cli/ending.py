@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 _WORDS = {EXIT_INTERRUPTED: "interrupted", EXIT_TERMINATED: "terminated", 129: "its terminal was closed", 131: "quit"}
 _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+EXIT_LATE = 3
 _AGAIN_S = 0.5
 """After this long the exception is raised again: code between us and it may have swallowed the first one."""
 
@@ -31,6 +32,8 @@ class _State:
     """What the first signal asks for."""
     guarded = False
     """Whether Ended is caught."""
+    late = ""
+    """What is said where the alarm comes before any signal."""
 
 
 def heed_signals() -> None:
@@ -59,6 +62,13 @@ def in_order(work: Callable[[], int]) -> int:
     return code
 
 
+def alarm(seconds: float, words: str) -> None:
+    """After so long this process ends with code 3 and these words; 0: it does not. Only where signals are heeded."""
+    if hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is _again and _State.code is None:
+        _State.late = words
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def asked_to_end() -> bool:
     """Whether a signal came."""
     return _State.code is not None
@@ -74,7 +84,7 @@ def leave(code: int) -> NoReturn:
             files.remove_unfinished()
         code = _State.code
         try:  # noqa: SIM105  (contextlib takes 3 ms)
-            os.write(2, f"tfadvisor: {_WORDS[code]}\n".encode())
+            os.write(2, f"tfadvisor: {_WORDS.get(code, _State.late)}\n".encode())
         except OSError:
             pass  # nobody listens
     os._exit(code)
@@ -87,6 +97,8 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def _again(_number: int, _frame: FrameType | None) -> None:
+    if _State.code is None:
+        _State.code = EXIT_LATE
     if not _State.guarded:
         leave(0)
     if hasattr(signal, "setitimer"):

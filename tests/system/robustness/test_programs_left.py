@@ -44,7 +44,13 @@ def started(group: Marked, folder: Path, call: list[str]) -> subprocess.Popen[by
     command = [Path(sys.executable).parent / "tfadvisor", *call]
     null = subprocess.DEVNULL
     process = group.start(
-        command, cwd=folder / "repository", env=env, stdin=null, stdout=null, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        cwd=folder / "repository",
+        env=env,
+        stdin=null,
+        stdout=null,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     until = time.monotonic() + 30
     while not (folder / "seen").exists():
@@ -54,7 +60,9 @@ def started(group: Marked, folder: Path, call: list[str]) -> subprocess.Popen[by
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGUSR1], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGUSR1], ids=lambda one: one.name
+)
 @pytest.mark.parametrize("what", CALLS)
 def test_nobody_and_nothing_is_left(tmp_path: Path, what: str, number: signal.Signals) -> None:
     with marked() as group:

@@ -105,7 +105,7 @@ def test_nothing_is_left_when_tensorboard_is_killed_and_it_answers_again(tmp_pat
             assert group.left() == []
 
     cache = Cache(tmp_path / "cache")
-    assert list((tmp_path / "cache").glob(".*")) == []
+    assert list((tmp_path / "cache").glob(".making*")) == []
     asked = Analyses(cache).page(listed(tmp_path / "logdir"))
     assert isinstance(asked, bytes) or (asked.ended.wait(60) and asked.error is None)
 

@@ -8,7 +8,6 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from queue import LifoQueue
 from typing import IO, Any
 
@@ -16,6 +15,7 @@ import msgspec
 
 from tfadvisor.comparison.gate.config import limits_of_project
 from tfadvisor.errors import UsageError, fault_of_environment
+from tfadvisor.memory import Limits, limits_of_files
 from tfadvisor.processes import start
 from tfadvisor.serve.tensorboard.cache import (
     COMPARISON,
@@ -37,11 +37,6 @@ _AT_ONCE = 2
 _MOST_WAITING = 32
 _REMEMBERED_FAILURES = 256
 _WORKER = "tfadvisor.serve.tensorboard.worker"
-_SHORTEST_DEADLINE_S = 120.0
-_BYTES_A_SECOND = 1 << 20
-"""The slowest analyses of real traces read ten times as many."""
-_LEAST_MEMORY = 2 << 30
-_MEMORY_PER_BYTE = 20
 _TOO_MANY = {"cause": "was given up: too many others were asked for since.", "remedy": "Ask for it again."}
 _KILLED = {
     "cause": "could not be read: the system killed the process that read it, probably because memory ran out.",
@@ -83,20 +78,9 @@ class _Reported(msgspec.Struct, frozen=True):
     steps: _StepsOfReport
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """What an analysis of the tab may take, so that a trace that was made to take all harms no other."""
-
-    deadline_s: float
-    memory: int
-    """Bytes of memory of each of its processes."""
-
-
 def limits_of(task: Mapping[str, Any]) -> Limits:
-    """From the sizes of the files: long and large enough for any trace of theirs, many times over."""
-    sizes = [_unpacked_size(file) for file in places_of(task.get("files", ()))]
-    return Limits(
-        _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
-    )
+    """Of a task's files."""
+    return limits_of_files(places_of(task.get("files", ())))
 
 
 def _limits_here() -> dict[str, Any]:
@@ -278,14 +262,6 @@ def _too_late(limits: Limits) -> dict[str, str]:
         "cause": f"took longer than the {limits.deadline_s:,.0f} s that an analysis of a run of this size has in the tab.",
         "remedy": "Analyse it without a deadline: tfadvisor analyze PATH -o report.html.",
     }
-
-
-def _unpacked_size(file: Path) -> int:
-    try:
-        size = file.stat().st_size
-    except OSError:
-        return 0  # reading it will say what is wrong
-    return size * 10 if file.suffix == ".gz" else size
 
 
 def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:
