@@ -101,8 +101,8 @@ LADDER = (
 )  # fmt: skip
 """What may be imported, lowest first: eleven packages, the chain and the comparison of two."""
 
-SHORT = {"tfadvisor.__main__", "tfadvisor.version", "tfadvisor.fleet.engines.local_worker"}
-"""Modules that start a process or hold one number, and need no more than a few lines for it."""
+SHORT = {"tfadvisor.__main__", "tfadvisor.version"}
+"""Modules that start the command or are one number."""
 
 
 def rung(name: str) -> int:

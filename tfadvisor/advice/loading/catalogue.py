@@ -18,7 +18,6 @@ from tfadvisor.advice.loading.rule import Cap, FixRule, Rule, SavingRule, parse_
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import RuleError, UsageError
-from tfadvisor.metrics.registry import PLACES
 from tfadvisor.vocabulary import Severity
 
 _PACKAGE = "tfadvisor.rules"
@@ -73,6 +72,8 @@ def load_catalogue(
 
 def checked(marked: Marked) -> Rule:
     """A rule whose every field is right and whose every metric and fact exists."""
+    from tfadvisor.metrics.registry import PLACES  # a build compiles rules without NumPy
+
     rule = parse_rule(marked)
     for path, name in _mentioned(rule):
         if not is_known(name) and not (path.startswith("locations") and name in PLACES):
