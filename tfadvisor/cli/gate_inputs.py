@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
+from tfadvisor.cli.recording import bounded
 from tfadvisor.comparing import as_snapshot, compare
 from tfadvisor.comparison.baseline.snapshot import (
     DEFAULT_MODEL,
@@ -37,7 +38,9 @@ DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 
 def report_of(paths: Sequence[Path], options: Options) -> Report:
     """The report of a run, as `analyze` makes it. Raises TraceError or UsageError."""
-    return analyze_run(chosen_run(paths, options), options)
+    run = chosen_run(paths, options)
+    with bounded(run.files):
+        return analyze_run(run, options)
 
 
 def newest(options: Options) -> Options:
@@ -54,7 +57,9 @@ def read_side(path: Path, options: Options) -> Report | Snapshot:
     """A trace's report, or a snapshot as it is."""
     if path.suffix == ".json" and path.is_file():
         return as_snapshot(path)
-    return analyze_run(chosen_side(path, options), options)
+    run = chosen_side(path, options)
+    with bounded(run.files):
+        return analyze_run(run, options)
 
 
 def side_by_side(pages: Sequence[PageData]) -> str:

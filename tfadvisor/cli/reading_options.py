@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfadvisor.trace.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
-"""The panels of --help that options stand in."""
+"""The panels of --help that options are in."""
 BASELINE = "Which baseline"
 _CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
 
@@ -196,7 +196,7 @@ def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run N
 
 # Values of options as they are written: `110M`, `2:8`, one of several names.
 
-_COUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKmMbBgGtT]?)$")
+_COUNT = re.compile(r"^(\d{1,18}(?:\.\d{1,18})?)\s*([kKmMbBgGtT]?)$")
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 
 
@@ -228,7 +228,7 @@ def limit_change(text: str) -> LimitChange:
     return LimitChange(rule, limit, value.strip(), f"--set {text}")
 
 
-_TIME = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|min|h|)$")
+_TIME = re.compile(r"^(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|)$")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -242,7 +242,7 @@ def seconds_in(text: str) -> float:
 
 def step_range(text: str) -> tuple[int, int]:
     """`2:8`, `2:` or `:8`; the last step is not included. Raises UsageError for anything else."""
-    match = re.match(r"^(\d+)?:(\d+)?$", text)
+    match = re.match(r"^(\d{1,18})?:(\d{1,18})?$", text)
     if not match:
         raise UsageError(f"--steps {text}: give a range as 2:8, 2: or :8.")
     first, last = match.groups()

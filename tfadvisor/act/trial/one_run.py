@@ -16,6 +16,7 @@ from types import FrameType
 
 import msgspec
 
+from tfadvisor import guardian
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import read_letter
 from tfadvisor.act.record.program import HOOK
 from tfadvisor.act.trial import injected
@@ -82,6 +83,7 @@ def run_once(
     """
     with temporary_folder("tfadvisor-try-") as folder, (Path(folder) / "output").open("wb") as output:
         order.write(folder)
+        guardian.start()
         began = time.monotonic()
         try:
             process = subprocess.Popen(
@@ -94,11 +96,14 @@ def run_once(
             )
         except OSError as error:
             raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error
-        try:
-            late = _wait(process, Path(folder), began + patience, processes, asked)
-            code = _exit_code(process, Path(folder))
-        finally:
-            _end(process)
+        with guardian.watched("end", process.pid, folder, 0):
+            try:
+                late = _wait(process, Path(folder), began + patience, processes, asked)
+                code = _exit_code(process, Path(folder))
+            finally:  # all that it started too: it stands between two rounds of its loop, where nothing is half written
+                guardian.end_all(process.pid, folder)
+                process.kill()
+                process.wait()
         answers = tuple(msgspec.convert(one, Answer) for one in _letters(Path(folder)))
         return Run(answers, _as_a_shell(code), time.monotonic() - began, _tail(Path(output.name)), late and not answers)
 
@@ -134,15 +139,6 @@ def _exit_code(process: subprocess.Popen[bytes], folder: Path) -> int | None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_OTHERS_SECONDS)
     return process.poll()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """All that it started too: it stands between two rounds of its loop, where nothing is half written."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        process.kill()
-    process.wait()
 
 
 def _letters(folder: Path) -> Iterator[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Patches as candidates: diffs in files, codemods by name."""
+"""Patches as candidates: unified diffs in files, codemods by name."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Lines that are there, and what stands in their place."""
+    """Lines that are there, and what is in their place."""
 
     first: int
     """Where the old lines begin, from 1."""

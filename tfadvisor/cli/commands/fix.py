@@ -44,7 +44,7 @@ Each finding gets one change at most. `mechanical`: derived from the source, res
 A line on standard error says what changes in the results. docs/fix.md lists every change.
 
 Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, 4 nothing to patch, or several places to choose from."""
-_AT = re.compile(r"^(?P<file>.+):(?P<line>\d+)$")
+_AT = re.compile(r"^(?P<file>.+):(?P<line>\d{1,9})$")
 
 Diff = Annotated[
     bool, option("--diff", "", "print the changes as a unified diff (what happens without --apply)", OUTPUT)
@@ -94,7 +94,7 @@ def fix(
     """Change the program where a trace shows that it loses time.
 
     The report's findings tell which change and, where the trace knows files and lines, the place. Else the program is
-    searched for the pattern of the fault. Where it stands in several places, they are listed, and --at names one.
+    searched for the pattern of the fault. Where it is in several places, they are listed, and --at names one.
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")

@@ -24,6 +24,7 @@ Examples:
   tfadvisor run -- python -m mypackage.train --config big.yaml
   tfadvisor run --then stop -- bash train.sh              ends the program once it is recorded
   tfadvisor run --after 60 --steps 50 -- python train.py  from its first minute on, fifty steps
+  tfadvisor run --step train_step -- python train.py      what is the step, where another function repeats
   tfadvisor run -o report.html -- torchrun --nproc-per-node 2 train.py
 
 What it does: starts the program with a hook that Python loads before it, waits until nothing has compiled for a while, looks
@@ -36,6 +37,15 @@ or metric broke, 130 interrupted, 143 terminated."""
 TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
 After = Annotated[
     str, option("--after", "auto|SECONDS", "start recording once compilation settles, or after SECONDS", RECORDING)
+]
+TheStep = Annotated[
+    str,
+    typer.Option(
+        "--step",
+        metavar="NAME|FILE:LINE",
+        help="take this function, marker or line for the step",
+        rich_help_panel=RECORDING,
+    ),
 ]
 Then = Annotated[
     str, choice("--then", names=("continue", "stop"), help="what the program does once it is recorded", panel=RECORDING)
@@ -56,6 +66,7 @@ def run(
     *,
     after: After = "auto",
     steps: StepCount = 20,
+    step: TheStep = "",
     out: Out = Path("tfadvisor-run"),
     then: Then = "continue",
     reading: Reading,
@@ -77,7 +88,7 @@ def run(
         recorded_program,
     )
 
-    with recorded_program(command, Wanted(after_seconds, steps), options) as (program, recorded):
+    with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
         kept = keep_and_write(recorded, out, form, output, options, details=details)
         if then == "stop":
             program.stop()

@@ -1,4 +1,4 @@
-"""A folder of snapshots: the baselines. One file a run, so that writers hardly meet and a repository merges them.
+"""A folder of snapshots: the baselines. One file a run, added and removed with care for other writers.
 
 DIR/<model>/<recorded at>-<fingerprint>.json     the runs
 DIR/.pending/<model>-<key>.json                  what the gate judged last, for `baseline accept`
@@ -120,7 +120,12 @@ def _write(
             dated = with_days(snapshot, [kept.snapshot for kept in alike], now[:10])
             kept = Kept(_file_of(folder, snapshot), replace(dated, level=level, added_at=now))
             kept.file.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(kept.file, as_text(kept.snapshot))
+            text = as_text(kept.snapshot)
+            try:
+                from_text(text)
+            except SnapshotError as error:
+                raise UsageError(f"{kept.file}: is not written, since it could not be read again: {error}.") from error
+            replace_file(kept.file, text)
             added.append(kept)
             own = (kept.snapshot.origin.branch, "")
             others = [one for one in there if one.file != kept.file and one.snapshot.origin.branch in own]

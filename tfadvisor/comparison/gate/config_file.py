@@ -25,6 +25,7 @@ else:
 NAME = "tfadvisor.toml"
 _IN_PROJECT = ("tool", "tfadvisor")
 _LARGEST = 1 << 20
+_MOST_DOTS = 500
 
 
 class ConfigError(UsageError):
@@ -88,9 +89,12 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
         raise UsageError(f"{shown}: cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{shown}: is not text in UTF-8 (byte {error.start:,}).") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.count(".") > _MOST_DOTS:
+            raise ConfigError(shown, number, "", f"has more than {_MOST_DOTS} dots in a line, which no key needs.")
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a ValueError of a number of thousands of digits
         raise ConfigError(shown, _line_in(str(error), text), "", f"is no TOML: {error}.") from error
     if path.name != "pyproject.toml":
         return ConfigFile(shown, text, values, ())
@@ -109,12 +113,12 @@ def _shown(file: Path) -> str:
 def _line_in(message: str, text: str) -> int:
     """The parser's messages end with `(at line 3, column 5)` or `(at end of document)`."""
     number = message.rpartition("at line ")[2].split(",")[0]
-    return int(number) if number.isdigit() else max(len(text.splitlines()), 1)
+    return int(number) if number.isdecimal() else max(len(text.splitlines()), 1)
 
 
 # On which line of a TOML text a key stands: parsers return values without their places.
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_HEADER = re.compile(r"^\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(
     r"""^\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=(.*)$"""
 )
@@ -187,6 +191,8 @@ def _left_open(value: str) -> str:
 
 _PERCENT = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*%\s*$")
 _HUGE = 1e300
+_MOST_KEYS = 1_000
+"""Of a table: there are fewer metrics and rules."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -228,6 +234,9 @@ class Values:
         """A table with no other keys than the allowed ones."""
         if not isinstance(value, dict):
             self.note(at, "is not a table.")
+            return {}
+        if len(value) > _MOST_KEYS:
+            self.note(at, f"has more than {_MOST_KEYS} keys.")
             return {}
         for key in value:
             if allowed is not None and key not in allowed:

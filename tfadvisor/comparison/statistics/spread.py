@@ -1,4 +1,4 @@
-"""How much runs of an unchanged program differ: what is believed beforehand and what the runs show, blended.
+"""How much runs of an unchanged program differ, and where the next one is expected.
 
 Beforehand, runs are believed to differ by a prior spread, and that belief is worth so many runs. Each further run counts
 beside it, so nothing jumps when there are enough of them, and nothing a few runs show by chance is believed outright.
@@ -47,7 +47,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
-    """From runs by level, the present one last, each around a centre of its own: levels differ, scatter does not.
+    """From runs by level, the present one last, each around its own centre: levels differ, scatter does not.
 
     Centres and spread are Huber's (proposal 2) with the prior as further degrees of freedom: a run further out
     than 1.75 spreads is drawn in to there. So it counts, and from six runs on no single one moves the centre or hides a

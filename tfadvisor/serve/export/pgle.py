@@ -1,4 +1,4 @@
-"""Trace files to one profile."""
+"""The profile for XLA's latency-hiding scheduler: costs of instructions from trace files, and whether they fit it."""
 
 from __future__ import annotations
 
@@ -207,6 +207,7 @@ def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArr
 
 # The fingerprint that XLA gave a program before it scheduled it, by which its scheduler finds the costs that are
 # meant for it.
+
 
 _ATTRIBUTE = "fingerprint_before_lhs"
 _ID = 5

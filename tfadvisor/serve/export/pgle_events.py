@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Program = tuple[str, int | None]
 """The module's name and its id, which events carry as `hlo_module` and `program_id`; None where an event has no id."""
+
 _SCOPE_RANGE_ID = "scope_range_id"
 SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, stats.PROGRAM_ID, _SCOPE_RANGE_ID)))
 """The stats that this needs of the decoder."""

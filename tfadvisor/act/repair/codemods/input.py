@@ -139,7 +139,7 @@ def parallel_reads(program: Program, _place: Place) -> list[Hit]:
 
 
 _PER_EXAMPLE = re.compile(
-    r"""\[\s*[^\]"'\w]|\[\s*\d|\[[^\]"']*:        # indices and slices of an example; names of columns are none
+    r"""\[\s*[^\]"'\w]|\[\s*\d|\[[^\]"'\[:]*:        # indices and slices of an example; names of columns are none
     |axis\s*=\s*(?!-1\b)|reshape|transpose|expand_dims|squeeze|perm\s*=|@|matmul|shape\(|\.shape
     |py_function|numpy_function|parse_single_sequence|decode_(?!csv|raw)|read_file|tf\.image\.|random|flatten|padded|ensure_shape
     |tf\.stack\((?![^()]*axis=-1)""",

@@ -99,7 +99,7 @@ def _read_late(program: Program, loop: Any, line: Any, captured: list[str]) -> H
 
 _EVERY = 50
 """Where the finding prescribes no number."""
-_NAME = re.compile(r"^(\w+_)?(every|interval|freq|frequency|period)(_\w+)?$", re.I)
+_NAME = re.compile(r"(?:^|(?<=\w_))(every|interval|freq|frequency|period)(?=_\w|$)", re.I)
 
 
 def _steps_between(place: Place) -> str:
@@ -122,7 +122,7 @@ def _ones(program: Program) -> list[tuple[Any, str]]:
     given = [(value, text_of(target)) for target, value in pairs(program)]
     given += [(one.value, str(one.keyword.value)) for one in program.all(cst.Arg) if one.keyword is not None]
     given += [(one.default, str(one.name.value)) for one in program.all(cst.Param) if one.default is not None]
-    named = [(value, name) for value, name in given if _NAME.match(name.split(".")[-1])]
+    named = [(value, name) for value, name in given if _NAME.search(name.split(".")[-1])]
     remainders = [
         (one.right, "every") for one in program.all(cst.BinaryOperation) if isinstance(one.operator, cst.Modulo)
     ]

@@ -12,7 +12,7 @@ from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvide
 from tfadvisor.act.repair.registry import Hit
 
 Change: TypeAlias = Callable[[Any], Any]
-"""From a node, whose inside may have been changed already, to what stands in its place."""
+"""From a node, whose inside may have been changed already, to what is in its place."""
 Answer = TypeVar("Answer")
 _ANYWHERE = cst.Module([])
 _MOST_CHANGED = 2_000_000
@@ -233,7 +233,7 @@ class _Replaced(cst.CSTTransformer):
         self._changes = changes
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        """What stands in place of a node."""
+        """What is in place of a node."""
         change = self._changes.get(original_node)
         return super().on_leave(original_node, updated_node) if change is None else change(updated_node)
 
