@@ -211,7 +211,6 @@ _CONNECTION = (
     "EndpointConnection",
     "ConnectTimeout",
 )
-_TIMEOUT = ("Timeout",)
 
 
 class Unreachable(TraceError, OSError):
