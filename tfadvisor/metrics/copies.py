@@ -25,55 +25,38 @@ from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 
-def _milliseconds(question: Question, kind: DeviceClass) -> float:
-    return covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
-
-
 def _totals(question: Question, kind: DeviceClass) -> list[CopyTotals]:
     return [device.copies[kind] for _, device in accelerators(question.run) if kind in device.copies]
 
 
-def _bytes(question: Question, kind: DeviceClass) -> float:
-    totals = _totals(question, kind)
-    if any(one.unsized for one in totals):
-        raise MetricAbsent("the trace does not say how large these copies are")
-    return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
+_WAYS = {
+    "h2d": (DeviceClass.H2D, "host-to-device", "from host to device"),
+    "d2h": (DeviceClass.D2H, "device-to-host", "from device to host"),
+    "d2d": (DeviceClass.D2D, "device-to-device", "within or between devices"),
+}
 
 
-@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
-def h2d_ms_per_step(question: Question) -> float:
-    """Time per step and device during which a host-to-device copy runs, whether or not computation hides it."""
-    return _milliseconds(question, DeviceClass.H2D)
+def _register(word: str, kind: DeviceClass, copy: str, way: str) -> None:
+    def milliseconds(question: Question) -> float:
+        return covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
+
+    def size(question: Question) -> float:
+        totals = _totals(question, kind)
+        if any(one.unsized for one in totals):
+            raise MetricAbsent("the trace does not say how large these copies are")
+        return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
+
+    milliseconds.__name__, size.__name__ = f"{word}_ms_per_step", f"{word}_bytes_per_step"
+    milliseconds.__doc__ = (
+        f"Time per step and device during which a {copy} copy runs, whether or not computation hides it."
+    )
+    size.__doc__ = f"Bytes copied {way} per step and device."
+    for unit, function in ((Unit.MS, milliseconds), (Unit.BYTES, size)):
+        metric(unit=unit, needs=(known_steps, an_accelerator), better=Better.LESS)(function)
 
 
-@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
-def d2h_ms_per_step(question: Question) -> float:
-    """Time per step and device during which a device-to-host copy runs, whether or not computation hides it."""
-    return _milliseconds(question, DeviceClass.D2H)
-
-
-@metric(unit=Unit.MS, needs=(known_steps, an_accelerator), better=Better.LESS)
-def d2d_ms_per_step(question: Question) -> float:
-    """Time per step and device during which a device-to-device copy runs, whether or not computation hides it."""
-    return _milliseconds(question, DeviceClass.D2D)
-
-
-@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
-def h2d_bytes_per_step(question: Question) -> float:
-    """Bytes copied from host to device per step and device."""
-    return _bytes(question, DeviceClass.H2D)
-
-
-@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
-def d2h_bytes_per_step(question: Question) -> float:
-    """Bytes copied from device to host per step and device."""
-    return _bytes(question, DeviceClass.D2H)
-
-
-@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.LESS)
-def d2d_bytes_per_step(question: Question) -> float:
-    """Bytes copied within or between devices per step and device."""
-    return _bytes(question, DeviceClass.D2D)
+for _word, _about in _WAYS.items():
+    _register(_word, *_about)
 
 
 @metric(unit=Unit.COUNT, needs=(a_gpu, known_steps), better=Better.LESS)

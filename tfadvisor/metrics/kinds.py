@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
@@ -77,7 +74,6 @@ _ELEMENTWISE_OPCODES = frozenset(
     select sign sine sqrt subtract tan tanh xor
     """.split()
 )
-_TRANSPOSES = frozenset(("Transpose", "_MklTranspose", "ConjugateTranspose"))
 _POOLING = ("pool",)
 
 
@@ -131,16 +127,8 @@ def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None =
 
 
 def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
-    """The ones of a kind among the hottest ops, and all of these. On a CPU only TensorFlow's transposes are reported: all of
-    them, as a network in another layout has a hundred.
-    """
-    on_cpu = _tensorflow_ops_on_cpu(question) if kind is OpKind.LAYOUT else None
-    if on_cpu is None:
-        return _by_kind(question)[kind], hottest_ops(question)
-    found = compute_parts(question.run)
-    transposes = [one for one in found.parts if one.op_type in _TRANSPOSES]
-    ops = [HotOp(one.name, one.op_type, one.module, one.total_ps, one.count, None) for one in transposes]
-    return ops, replace(on_cpu, compute_ps=found.compute_ps)
+    """The ones of a kind among the hottest ops of the first GPU, and all of these."""
+    return _by_kind(question)[kind], hottest_ops(question)
 
 
 def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
@@ -282,8 +270,6 @@ _SORTS = ("sort", "top-k")
 _PARTIAL_SORT = "top_k"
 _SHUFFLES = frozenset(("RandomShuffle", "RandomIndexShuffle"))
 """TensorFlow's ops that bring a whole array into a random order, which XLA does by a sort."""
-_RANK = re.compile(r"quantile|percentile|median")
-"""In the scope of a sort that finds a value of some rank."""
 _SORTING_SCOPE = re.compile(r"(?:^|/)(?:arg)?sort(?:_\d+)*(?:/|$)")
 """Of tf.sort and tf.argsort, which take the largest k of k: `sort/TopKV2`."""
 

@@ -100,6 +100,18 @@ def steps_counted(question: Question) -> float:
     return float(min(int(host.steps.steady().sum()) for host in counted_hosts(question.run)))
 
 
+@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+def step_time_spread(question: Question) -> float:
+    """Median deviation of the step times from their median, as a share of the median. Needs three steps."""
+    periods = periods_ms(question.run)
+    if len(periods) < 3:
+        raise MetricAbsent(f"{len(periods)} steps say nothing about their spread")
+    middle = float(median(periods))
+    if not middle:
+        raise MetricAbsent("most steps of this trace have no length")
+    return float(median(np.abs(periods - middle)) / middle)
+
+
 @metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
 def inter_step_gap_ms(question: Question) -> float:
     """Mean time around a boundary between two counted steps in which no device of the host works: from the last device

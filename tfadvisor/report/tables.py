@@ -183,7 +183,6 @@ def _meanwhile(report: Report) -> list[str]:
         ("core_wait_share", "threads waited for a core {} of the time that they could have run"),
         ("throttled_fraction", "the quota stopped the program in {} of its periods"),
         ("major_faults_per_step", "{} pages a step came from storage"),
-        ("gpu_utilization_fraction", "the driver saw GPUs at work {} of the time"),
     )
     told = [words.format(text) for name, words in parts if (text := _told(report, name))]
     return [f"Meanwhile {', '.join(told)}."] if told else []

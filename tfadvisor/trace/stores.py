@@ -268,7 +268,6 @@ _CONNECTION = (
     "EndpointConnection",
     "ConnectTimeout",
 )
-_TIMEOUT = ("Timeout",)
 
 
 class Unreachable(TraceError, OSError):

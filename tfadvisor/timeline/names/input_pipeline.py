@@ -17,12 +17,8 @@ _PRODUCE = "Produce"
 """What the name of a background thread's work ends in, behind the kind of its stage."""
 _WORKING_AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "LegacyParallel")
 """Kinds of stages that prepare elements in the background."""
-_WAITING = ("Generator", "TFRecord", "TextLine", "FixedLengthRecord", "Interleave", "Shard")
-"""Kinds of stages that may wait for Python or for a file on the thread that asks them."""
 _FILLING = ("Shuffle",)
 """Kinds of stages that fill a buffer before they give the first element."""
-_MAPPING = ("Map", "ParallelMap")
-"""Kinds of stages that run the user's function once for each element."""
 _FUNCTIONS = ("Map", "MapAndBatch", "Generator", "Filter", "Interleave", "Scan")
 """Kinds of stages that run a function, by how they end."""
 _FLATTENING = "FlatMap"

@@ -199,19 +199,6 @@ def test_a_cpu_run_without_hlo_and_types_of_ops_does_not_tell() -> None:
     assert "HLO" in metrics["elementwise_fraction"].reason
 
 
-def test_transposes_of_tensorflow_on_a_cpu() -> None:
-    """Three of 30 µs together in a step of 100, and a product."""
-    builder = trace().steps(4, period=100).thread("tf_Compute/1")
-    for at in range(0, 400, 100):
-        builder.call("block/transpose:Transpose", at, at + 12).call("block/MatMul:MatMul", at + 12, at + 60)
-        builder.call("block/transpose_1:_MklTranspose", at + 60, at + 70)
-        builder.call("gradient_tape/block/transpose/transpose:Transpose", at + 70, at + 78)
-    metrics = builder.measure()
-
-    assert metrics.value("layout_conversion_fraction") == approx(0.3)
-    assert metrics.fact("layout_conversion_op") == "block/transpose"
-
-
 def test_layout_conversions_of_a_gpu_are_counted_too() -> None:
     metrics = gpu_steps(
         ("input_transpose_fusion", 10), ("sm90_xmma_gemm_f16f16", 50), ("nchwToNhwcKernel", 20)
