@@ -1,6 +1,6 @@
 """Nobody and nothing stays when this process ends, whatever ends it: a small process waits for that and clears up after it.
 
-It is run as a file and knows the standard library alone. What it is told are lines of JSON: `["+", kind, *what]`, and "-" when
+It is run as a file and knows the standard library alone. What it reads are lines of JSON: `["+", kind, *what]`, and "-" when
 it is no longer its business. Kinds: `remove` a file or folder; `forget` a work tree: of which repository, which; `end` a
 program: its process id, what the environment of its processes holds, after how many seconds it is killed.
 """

@@ -1,4 +1,4 @@
-"""Text from traces made harmless for a terminal, a page or Markdown: control characters shown, never sent."""
+"""Text from traces made harmless for a terminal, a page or Markdown."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def sample(parsed: object, most: int = 3) -> list[str]:
     return texts
 
 
-def piece(op: str, value: object, most: int) -> list[str]:  # noqa: PLR0911  (one a kind)
+def piece(op: str, value: object, most: int) -> list[str]:  # noqa: PLR0911  (one for each kind of node)
     if op == "LITERAL":
         return [chr(value)]  # type: ignore[arg-type]
     if op == "NOT_LITERAL":

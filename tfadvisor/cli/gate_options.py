@@ -1,4 +1,4 @@
-"""The options of `tfadvisor gate`."""
+"""The options of `tfadvisor gate`, and the pages that it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands that record share: their options, and what becomes of a recording."""
+"""What commands that record share: options, progress, and what becomes of a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typer's commands with what ours add: lines of examples that stay lines, and groups that know what was meant."""
+"""Typer's commands with what ours add: examples that stay lines, completion, and what was meant by a wrong word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison for a terminal."""
+"""Every form of a comparison: terminal, Markdown, page, notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line of the ledger: what a candidate promised and what was measured. Numbers and ids, no paths and no code."""
+"""The ledger of trials: its entries and file, promises against measurements, and what a report says of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One side of a comparison: what a report says about a run, reduced to what can be set against another run."""
+"""One side of a comparison: a report reduced to what can be set against another run, ops by comparable names."""
 
 from __future__ import annotations
 

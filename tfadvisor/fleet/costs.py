@@ -1,4 +1,4 @@
-"""What costs the fleet most: device-hours lost by cause, team, model and time.
+"""What costs the fleet most, and what got worse: device-hours lost by cause, team, model and time.
 
 A run stands for its devices over `hours` of the table, else over one hour. What its verdict's class takes of the step is
 lost, unless it is healthy; what its first finding could save is what could be had back.

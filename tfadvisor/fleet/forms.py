@@ -1,4 +1,4 @@
-"""The report for a terminal."""
+"""Every form of the fleet's report: terminal, JSON, page."""
 
 from __future__ import annotations
 

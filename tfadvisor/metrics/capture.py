@@ -1,4 +1,4 @@
-"""What the trace itself lacks, so that rules can say how to record a better one."""
+"""What the trace lacks, so that rules can say how to record a better one."""
 
 from __future__ import annotations
 

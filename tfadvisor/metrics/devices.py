@@ -1,4 +1,4 @@
-"""How evenly the devices of a host share the work, and whether they work at the same time."""
+"""How evenly the devices of a host share the work, and what they are."""
 
 from __future__ import annotations
 

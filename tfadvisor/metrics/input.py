@@ -1,4 +1,4 @@
-"""What the input pipeline consists of and which part of it holds the step up."""
+"""What the input pipeline consists of, which part of it holds the step up, and what its functions and loaders do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kinds of work fill a GPU's compute time: shares of step time that one change could save, and where they come from."""
+"""Which kinds of work fill the compute time: shares of step time that one change could save, and where they come from."""
 
 from __future__ import annotations
 

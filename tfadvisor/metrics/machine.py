@@ -1,4 +1,4 @@
-"""Who had the machine's cores while the trace was recorded."""
+"""What the machine did while the trace was recorded: cores, memory, GPUs."""
 
 from __future__ import annotations
 

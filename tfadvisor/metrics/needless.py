@@ -1,4 +1,4 @@
-"""Ops of TensorFlow that prepare inputs or look for faults, inside of the compiled step."""
+"""Work that a training step hardly needs: ops that could run elsewhere, gradients nobody uses, the same on every device."""
 
 from __future__ import annotations
 

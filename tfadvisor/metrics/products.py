@@ -1,4 +1,4 @@
-"""Matrix products whose sides do not suit Tensor Cores, and what to pad them to."""
+"""Matrix products that suit the hardware badly: odd sides, double precision, many zeros."""
 
 from __future__ import annotations
 

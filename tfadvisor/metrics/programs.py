@@ -1,4 +1,4 @@
-"""What the compiled programs say of their ops: where they come from, how much they compute, how near the device's peak."""
+"""What the compiled programs say of their ops: arguments, loops, branches, and how near the device's peak they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the step's time goes: one metric a class of the breakdown."""
+"""Where the step's time goes: one metric a class of the breakdown, the steps themselves, and the time between them."""
 
 from __future__ import annotations
 

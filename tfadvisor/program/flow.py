@@ -1,4 +1,4 @@
-"""Who uses whose result, among the instructions that a trace shows as events of their own."""
+"""Who uses whose result, and how often each instruction runs, among those that a trace shows as events of their own."""
 
 from __future__ import annotations
 

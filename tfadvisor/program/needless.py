@@ -1,4 +1,4 @@
-"""Work for both branches of a condition of which each example takes one.
+"""Work in a compiled program that it could do without: both branches of a condition, loop-invariant ops, rows one by one.
 
 Under `jax.vmap`, `lax.cond` and `lax.switch` become a select: every branch runs for every example, and the index of the branch
 picks one result. In the HLO that is a `select_n` whose predicate is a comparison of the index that bears the same name; a

@@ -1,4 +1,4 @@
-"""Shapes of values: an array's type, dimensions and layout, or a tuple of shapes.
+"""Shapes of values: an array's type, dimensions and layout, or a tuple of shapes; and how many bytes a type takes.
 
 Source: `ShapeProto` and `LayoutProto` in openxla/xla, xla/xla_data.proto.
 """

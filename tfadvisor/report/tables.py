@@ -1,4 +1,4 @@
-"""A report's tables as pandas frames."""
+"""A report's tables as pandas frames, and what it says about itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a compiled program about its ops: cost, place in the user's code, products, and what surrounds them."""
+"""What a compiled program says of an op that ran: cost, place in the user's code, products, and what surrounds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of objects on this machine, by address and tag: outside of every logdir, bounded, the longest unused thrown away.
+"""Copies of objects on this machine: fetched in ranges, ahead of the reader, kept by address and tag in a folder of one's own.
 
 TFADVISOR_CACHE names the folder (~/.cache/tfadvisor), TFADVISOR_CACHE_MB how much of it copies may take, 0 for none.
 """

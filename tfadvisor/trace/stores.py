@@ -1,4 +1,4 @@
-"""fsspec's drivers: which one an address needs, what it says about an object, and what lies below a folder."""
+"""fsspec's drivers: which one an address needs, what a store says about an object, and what its errors mean."""
 
 from __future__ import annotations
 

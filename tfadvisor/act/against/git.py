@@ -1,4 +1,4 @@
-"""Which two commits are set against each other: the named one, and what is checked out with its uncommitted changes."""
+"""Two commits of a checkout in work trees of their own: the named one, and what is checked out with its changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tfadvisor.profile()`: records the block under it and says where its steps' time went."""
+"""`tfadvisor.profile()` and the notebook's `%%tfadvisor`: records the block under it and says where its time went."""
 
 from __future__ import annotations
 

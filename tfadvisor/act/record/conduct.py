@@ -1,4 +1,4 @@
-"""From a program that has just started to a recording of its steps: wait, look, look longer, record."""
+"""From a command to a recording of its steps: start, wait, look, look longer, record; and what recording cost."""
 
 from __future__ import annotations
 

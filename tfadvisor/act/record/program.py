@@ -1,4 +1,4 @@
-"""The program that `tfadvisor run` starts: one process, and whatever it starts itself."""
+"""The program that `tfadvisor run` starts: its environment, its process, and whatever it starts itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records jobs that run already: look, then record their steps, as with a program that is started."""
+"""Records jobs that run already, through their profiler servers: look, then record their steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One window: processes are asked to record, their traces become one run folder, and the run its report."""
+"""One window of recording: asked for, waited for until the program has settled, kept as a run folder."""
 
 from __future__ import annotations
 

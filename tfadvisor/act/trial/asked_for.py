@@ -1,4 +1,4 @@
-"""What the user named, as candidates."""
+"""What the user named, as candidates, alone and combined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One thing to try."""
+"""What to try: variables, flags, changed files, the fixes of findings; how candidates differ and how they are merged."""
 
 from __future__ import annotations
 

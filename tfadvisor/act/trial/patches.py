@@ -1,4 +1,4 @@
-"""Patches as candidates: diffs in files, codemods by name."""
+"""Patches as candidates: unified diffs in files, codemods by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trial found: one frozen record, for the terminal, for JSON and for the ledger."""
+"""What a trial found, for the terminal, for JSON and for the ledger."""
 
 from __future__ import annotations
 

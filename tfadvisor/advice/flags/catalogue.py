@@ -1,4 +1,4 @@
-"""Whether a version accepts a flag, and what it calls it."""
+"""Whether a version accepts a flag, what it calls it, and which values it takes."""
 
 from __future__ import annotations
 

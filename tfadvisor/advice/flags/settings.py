@@ -1,4 +1,4 @@
-"""What a user gives as one text: flags and variables, taken apart as a shell and then XLA would do.
+"""What a user gives as one text: flags and variables, taken apart as a shell and XLA would, with near names for mistakes.
 
 XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at white space, a value may be in
 quotes, a backslash means nothing, and reading ends for good at the first word that does not begin with `-`.

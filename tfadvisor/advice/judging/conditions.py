@@ -1,4 +1,4 @@
-"""Conditions of rules: comparisons joined by all, any and not, in three values.
+"""Conditions of rules in three values, and the values of metrics in their texts.
 
 A comparison with an absent metric or fact is neither true nor false but unknown, with the reason. `all` is false as
 soon as one part is, `any` true as soon as one is; otherwise an unknown part makes the whole unknown.

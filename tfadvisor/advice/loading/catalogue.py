@@ -1,4 +1,4 @@
-"""All rules: the built-in ones, and those of folders that the user adds."""
+"""All rules: the built-in ones, compiled or as YAML, and those of folders that the user adds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's numbers, small enough to keep: what a baseline is made of."""
+"""A run's numbers, small enough to keep: what a baseline is made of, where it comes from, what was accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of snapshots: the baselines. One file a run, so that writers hardly meet and a repository merges them.
+"""A folder of snapshots: the baselines. One file a run, added and removed with care for other writers.
 
 DIR/<model>/<recorded at>-<fingerprint>.json     the runs
 DIR/.pending/<model>-<key>.json                  what the gate judged last, for `baseline accept`

@@ -1,4 +1,4 @@
-"""How much runs of an unchanged program differ: what is believed beforehand and what the runs show, blended.
+"""How much runs of an unchanged program differ, and where the next one is expected.
 
 Beforehand, runs are believed to differ by a prior spread, and that belief is worth so many runs. Each further run counts
 beside it, so nothing jumps when there are enough of them, and nothing a few runs show by chance is believed outright.

@@ -1,4 +1,4 @@
-"""Timeline, metrics and rule outcomes put together as the report."""
+"""A run's summary, metrics and outcomes put together as the report."""
 
 from __future__ import annotations
 

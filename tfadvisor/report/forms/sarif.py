@@ -32,7 +32,7 @@ _LEVELS = {
 
 
 def as_sarif(report: Report) -> str:
-    """Findings about the program, in their order, then questions: each at its file where that is below the working folder."""
+    """Findings about the program in their order, then questions. A file outside of the working folder is no location."""
     found = [*advice(report), *questions(report)]
     there = files_below(Path.cwd(), [place.file for one in found for place in one.locations])
     return sarif_log([_rule(one) for one in found], [_result(report, one, at, there) for at, one in enumerate(found)])

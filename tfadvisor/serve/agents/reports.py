@@ -1,4 +1,4 @@
-"""Reports of runs below the root: one analysis at a time, the last ones kept, since agents ask about one run often."""
+"""What an agent may ask about: paths below the root, reports of its runs, patches for their findings."""
 
 from __future__ import annotations
 

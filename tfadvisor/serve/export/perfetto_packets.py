@@ -1,4 +1,4 @@
-"""Perfetto's messages: tracks, interned texts, and the begins and ends of slices.
+"""Perfetto's messages on the wire: tracks, interned texts, and the begins and ends of slices.
 
 Field numbers and meanings are those of Perfetto's protos/perfetto/trace (trace_packet, track_descriptor, track_event,
 interned_data, debug_annotation).

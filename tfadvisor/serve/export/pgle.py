@@ -1,4 +1,4 @@
-"""Trace files to one profile."""
+"""The profile for XLA's latency-hiding scheduler: costs of instructions from trace files, and whether they fit it."""
 
 from __future__ import annotations
 

@@ -176,9 +176,9 @@ class Analyses:
             with self._turns.mutex:
                 dropped = self._turns.queue[: max(len(self._turns.queue) + 1 - _MOST_WAITING, 0)]
                 del self._turns.queue[: len(dropped)]
-            for old in dropped:
-                old.state, old.error = "failed", {"place": old.task["path"], **_TOO_MANY}
-                old.ended.set()
+            for waited in dropped:
+                waited.state, waited.error = "failed", {"place": waited.task["path"], **_TOO_MANY}
+                waited.ended.set()
             self._turns.put(analysis)
             if self._workers < _AT_ONCE:
                 self._workers += 1

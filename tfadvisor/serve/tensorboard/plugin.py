@@ -1,4 +1,4 @@
-"""The tab's routes: which runs there are, one run's report, and the page that shows them."""
+"""The tab's routes: which runs there are, one run's report, the page, and TensorBoard's own frontend for it."""
 
 from __future__ import annotations
 

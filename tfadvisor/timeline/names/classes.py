@@ -1,4 +1,4 @@
-"""What host threads and devices can be doing: the classes that names are sorted into."""
+"""What names are sorted into: classes of host threads and devices, frameworks, planes and lines."""
 
 from __future__ import annotations
 

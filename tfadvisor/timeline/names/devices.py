@@ -1,4 +1,4 @@
-"""What a device does, by the name of its event, and which GPU it is, by what its plane states where nobody names it."""
+"""What a device does, by the name of its event; which GPU it is; what a copy or an allocation says of itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python frames as JAX's and TensorFlow's tracers write them: `$train.py:42 load_batch`, `$builtins sum`."""
+"""Python frames as tracers write them (`$train.py:42 load_batch`), and whose file each is: the user's or a library's."""
 
 from __future__ import annotations
 

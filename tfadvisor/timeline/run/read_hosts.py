@@ -1,4 +1,4 @@
-"""The hosts of a run, each read and reduced to its summary by itself: one after the other, or in parallel processes.
+"""The hosts of a run, each read and reduced to its summary: one after the other, or in parallel processes.
 
 Only summaries are kept, so memory does not grow with the number of hosts, and a process can hand its result over.
 """

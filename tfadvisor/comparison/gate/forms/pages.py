@@ -1,4 +1,4 @@
-"""The verdict as Markdown, for job summaries and comments: at most 60 KiB, cut section by section."""
+"""The verdict as Markdown, at most 60 KiB, and as a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict as SARIF 2.1.0, for code scanning. GitHub wants a location and a stable fingerprint for every result."""
+"""The verdict as SARIF 2.1.0, and the place in the repository that each result points to."""
 
 from __future__ import annotations
 
