@@ -58,19 +58,20 @@ _FIRST_QUIET_SECONDS = 0.3
 _LONGEST_QUIET_SECONDS = 20.0
 _FIRST_LOOK_SECONDS = 0.2
 """Short: nobody knows yet how much a profiler writes down of this program."""
-_LOOK_GROWS = 3
+_LOOK_GROWS = 2
 _LONGEST_LOOK_SECONDS = 20.0
 _MOST_STOPPING_SECONDS = 8.0
 """That a profiler may need to stop: 5 to 25 µs an event were measured, while the program waits for cores."""
-_MOST_EVENTS = 1_000_000
-"""Of a window: some 400 bytes each in the program's memory while its profiler stops."""
+_MOST_EVENTS = 300_000
+"""Of a window: 400 to 1,000 bytes each in the program's memory while its profiler stops."""
 _MOST_BYTES = 100e6
 _OF_PYTHON = 0.5
 """How much shorter a window is with calls of Python, which nobody has counted yet."""
 _LOOKS = 14
-REPORT_SECONDS = 70.0
+REPORT_SECONDS = 65.0
 """After the loop was first seen there is a report, or a line that says why not."""
 _ROUNDS_SECONDS = 3.0
+_LATE_SECONDS, _MOST_WRITING_SECONDS = 10.0, 45.0
 _BETWEEN_COUNTS_SECONDS = 2.0
 _PREPARING_SECONDS = 60.0
 """That a loop which only adapts layers is waited for."""
@@ -185,7 +186,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         if ready.processes and all(one.left for one in board.processes()):
             break
         seconds = max(wanted.first_look_seconds * _LOOK_GROWS**attempt, ready.seconds, _rounds_seconds(before))
-        record = _recorder(board, program, ready.processes, options, caps)
+        record = _recorder(board, program, ready.processes, options, caps, until)
         look = record(seconds, python_tracer=False)
         if isinstance(look, Refused):
             last = look.why
@@ -242,8 +243,10 @@ class _StepsThatCompile:
         return self._alike >= (_RESTLESS_LOOKS if ready.restless else _UNSETTLED_LOOKS)
 
 
-def _recorder(board: Board, program: Program, training: Sequence[Process], options: Options, caps: Caps) -> Recorder:
-    """Opens windows in these processes. The rounds of the loop are counted in the first."""
+def _recorder(
+    board: Board, program: Program, training: Sequence[Process], options: Options, caps: Caps, until: float
+) -> Recorder:
+    """Opens windows in these processes. The rounds of the loop are counted in the first. until: when there should be a report."""
     first = True
 
     def record(seconds: float, *, python_tracer: bool) -> Window | Refused:
@@ -256,6 +259,7 @@ def _recorder(board: Board, program: Program, training: Sequence[Process], optio
             python_tracer=python_tracer,
             has_ended=lambda: program.ended() is not None,
             rounds=first,
+            writing=min(max(until + _LATE_SECONDS - time.time(), _LATE_SECONDS), _MOST_WRITING_SECONDS),
         )
         first = False
         if isinstance(window, Window):

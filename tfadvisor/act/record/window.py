@@ -28,7 +28,6 @@ from tfadvisor.trace.samples import SAMPLES_ENDING
 
 _POLL_SECONDS = 0.05
 _LAST_WORDS_SECONDS = 5.0
-_WRITING_SECONDS = 45.0
 _ROUNDS_SECONDS = 3.0
 
 
@@ -103,17 +102,18 @@ def record_window(
     python_tracer: bool,
     has_ended: Callable[[], bool],
     rounds: bool = False,
+    writing: float = 45.0,
 ) -> Window | Refused:
     """Records and reads. has_ended: whether the program is over, so that no more answers come. rounds: those of the loop are
-    counted meanwhile."""
+    counted meanwhile. writing: s, how long the profiler may take to stop."""
     with GpuWatch() as gpus:
         number = str(board.order_window(processes, seconds, python_tracer=python_tracer, rounds=rounds))
-        answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended)
+        answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended, writing)
     answers = {one.name: one.windows[number] for one in answered}
     errors = [answer["error"] for answer in answers.values() if "error" in answer]
     recorded = [one for one in answered if "file" in answers[one.name]]
     if not recorded:
-        late = f"the profiler had not written its trace {_WRITING_SECONDS:.0f} s after its {seconds:.2g} s were over"
+        late = f"the profiler had not written its trace {writing:.0f} s after its {seconds:.2g} s were over"
         return Refused(
             errors[0] if errors else "the program ended before its trace was written" if has_ended() else late
         )
@@ -204,7 +204,7 @@ def _answers(
     number: str,
     seconds: float,
     has_ended: Callable[[], bool],
-    writing: float = _WRITING_SECONDS,
+    writing: float,
 ) -> list[Process]:
     """Those of the asked that answered in time."""
     patience = time.monotonic() + seconds + writing

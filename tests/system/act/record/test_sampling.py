@@ -61,7 +61,7 @@ def test_a_loop_and_the_functions_in_it(tmp_path: Path) -> None:
     assert 9 < loop["median_ms"] < 60  # others use the machine too
     spun = sum(function == "spin" for _, function in at) / len(at)
     assert 0.05 < spun < 0.5
-    assert len(at) > 100
+    assert len(at) > 20
 
 
 def window(seconds: float, *, stopping: float = 0.0, events: int = 0, cut: bool = False, folder: Path) -> Window:
@@ -70,12 +70,12 @@ def window(seconds: float, *, stopping: float = 0.0, events: int = 0, cut: bool 
 
 @pytest.mark.parametrize(
     ("stopping", "events", "cut", "longest"),
-    [(0.0, 0, False, 20.0), (2.0, 0, False, 0.8), (2.0, 1_000_000, False, 0.2), (0.1, 10, True, 0.1)],
+    [(0.0, 0, False, 20.0), (2.0, 0, False, 0.8), (2.0, 300_000, False, 0.2), (0.1, 10, True, 0.1)],
 )
 def test_a_window_is_as_long_as_the_last_one_allows(
     tmp_path: Path, stopping: float, events: int, cut: bool, longest: float
 ) -> None:
-    """After one of 0.2 s: 8 s to stop at most, and a million events; half as long with calls of Python."""
+    """After one of 0.2 s: 8 s to stop at most, and 300,000 events; half as long with calls of Python."""
     caps = Caps()
     caps.learn(window(0.2, stopping=stopping, events=events, cut=cut, folder=tmp_path))
 

@@ -18,7 +18,7 @@ _STARTS = (
 """Where programs find the functions that start a profiler."""
 _STOPPING_SECONDS = 60.0
 _LOOK_SECONDS = 0.03
-GROWTH_BYTES = 100 << 20
+GROWTH_BYTES = 50 << 20
 """Of the process's memory while a session is open; once it stops it takes three times as much for a moment, as measured."""
 
 
