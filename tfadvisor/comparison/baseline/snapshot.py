@@ -75,6 +75,7 @@ def _git(folder: Path, *arguments: str) -> str:
 _MOST_OPS, _MOST_HOSTS, _LONGEST = 80, 8, 200
 _CLASSES_HASHED = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
 """The classes of time as fingerprints have them: in the order of the first version, so that stored ones stay what they are."""
+CALLS = "calls of Python functions"
 _PRECISIONS = ("fp8", "fp16", "bf16", "tf32", "fp32", "fp64")
 DEFAULT_MODEL = "default"
 
@@ -107,6 +108,11 @@ class Snapshot(msgspec.Struct, frozen=True):
     side: Side
     errors: Mapping[str, float]
     origin: Origin = Origin()
+
+    def recorded_like(self, other: Snapshot) -> bool:
+        """Whether both have calls of Python functions or neither has; yes where a version before this did not keep it."""
+        one = self.about.get(CALLS)
+        return one == other.about.get(CALLS, one) or one is None
 
 
 def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None) -> Snapshot:
@@ -145,6 +151,7 @@ def _about(report: Report) -> dict[str, str]:
         "steps found by": report.steps.source,
         "precision": _precision(report),
         "model parameters": _words(report, "model_parameters"),
+        CALLS: "recorded" if report.run.python_calls else "not recorded",
         "tfadvisor version": report.tool.version,
     }
     return {name: words for name, words in about.items() if words}

@@ -17,7 +17,7 @@ from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 FORMAT = 1
 LARGEST = 1 << 20
 _OP_COLUMNS = 10
-_FINDING_COLUMNS = 6
+_FINDING_COLUMNS = 7
 
 
 def as_text(snapshot: Snapshot) -> str:
@@ -41,7 +41,8 @@ def as_text(snapshot: Snapshot) -> str:
         "class_error_ms": _numbers(side.class_error_ms),
         "metrics": {name: _metric_row(side, name) for name in side.metrics},
         "findings": [
-            [one.rule_id, one.category, one.title, one.place, one.severity, one.since] for one in side.findings
+            [one.rule_id, one.category, one.title, one.place, one.severity, one.since, one.claims, one.takes]
+            for one in side.findings
         ],
         "rest_ms": _numbers(side.rest_ms),
     }
@@ -115,8 +116,10 @@ def _origin(found: Mapping[str, Any]) -> Origin:
 
 
 def _found(row: list[Any]) -> Found:
-    """Rule, category, title, place, then severity and the day it came, where known."""
-    return Found(*(word(row, "findings", at) for at in range(min(max(len(row), 4), _FINDING_COLUMNS))))
+    """Rule, category, title, place, then severity, the day it came, classes and share, where known."""
+    words = [word(row, "findings", at) for at in range(min(max(len(row), 4), _FINDING_COLUMNS))]
+    known = len(row) > _FINDING_COLUMNS and row[_FINDING_COLUMNS] is not None
+    return Found(*words, takes=number(row, "findings", _FINDING_COLUMNS) if known else None)
 
 
 def _has_traits(row: list[Any]) -> bool:
