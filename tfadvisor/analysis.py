@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
+from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.loading.limits import LimitChange, changes_of
@@ -162,7 +163,13 @@ def conclude(
     report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)
-    return report, summary
+    return (replace(report, capture=(*report.capture, _joined(run))) if run.folders else report), summary
+
+
+def _joined(run: Run) -> CaptureNote:
+    """That the hosts' files come from several folders."""
+    text = f"Hosts are read together from {', '.join(sorted(run.folders))}: JAX names each host's folder by the second it starts."
+    return CaptureNote("joined-runs", text, "Give one of these folders to read its hosts alone.", "")
 
 
 def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:

@@ -43,7 +43,11 @@ PathsOrNone = Annotated[
 RunName = Annotated[
     str | None,
     typer.Option(
-        "--run", metavar="NAME", help="the run instead of the newest", autocompletion=run_names, rich_help_panel=WHAT
+        "--run",
+        metavar="NAME",
+        help="the run instead of the newest; A,B for several as one",
+        autocompletion=run_names,
+        rich_help_panel=WHAT,
     ),
 ]
 HostName = Annotated[
