@@ -14,9 +14,7 @@ import pytest
 from hypothesis import settings
 from support.places import ROOT
 
-if not any(
-    (ROOT / "tfadvisor" / "xplane" / f"_wire{end}").exists() for end in EXTENSION_SUFFIXES
-):  # not built in place
+if not any((ROOT / "tfadvisor" / "trace" / f"_wire{end}").exists() for end in EXTENSION_SUFFIXES):  # not built in place
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != ROOT]
 
 settings.register_profile("tests", deadline=None, derandomize=bool(os.environ.get("CI")))

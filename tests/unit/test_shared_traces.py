@@ -99,10 +99,10 @@ def test_xla_passes_named_after_collectives_are_none() -> None:
     assert report.verdict.bottleneck == "unknown"
 
 
-def test_three_all_reduces_a_tpu_chip() -> None:
+def test_three_all_reduces_a_tpu_chip_and_the_barrier_before_each() -> None:
     host = timeline("*2cc1243f*")
 
-    assert [int((device.ops.kind == 1).sum()) for device in host.active_devices()] == [3, 3, 3, 3]
+    assert [int((device.ops.kind == 1).sum()) for device in host.active_devices()] == [6, 6, 6, 6]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from support.places import ROOT
 from tfadvisor.trace import messages as protobuf
 from tfadvisor.trace.columns import Kind
 
-PARTS = ROOT / "tfadvisor" / "xplane" / "wire"
+PARTS = ROOT / "tfadvisor" / "trace" / "wire"
 
 
 def constants(part: str, prefix: str) -> dict[str, int]:

@@ -13,7 +13,7 @@ from tfadvisor.report.forms.encode import encode
 from tfadvisor.report.forms.page_data import ComparedRuns, PageData
 from tfadvisor.vocabulary import TimeClass
 
-_TEMPLATE = Path(__file__).parents[1] / "page" / "page.html"
+_TEMPLATE = Path(__file__).with_name("page.html")
 _PLACE = '<script id="data" type="application/json"></script>'
 
 

@@ -142,7 +142,7 @@ def key_of_step(run: str, host: str, index: int) -> str:
 
 def installation_stamp() -> str:
     """Changes when tfadvisor's own files do, for those who work on it."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     newest = 0
     for folder in (package, package.parent / "rules"):
         for place, _, files in os.walk(folder):

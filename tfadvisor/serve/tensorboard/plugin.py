@@ -187,7 +187,7 @@ export function render() {
 
 It names the run that is going to be shown, so that its analysis begins while the browser still loads the page."""
 
-_PAGE = Path(__file__).parents[1] / "report" / "page" / "page.html"
+_PAGE = Path(__file__).parents[2] / "report" / "forms" / "page.html"
 _POLICY = (
     "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; "
     "form-action 'none'; require-trusted-types-for 'script'; trusted-types default"

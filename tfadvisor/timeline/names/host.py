@@ -223,6 +223,11 @@ def is_single_op(name: str) -> bool:
     return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
 
 
+def single_op(name: str) -> str:
+    """The op that TensorFlow's eager runtime runs here: `EagerLocalExecute: Mul` -> `Mul`."""
+    return name.partition(": ")[2]
+
+
 _CALLED_FUNCTION = re.compile(rf"^{re.escape(_EAGER_OP)}__(?:inference|forward)_(\w+?)_\d+$")
 
 

@@ -14,7 +14,7 @@ from tfadvisor.act.repair.registry import CODEMODS, load
 from tfadvisor.advice import codemods
 from tfadvisor.advice.codemods import LAUNCH_LINE, NEVER_MECHANICAL
 
-FOLDER = ROOT / "tfadvisor" / "repair" / "codemods"
+FOLDER = ROOT / "tfadvisor" / "act" / "repair" / "codemods"
 NAMES = sorted(name for name in CODEMODS if name != LAUNCH_LINE)
 
 

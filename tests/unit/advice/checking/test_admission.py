@@ -92,6 +92,7 @@ def test_the_catalogue_is_checked_and_other_folders_are_not(tmp_path: Path, monk
 
     others = check_folder(tmp_path)
     (tmp_path / "coverage.yaml").write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(cases, "REFUSED", False)
     warned = check_folder(tmp_path)
     monkeypatch.setattr(cases, "REFUSED", True)
     refused = check_folder(tmp_path)

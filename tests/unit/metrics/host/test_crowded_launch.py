@@ -52,4 +52,7 @@ def test_two_threads_at_once_crowd_the_launches_for_as_long() -> None:
 
     assert builder.measure().value("crowded_launch_fraction") == pytest.approx(0.2)
     (found,) = [one for one in builder.report().findings if one.rule_id == "host-thread-contention"]
-    assert found.saving.high == pytest.approx(0.8 * 0.2)
+    assert (found.saving, found.takes) == (
+        None,
+        pytest.approx(0.2),
+    )  # a question: the trace shows no order among the threads

@@ -112,9 +112,9 @@ def test_each_name_is_sorted_once_a_report(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("tfprof-demo/plugins/profile/GPU-multi-worker", 0.0, None, 0.0),  # dropout on a V100
         ("tracelens-jax-mi300/jax08_gemm", 0.955, 0.005, 1.0),
-        ("tracelens-jax-mi300/jax08_attention", 0.502, 0.190, 1.0),
+        ("tracelens-jax-mi300/jax08_attention", 0.502, 0.0, 1.0),  # the HLO gives the type of 19%
         ("tracelens-jax-mi300/jax_conv_minimal_08", 0.430, 0.0, 1.0),
-        ("tracelens-jax-te/test_data_jax_te_fused_attn_categorization", 0.883, 0.345, 1.0),
+        ("tracelens-jax-te/test_data_jax_te_fused_attn_categorization", 0.883, 0.0, 1.0),
     ],
 )
 def test_only_xlas_own_matrix_kernels_do_not_tell(

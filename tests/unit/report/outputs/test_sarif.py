@@ -11,7 +11,7 @@ from support.places import FIXTURES, ROOT
 import tfadvisor
 from tfadvisor.report.forms.sarif import as_sarif
 
-SCHEMA = json.loads((ROOT / "tests" / "gate" / "schemas" / "sarif-2.1.0.json").read_text())
+SCHEMA = json.loads((ROOT / "tests" / "unit" / "comparison" / "gate" / "schemas" / "sarif-2.1.0.json").read_text())
 
 
 @pytest.mark.parametrize("name", ["jax-logging", "tf-python-map", "jax-healthy"])

@@ -10,7 +10,7 @@ import pytest
 from support.places import ROOT
 
 WEB = ROOT / "web"
-TEMPLATE = (ROOT / "tfadvisor" / "report" / "page" / "page.html").read_text(encoding="utf-8")
+TEMPLATE = (ROOT / "tfadvisor" / "report" / "forms" / "page.html").read_text(encoding="utf-8")
 BUILT_FROM = (
     "one_page.ts",
     "package-lock.json",

@@ -24,6 +24,23 @@ OURS = {
     "/": "what separates the parts of a path",
     "names": "a field of DeviceOps",
     "program_ids": "a field of DeviceOps",
+    "tfadvisor.": "this package, whose records are packed",
+    **dict.fromkeys(
+        (
+            "host to device",
+            "device to host",
+            "within the device",
+            "between devices",
+            "memset",
+            "copy",
+            "not recorded",
+            "its own lines",
+            "the call itself",
+            "ops dispatched one by one",
+            "TensorFlow's executor",
+        ),
+        "what a report calls an activity",
+    ),
 }
 """text -> what it is, of those that no runtime chose."""
 
