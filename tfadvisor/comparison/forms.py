@@ -51,7 +51,8 @@ def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
     page.line()
     page.line((verdict_words(comparison), TITLE))
     page.line()
-    causes(page, comparison)
+    if not comparison.refused:
+        causes(page, comparison)
     for difference in comparison.differences:
         _beside(page, ("differs", "yellow"), one_line(difference))
     return page.text()
@@ -93,7 +94,7 @@ def as_markdown(comparison: Comparison) -> str:
         f"- base {in_code(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
         f"- new {in_code(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
         "",
-        *causes_table(comparison),
+        *([] if comparison.refused else causes_table(comparison)),
     ]
     if comparison.differences:
         lines += ["The runs differ in:", ""]
@@ -186,13 +187,13 @@ def as_fragment(comparison: Comparison) -> str:
     causes, left = shown_causes(comparison)
     rows: list[Sequence[str]] = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in causes]
     rows += [(signed(milliseconds), "", words) for milliseconds, words in left]
-    rows.append((signed(comparison.median_change_ms), "", TOTAL))
+    rows += [] if comparison.refused else [(signed(comparison.median_change_ms), "", TOTAL)]
     sides = (("base", comparison.base), ("new", comparison.new))
     return fragment(
         [
             f"<h4>{text(verdict_words(comparison))}</h4>",
             *(f'<p class="quiet">{name}: {text(head.name)}, {text(head_words(head))}</p>' for name, head in sides),
-            table(("change", "class", "cause"), rows),
+            *([table(("change", "class", "cause"), rows)] if rows else []),
             *(f"<p>{text(one)}</p>" for one in beside_words(comparison, causes)),
             *(f'<p class="quiet">differs: {text(one)}</p>' for one in comparison.differences),
         ]

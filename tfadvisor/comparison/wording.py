@@ -12,6 +12,8 @@ UNEVEN = "steps that are far longer or shorter than the middle one: the causes a
 TOTAL = "total, median step time"
 _SHOWN = 12
 _WORTH_A_LINE = 0.005
+_TIMES = 4.0
+"""From this factor on a change is said as one, and not in per cent."""
 _OVERLAP = {
     "collective": "other work hides {} of the collectives",
     "transfer": "other work hides {} of the copies",
@@ -21,11 +23,6 @@ _OVERLAP = {
 def signed(milliseconds: float) -> str:
     """`+1.25 ms`, `−310 µs`."""
     return f"{'−' if milliseconds < 0 else '+'}{duration(abs(milliseconds))}"
-
-
-def signed_share(fraction: float) -> str:
-    """`+18%`."""
-    return f"{'−' if fraction < 0 else '+'}{percent(abs(fraction))}"
 
 
 def head_words(head: Head) -> str:
@@ -38,6 +35,8 @@ def head_words(head: Head) -> str:
 def verdict_words(comparison: Comparison) -> str:
     """`The step takes 410 µs (+18%) more: compute +401 µs, launch +10 µs.`"""
     change = comparison.median_change_ms
+    if comparison.refused:
+        return f"These runs are not comparable: {one_line('; '.join(comparison.refused))}."
     if comparison.same:
         return "Both are the same trace."
     if abs(comparison.median_change_fraction) < 0.0005:
@@ -47,12 +46,17 @@ def verdict_words(comparison: Comparison) -> str:
         for one in sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
         if abs(one.change_ms) >= 0.05 * abs(change)
     ]
-    share, more = signed_share(comparison.median_change_fraction), "more" if change > 0 else "less"
+    factor, more = comparison.new.median_ms / comparison.base.median_ms, "more" if change > 0 else "less"
+    if factor >= _TIMES:
+        return f"The step takes {factor:.0f} times as long, {signed(change)}: {', '.join(parts[:4])}."
+    share = percent(abs(comparison.median_change_fraction))
     return f"The step takes {duration(abs(change))} ({share}) {more}: {', '.join(parts[:4])}."
 
 
 def shown_causes(comparison: Comparison) -> tuple[list[Cause], list[tuple[float, str]]]:
-    """The causes worth a line, and what is left of the change of the median step, in words."""
+    """The causes worth a line, and what is left of the change of the median step, in words; none of runs of other kinds."""
+    if comparison.refused:
+        return [], []
     enough = _WORTH_A_LINE * comparison.base.mean_ms
     shown = [cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough]
     shown = shown or list(comparison.causes[:1])
@@ -117,6 +121,8 @@ def speed_words(comparison: Comparison) -> str:
 
 def beside_words(comparison: Comparison, shown: Sequence[Cause]) -> list[str]:
     """What speaks for the causes that are shown: metrics of their classes, findings, the machine's speed."""
+    if comparison.refused:
+        return []
     named = {cause.class_name for cause in shown}
     beside = [metric_words(one) for one in comparison.metrics if one.class_name in named]
     beside += [finding_words(one) for one in comparison.findings]

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
 from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot
 from tfadvisor.comparison.gate.config import Budget, Config, Relative
 from tfadvisor.comparison.gate.gated_metric import ask
-from tfadvisor.comparison.gate.relative import NEED_CALLS, check_relative
+from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.side import found_of, middle_of
 from tfadvisor.comparison.split import compare_sides

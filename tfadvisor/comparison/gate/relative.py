@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot
 from tfadvisor.comparison.gate import words
 from tfadvisor.comparison.gate.config import Config, Relative
 from tfadvisor.comparison.gate.gated_metric import STEP_TIME, GatedMetric, ask, nature_asked
@@ -23,8 +23,6 @@ from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import TimeClass
 
 _OF_EXACT = 0.1
-NEED_CALLS = frozenset((TimeClass.INPUT.label, TimeClass.HOST.label, TimeClass.LAUNCH.label))
-"""Classes of step time that calls of Python functions tell apart: without them loading looks like other Python."""
 _METRICS_OF_CALLS = frozenset(one.metric for one in TimeClass if one.label in NEED_CALLS)
 
 
