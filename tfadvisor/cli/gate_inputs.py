@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from tfadvisor.comparison.baseline.snapshot import (
 from tfadvisor.comparison.baseline.store import read_store
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Written
 from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
-from tfadvisor.comparison.gate.read_config import Known, read
+from tfadvisor.comparison.gate.read_config import known_names, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of
@@ -52,21 +52,6 @@ def read_side(path: Path, options: Options) -> Report | Snapshot:
     if path.suffix == ".json" and path.is_file():
         return as_snapshot(path)
     return analyze_run(chosen_side(path, options), options)
-
-
-def known_names(rules: Sequence[Path] = ()) -> Known:
-    """What a configuration may name."""
-    import tfadvisor.metrics  # noqa: F401
-    from tfadvisor.advice.loading.catalogue import load_catalogue
-    from tfadvisor.advice.loading.limits import wrong_change
-    from tfadvisor.metrics.registry import registered_metrics
-
-    known = load_catalogue(rules, preview=True).rules
-    return Known(
-        metrics={name: one.unit.value for name, one in registered_metrics().items()},
-        rules=tuple(rule.id for rule in known),
-        wrong_change=partial(wrong_change, known),
-    )
 
 
 def config_file(path: Path | None) -> ConfigFile:

@@ -54,6 +54,7 @@ class _Commands(LazyCommands):
             "export",
             "fleet",
             "rules",
+            "metrics",
             "flags",
             "mcp",
             "completion",

@@ -105,7 +105,7 @@ RulesConfig = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="read rule thresholds, [rules], from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
+        help="read rule thresholds (`rules`) and what to ignore from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
         rich_help_panel=RULES,
         readable=False,
     ),
@@ -237,11 +237,15 @@ def reading(
     )
 
 
+def configurations_above() -> bool:
+    """Whether this folder or one above it holds a file that may be a configuration."""
+    here = Path.cwd()
+    return any((one / name).is_file() for one in (here, *here.parents) for name in _CONFIGURATIONS)
+
+
 def _limits_of_project(config: Path | None) -> tuple[LimitChange, ...]:
     """The gate's settings are loaded only where a file may hold some. Raises UsageError for one that is no TOML."""
-    here = Path.cwd()
-    folders = (here, *here.parents)
-    if config is None and not any((one / name).is_file() for one in folders for name in _CONFIGURATIONS):
+    if config is None and not configurations_above():
         return ()
     from tfadvisor.comparison.gate.config import limits_of_project
 

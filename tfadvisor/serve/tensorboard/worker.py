@@ -78,7 +78,7 @@ def _analyse(task: dict[str, Any]) -> None:
             said_at = time.monotonic()
             _say({"fraction": fraction})
 
-    options = Options(processes=task["processes"], limits=_limits(task["limits"]))
+    options = Options(processes=task["processes"], limits=_limits(task["limits"]), ignored=task["limits"]["ignored"])
     page = draw_run(run, options, progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
