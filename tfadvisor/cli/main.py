@@ -33,8 +33,8 @@ Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 
 not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
 
-_FILES = {"try": "try_out", "mcp": "serving.mcp"}
-"""Where a command stands whose name is a word of Python, or that has a folder of its own."""
+_FILES = {"try": "try_out"}
+"""Where a command stands whose name is a word of Python."""
 
 
 class _Commands(LazyCommands):

@@ -114,7 +114,7 @@ def python_in_step_op(question: Question) -> str:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def loop_python_fraction(question: Question) -> float:
-    """host_fraction without python_in_step_fraction: Python of the training loop itself."""
+    """host_fraction without python_in_step_fraction: Python of the loop that runs the steps."""
     return max(share(question, TimeClass.HOST) - _python_in_step(question), 0.0)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct
 from tfadvisor.metrics.collectives import exposed_transfer_fraction
+from tfadvisor.metrics.devices import workload
 from tfadvisor.metrics.kinds import between_products, exchanged_in_vain, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps, share, tpus
@@ -309,6 +310,7 @@ def steps_per_execution(question: Question) -> str:
     """Number of steps to run per call so that Python between the calls takes less than 5% of the time, a power of two:
     `16`.
     """
+    _needs_steps_that_can_wait(question)
     return _until_small(share(question, TimeClass.HOST))
 
 
@@ -317,7 +319,14 @@ def steps_between_waits(question: Question) -> str:
     """Number of steps between two waits, or two values read, at which the device stands idle for less than 5% of the
     time, a power of two: `16`.
     """
+    _needs_steps_that_can_wait(question)
     return _until_small(turnaround_fraction(question))
+
+
+def _needs_steps_that_can_wait(question: Question) -> None:
+    """Raises MetricAbsent for inference: what a step gives is the answer, or what the next one begins with."""
+    if workload(question) == "inference":
+        raise MetricAbsent("the program does inference, and the result of each of its steps is wanted at once")
 
 
 def _until_small(lost: float) -> str:

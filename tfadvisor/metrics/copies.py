@@ -20,9 +20,9 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.summary.device import CopyTotals
+from tfadvisor.timeline.summary.device import CopyTotals, DeviceSummary
 from tfadvisor.units import PS_PER_MS, Unit
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 
 def _milliseconds(question: Question, kind: DeviceClass) -> float:
@@ -133,21 +133,33 @@ def pageable_copy_share(question: Question) -> float:
 
 
 def _by_direction(question: Question) -> dict[str, int]:
-    """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host) and within (on
-    the device and between devices)."""
+    """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host), within (on
+    the device and between devices) and offload (either way between device and host, by an op of the compiled program)."""
     needs_steps(question.run)
-    covered = sum(device.covered_ps[host.steps.steady()].sum(axis=0) for host, device in accelerators(question.run))
-    return {
-        "in": int(covered[DeviceClass.H2D]),
-        "out": int(covered[DeviceClass.D2H]),
-        "within": int(covered[[DeviceClass.D2D, DeviceClass.P2P]].sum()),
-    }
+    time = dict.fromkeys(("in", "out", "within", "offload"), 0)
+    for host, device in accelerators(question.run):
+        covered = device.covered_ps[host.steps.steady()].sum(axis=0)
+        for way, kind in (("in", DeviceClass.H2D), ("out", DeviceClass.D2H)):
+            offloaded = round(int(covered[kind]) * _share_of_program(device, kind))
+            time["offload"] += offloaded
+            time[way] += int(covered[kind]) - offloaded
+        time["within"] += int(covered[[DeviceClass.D2D, DeviceClass.P2P]].sum())
+    return time
+
+
+def _share_of_program(device: DeviceSummary, kind: DeviceClass) -> float:
+    """How much of the copies' time is that of a compiled program's ops: all of it on a TPU, whose trace holds nothing else."""
+    rows = device.ops.of_class(kind)
+    every = int(device.ops.total_ps[rows].sum())
+    if device.kind is DeviceKind.TPU or not every:
+        return 1.0
+    return int(device.ops.total_ps[rows][device.ops.op[rows] >= 0].sum()) / every
 
 
 @fact
 def copy_direction(question: Question) -> str:
-    """Direction that takes most of the copying time: in (host to device), out (device to host) or within (on the device
-    and between devices).
+    """Direction that takes most of the copying time: in (host to device), out (device to host), within (on the device
+    and between devices) or offload (either way between device and host, by an op of the compiled program).
     """
     time = _by_direction(question)
     if not any(time.values()):
@@ -198,7 +210,8 @@ def hideable_copy_fraction(question: Question) -> float:
 @fact
 def hideable_copies(question: Question) -> str:
     """Direction that takes most of the copying time that could be hidden or left out: in (host to device), out (device
-    to host) or within (on the device and between devices).
+    to host), within (on the device and between devices) or offload (either way between device and host, by an op of the
+    compiled program, as where it keeps activations in the host's memory).
     """
     found = _hideable(question)
     if not any(found.values()):

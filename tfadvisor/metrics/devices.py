@@ -7,8 +7,12 @@ import numpy as np
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, known_steps
 from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, TimeClass
+
+_MOST, _SEVERAL = 0.8, 3
+"""Share of the compute time that makes one program the step, and ops from which on it is more than an op by itself."""
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
@@ -134,6 +138,27 @@ def device_model(question: Question) -> str:
     if not model:
         raise MetricAbsent("the trace does not name the device's model")
     return model
+
+
+def _is_of_one_program(found: HotOps) -> bool:
+    """Whether most of the compute time is that of one program of several ops: not of ops that Python dispatches one by one."""
+    time: dict[str, int] = {}
+    for one in found.ops:
+        time[one.module] = time.get(one.module, 0) + one.total_ps
+    top = max(time, key=lambda module: time[module], default="")
+    several = sum(one.module == top for one in found.ops) >= _SEVERAL
+    return bool(top) and several and time[top] >= _MOST * found.compute_ps
+
+
+@fact
+def workload(question: Question) -> str:
+    """`inference` where the compiled functions are named for it (decode, prefill, predict) or the hottest program updates none
+    of its arguments, by the trace's HLO; else `unknown`: training, or what nobody can tell.
+    """
+    programs = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
+    updates_nothing = any(one.updates_nothing and _is_of_one_program(one) for one in programs)
+    named = any(host.capture.workload == "inference" for host in question.run.hosts)
+    return "inference" if named or updates_nothing else "unknown"
 
 
 @fact(needs=(a_device,))

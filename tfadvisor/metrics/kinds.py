@@ -13,6 +13,7 @@ from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
+from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.op_path import op_path
@@ -84,7 +85,7 @@ def kind_of(one: HotOp) -> OpKind:
     """The kind of one op. Pooling is a reduce-window too; its path in the framework's program says so."""
     known = one.known
     path = known.op_name.lower() if known is not None else ""
-    kernel = one.kernel.lower()
+    kernel = instruction_name(one.kernel).lower()
     if any(word in path for word in _CUMULATIVE_OPS):
         return OpKind.CUMULATIVE
     if (known is not None and known.products) or kernel_kind(one.kernel).is_matrix:
@@ -104,8 +105,8 @@ def kind_of(one: HotOp) -> OpKind:
 
 @once
 def hottest_ops(question: Question) -> HotOps:
-    """Of the first GPU. Raises MetricAbsent when nothing computes on one."""
-    host, _ = gpus(question.run)[0]
+    """Of the first GPU or TPU. Raises MetricAbsent when nothing computes on one."""
+    host, _ = accelerators(question.run)[0]
     if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no kernel begins in a counted step")
     return host.program.hot_ops

@@ -238,11 +238,12 @@ def fallback_kernel_place(question: Question) -> str:
 
 
 def _falls_back(kind: KernelKind) -> bool:
-    return kind.is_matrix and kind.precision in _NARROW and kind.tensor_cores is False
+    return kind.is_matrix and not kind.is_vector and kind.precision in _NARROW and kind.tensor_cores is False
 
 
 def _leaves_tensor_cores_idle(kind: KernelKind) -> bool:
-    return kind.is_matrix and kind.precision is Precision.FP32 and kind.tensor_cores is False
+    wide = kind.is_matrix and not kind.is_vector and kind.precision is Precision.FP32
+    return wide and kind.tensor_cores is False
 
 
 def _needs_tensor_cores(question: Question, kernels: _Kernels) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tfadvisor.metrics.kinds import first_device_ops, hottest_ops, known_where, of_step_time
 from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import share
+from tfadvisor.metrics.steady import gpus, share, tpus
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.program_ops import OpTrait
@@ -38,7 +38,8 @@ def misaligned(size: DotSize) -> tuple[int, ...]:
 
 @once
 def misaligned_products(question: Question) -> list[HotOp]:
-    """Raises MetricAbsent where the trace holds no HLO of a matrix product."""
+    """Of a GPU. Raises MetricAbsent where the trace holds no HLO of a matrix product."""
+    gpus(question.run)
     ops = hottest_ops(question).ops
     if not any(one.known is not None and one.known.products for one in ops):
         raise MetricAbsent("the trace holds no HLO of a matrix product")
@@ -66,6 +67,66 @@ def _first(question: Question) -> DotSize:
             if misaligned(size):
                 return size
     raise MetricAbsent("the sides of all products suit Tensor Cores")
+
+
+_LANES, _SUBLANES, _MATRIX_UNIT = 128, 8, 256
+"""A TPU stores matrices in tiles of 8 by 128 elements; the matrix unit is as wide since v6e, half before."""
+_WIDE_UNIT = ("v6", "v7", "7x")
+
+
+@once
+def _padding(question: Question) -> list[tuple[HotOp, DotSize, float]]:
+    """The products of a TPU that it pads, with the share of their time that goes into padding at best. Raises MetricAbsent."""
+    device = tpus(question.run)[0][1]
+    width = _MATRIX_UNIT if any(word in device.model.lower() for word in _WIDE_UNIT) else _LANES
+    ops = [one for one in hottest_ops(question).ops if one.known is not None and one.known.products]
+    if not ops:
+        raise MetricAbsent("the trace holds no HLO of a matrix product")
+    found = []
+    for one in ops:
+        size = max(one.known.products if one.known is not None else (), key=lambda size: size.flops)
+        padded = _up(size.m, _SUBLANES) * _up(size.n, width) * _up(size.k, width)
+        if min(size.m, size.n, size.k) >= _SMALL and padded > size.m * size.n * size.k:
+            found.append((one, size, 1 - size.m * size.n * size.k / padded))
+    return found
+
+
+def _up(side: int, multiple: int) -> int:
+    return -(-side // multiple) * multiple
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def padding_fraction(question: Question) -> float:
+    """Share of step time in which a TPU multiplies nothing but padding: it rounds the sides of a product up to 8 or to the width
+    of its matrix unit, 128 (256 since v6e); from the trace's HLO. Products with a side below 64 do not count.
+    """
+    found, every = _padding(question), hottest_ops(question)
+    lost = sum(one.total_ps * share_lost for one, _, share_lost in found)
+    return lost / every.compute_ps * share(question, TimeClass.COMPUTE)
+
+
+@fact
+def padded_product(question: Question) -> str:
+    """The product of which padding takes most time, with its sides: `dot.4: 8193 × 8193 by 8193 × 8193`."""
+    one, size = _most_padded(question)
+    return f"{one.name()}: {size.m} × {size.k} by {size.k} × {size.n}"
+
+
+@fact
+def padded_product_place(question: Question) -> str:
+    """The same product with its place in the user's program: `dot.4 (train.py:42)`."""
+    place = _most_padded(question)[0].place()
+    if not place:
+        raise MetricAbsent("the trace holds no HLO that says where this product comes from")
+    return place
+
+
+def _most_padded(question: Question) -> tuple[HotOp, DotSize]:
+    found = _padding(question)
+    if not found:
+        raise MetricAbsent("no product's sides need padding")
+    one, size, _ = max(found, key=lambda each: each[0].total_ps * each[2])
+    return one, size
 
 
 # Work in 64-bit floats, which networks hardly ever need.

@@ -14,11 +14,13 @@ from tfadvisor.metrics.steady import needs_device, share
 from tfadvisor.timeline.devices.protocol import Peaks
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.names.programs import function_of_module
 from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
-from tfadvisor.units import PS_PER_S, Unit
+from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 
 _ENOUGH_KNOWN = 0.5
@@ -58,6 +60,44 @@ def memory_bandwidth_utilization(question: Question) -> float:
     known = _counted(found, [one for one in found.ops if one.known is not None])
     moved = sum(one.known.cost.bytes * one.count for one in known if one.known is not None)
     return moved / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.bytes_per_s
+
+
+@once
+def _memory_bound(question: Question) -> list[HotOp]:
+    """The hottest ops, of those whose HLO tells all they compute, of which memory takes longer than arithmetic at best."""
+    found, peaks = _hottest(question)
+    if peaks.flops is None or peaks.bytes_per_s is None:
+        raise MetricAbsent("the trace does not say how fast the device and its memory are")
+    known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
+    costs = [(one, one.known.flops or 0, one.known.cost.bytes) for one in known if one.known is not None]
+    return [one for one, flops, moved in costs if moved / peaks.bytes_per_s > flops / peaks.flops]
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def memory_bound_fraction(question: Question) -> float:
+    """Share of step time in ops of which memory takes longer than arithmetic even at the device's full speed of both: bytes
+    over its memory's bandwidth against operations over its peak in 16 bits, counted from their shapes.
+    """
+    mine, (found, _) = _memory_bound(question), _hottest(question)
+    return sum(one.total_ps for one in mine) / found.compute_ps * share(question, TimeClass.COMPUTE)
+
+
+@fact
+def memory_bound_op(question: Question) -> str:
+    """The op of memory_bound_fraction that takes most time, with its share of the compute time."""
+    mine, (found, _) = _memory_bound(question), _hottest(question)
+    if not mine:
+        raise MetricAbsent("arithmetic takes longer than memory in all of the hottest ops")
+    return f"{short_name(instruction_name(mine[0].name()))}, {percent(mine[0].total_ps / found.compute_ps)} of compute time"
+
+
+@fact
+def memory_bound_place(question: Question) -> str:
+    """The same with its place in the user's program: `fusion.3 (train.py:42)`."""
+    for one in _memory_bound(question):
+        if one.place():
+            return one.place()
+    raise MetricAbsent("the trace holds no HLO that says where these ops come from")
 
 
 def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:

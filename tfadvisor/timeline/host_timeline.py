@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks
+from tfadvisor.arrays import blocks, true_at
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.devices.registry import Unrecorded
@@ -33,6 +33,8 @@ from tfadvisor.timeline.names.classes import (
     says_graphs_are_off,
 )
 from tfadvisor.timeline.names.frames import is_frame
+from tfadvisor.timeline.names.host import called_function, calls_function
+from tfadvisor.timeline.names.programs import jitted_function, workload_of
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.vocabulary import TimeClass
@@ -168,6 +170,8 @@ class Capture(msgspec.Struct, frozen=True):
     """What was recorded of the driving thread in the counted steps."""
     graphs_off: bool = False
     """Whether XLA ran CUDA graphs kernel by kernel because it was profiled."""
+    workload: str = "unknown"
+    """By the names of the compiled functions that Python calls: inference or unknown."""
     between_slices: bool = False
     """Whether the host sent for its TPUs over the network between slices."""
 
@@ -198,9 +202,17 @@ def capture_of(
         unrecorded=unrecorded,
         work_ps=work_ps,
         events=events,
+        workload=workload_of(_called(threads)),
         between_slices=len(threads.named(is_between_slices)) > 0,
         graphs_off=len(threads.named(says_graphs_are_off)) > 0,
     )
+
+
+def _called(threads: Threads) -> set[str]:
+    """The compiled functions that Python calls, by name."""
+    names = [threads.names[row] for row in true_at(threads.borne).tolist()]
+    jitted = {function for name in names if (function := jitted_function(name))}
+    return jitted | {called_function(name) for name in names if calls_function(name)}
 
 
 def window_of(trace: HostTrace) -> tuple[int, int]:

@@ -266,7 +266,7 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
     to 2.8 write no event of the run itself: the call around it waits for a function as long.
     """
     if not len(threads.everywhere(HostClass.RUN_EAGER)):
-        return _joined([]), _calls_that_wait(threads)
+        return _joined([]), calls_that_wait(threads)
     kernels, waits = [], []
     for thread in threads.threads:
         runs = threads.of(thread, HostClass.RUN_EAGER)
@@ -286,10 +286,12 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
     return _joined(kernels), _joined(waits)
 
 
-def _calls_that_wait(threads: Threads) -> Int64Array:
+def calls_that_wait(threads: Threads) -> Int64Array:
     """Positions of the eager runtime's blocking calls of functions, inside the `EagerLocalExecute: __inference_…` that names
-    each.
+    each; of TensorFlow 2.3 to 2.8, which write no event of the run itself.
     """
+    if len(threads.everywhere(HostClass.RUN_EAGER)):
+        return _joined([])
     calls = threads.named(blocks_in_eager_call)
     found = []
     for thread in threads.threads:

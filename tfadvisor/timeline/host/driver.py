@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import true_at
-from tfadvisor.timeline.host.dispatches import eager_dispatch, eager_elsewhere, eager_kernels, eager_pauses
+from tfadvisor.timeline.host.dispatches import (
+    calls_that_wait,
+    eager_dispatch,
+    eager_elsewhere,
+    eager_kernels,
+    eager_pauses,
+)
 from tfadvisor.timeline.host.frames import calls_before_dispatches
 from tfadvisor.timeline.host.input_pipeline import made_batches
 from tfadvisor.timeline.host.threads import Thread, Threads
@@ -72,11 +78,15 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     launch = union_of(held[_LAUNCH], difference(pauses, known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
     batch_python = difference(made, union_of(known, launch))
+    calls = calls_that_wait(threads)
+    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
+    locked_out = intersection(union(threads.start[calls], threads.end[calls]), pending.pipeline_python)
+    locked_out = intersection(locked_out, held[_WAIT])
     return HostActivity(
         compile=held[_COMPILE],
-        input=union_of(held[_INPUT], batch_python),
+        input=union_of(held[_INPUT], batch_python, locked_out),
         launch=launch,
-        wait=union_of(held[_WAIT], held[_WAIT_FOR_THREADS]),
+        wait=union_of(difference(held[_WAIT], locked_out), held[_WAIT_FOR_THREADS]),
         wait_for_threads=held[_WAIT_FOR_THREADS],
         present=present,
         pending=pending,

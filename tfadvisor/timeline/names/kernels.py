@@ -39,6 +39,8 @@ class KernelKind(msgspec.Struct, frozen=True):
     precision: Precision
     is_matrix: bool
     tensor_cores: bool | None
+    is_vector: bool = False
+    """Multiplies a matrix by a vector: memory is what it waits for, and Tensor Cores could not help."""
 
 
 _FUSIONS = ("loop_", "input_", "wrapped_", "fusion", "triton_poi_", "triton_red_", "triton_per_")
@@ -92,7 +94,8 @@ _NARROW_FIRST = (
 )
 _ALWAYS_TENSOR_CORES = (Precision.TF32, Precision.FP8, Precision.BELOW_8_BITS)
 _BETWEEN_WORDS = str.maketrans(dict.fromkeys("_<>(),:;*&[]{}.-= \n", " "))
-_KINDS: dict[tuple[Precision, bool, bool | None], KernelKind] = {}
+_KINDS: dict[tuple[Precision, bool, bool | None, bool], KernelKind] = {}
+_VECTORS = ("gemv",)
 
 
 def kernel_kind(name: str) -> KernelKind:
@@ -105,6 +108,12 @@ def kernel_kind(name: str) -> KernelKind:
         return kind_of_parts(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
     if any(word in lower for word in _SUMS_OF_PARTS):
         return kind_of_parts(Precision.UNKNOWN, True, None)
+    found = _of_product(name, lower)
+    is_vector = any(word in lower for word in _VECTORS)
+    return kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True) if is_vector else found
+
+
+def _of_product(name: str, lower: str) -> KernelKind:
     if lower.startswith("nvjet_"):
         return kind_of_parts(_of_nvjet(lower), True, True)
     if "cijk_" in lower:
@@ -278,9 +287,11 @@ def _narrowest(types: Set[Precision]) -> Precision:
     return next((one for one in _NARROW_FIRST if one in types), Precision.UNKNOWN)
 
 
-def kind_of_parts(precision: Precision, is_matrix: bool, tensor_cores: bool | None) -> KernelKind:
+def kind_of_parts(
+    precision: Precision, is_matrix: bool, tensor_cores: bool | None, is_vector: bool = False
+) -> KernelKind:
     """The one object of equal kinds."""
-    key = (precision, is_matrix, tensor_cores)
+    key = (precision, is_matrix, tensor_cores, is_vector)
     found = _KINDS.get(key)
     if found is None:
         found = _KINDS[key] = KernelKind(*key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 _JITTED = "PjitFunction"
@@ -33,6 +34,22 @@ _TAKES_ELEMENTS = frozenset(
 )
 """Functions that JAX jits for `array[i]` and for walking through an array, one for each element."""
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
+
+
+_INFERS = frozenset("decode prefill generate predict infer inference serve serving".split())
+_TRAINS = frozenset(
+    "train training step update grad grads gradient gradients loss backward optimizer fit epoch".split()
+)
+_NO_LETTER = re.compile(r"[^a-z]+")
+
+
+def workload_of(functions: Iterable[str]) -> str:
+    """What a program does whose host calls these compiled functions: `inference` where one is named for it (`decode_step`) and
+    none of the others for training (`train_step`, `update`); else `unknown`."""
+    words = [set(_NO_LETTER.split(one.lower())) for one in functions]
+    infers = [not one.isdisjoint(_INFERS) for one in words]
+    trains = any(not one.isdisjoint(_TRAINS) for one, other in zip(words, infers, strict=True) if not other)
+    return "inference" if any(infers) and not trains else "unknown"
 
 
 def jitted_function(name: str) -> str | None:

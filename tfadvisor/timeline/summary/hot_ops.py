@@ -62,6 +62,8 @@ class HotOps(msgspec.Struct, frozen=True):
     """Elements of what the program that takes most time updates, None when its arguments have no telling names."""
     why: str
     """The reason then, else ""."""
+    updates_nothing: bool = False
+    """Whether the HLO of that program says that it returns none of its floating-point arguments."""
 
 
 def hot_ops(table: OpTable, programs: Modules) -> HotOps:
@@ -141,25 +143,26 @@ def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | No
     return program_of_row(table, int(rows[programs_of == int(np.argmax(time))][0]), programs)
 
 
-def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str]:
-    """(elements, "") of the program that takes most time, or (None, why not)."""
+def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str, bool]:
+    """(elements, "", False) of the program that takes most time, or (None, why not, whether it updates nothing)."""
     try:
         program = _hottest(table, rows, programs)
         if program is None:
-            return None, "the trace carries no HLO of the step's program"
+            return None, "the trace carries no HLO of the step's program", False
         from tfadvisor.program.parameters import parameter_summary  # only with HLO in the trace
 
         found = parameter_summary(program)
     except TraceError as error:
-        return None, error.cause.rstrip(".")
+        return None, error.cause.rstrip("."), False
     if not found.likely.elements:
-        return None, f"{program.name} returns no floating-point argument, so it is not a training step"
+        return None, f"{program.name} returns no floating-point argument, so it is not a training step", True
     if not found.is_named:
         return (
             None,
             f"the arguments of {program.name} have no names that distinguish parameters from the optimizer's state",
+            False,
         )
-    return found.likely.elements, ""
+    return found.likely.elements, "", False
 
 
 # How long the ops of a run without an accelerator would take undisturbed: they share its cores with everything

@@ -8,7 +8,7 @@ from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.findings import Finding, Verdict
-from tfadvisor.advice.judging.verdict import give_verdict
+from tfadvisor.advice.judging.verdict import give_verdict, led_by
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
 from tfadvisor.vocabulary import Severity
@@ -410,3 +410,15 @@ def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() ->
     assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary
     promises = replace(doubt, saving=finding(0.05).saving)
     assert "to check" not in verdict({"compute": 1.0}, (promises,)).summary
+
+
+@pytest.mark.parametrize(("steps", "first"), [(1, "input-loader-in-step"), (3, "another")])
+def test_of_few_steps_what_explains_the_verdict_comes_first(steps: int, first: str) -> None:
+    """There findings come by severity, and a single step cannot vouch for its input: `low`, whatever it would save."""
+    about_input = replace(finding(0.9), severity=Severity.LOW)
+    another = replace(finding(0.1), rule_id="another", claims=("compute",))
+    known = metrics({}, {"steps_counted": steps, "step_confidence": 1.0})
+    found = led_by(Verdict("input", 0.9, False, ""), (another, about_input), known)
+
+    assert found[0].rule_id == first
+    assert len(found) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support import hlo_builder as hlo
 from support.shared_traces import FOLDER, needs_shared_traces
 from support.trace_builder import TraceBuilder, trace
 
@@ -126,3 +127,48 @@ def test_only_xlas_own_matrix_kernels_do_not_tell(
     assert metrics["matrix_kernel_share"].value == approx(matrix, abs=0.001)
     assert unknown == (None if of_it_unknown is None else approx(of_it_unknown, abs=0.001))
     assert metrics["fp16_kernel_share"].value == fp16
+
+
+def test_a_product_with_a_vector_is_no_fallback() -> None:
+    """Batch 1: memory is what cuBLAS' gemv waits for, and no Tensor Core could help."""
+    name = "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16>(int)"
+    metrics = run({name: 80}, compute_cap_major=9, compute_cap_minor=0).measure()
+
+    assert metrics.value("fallback_kernel_fraction") == 0
+    assert metrics.value("matrix_kernel_share") == 1
+
+
+SQUARE = "[64,64]"
+
+
+def fusion_of(dtype: str) -> bytes:
+    shape = f"{dtype}{SQUARE}"
+    return hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", shape),
+            hlo.op(2, "dot", shape, 1, 1, name="gemm_fusion_dot.2", extra=hlo.dot_numbers([1], [0])),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "major", "metric"),
+    [
+        ("f32", 9, "tf32_matrix_share"),
+        ("f32", 7, "fp32_matrix_share"),
+        ("bf16", 9, "fp16_kernel_share"),
+        ("f32", 0, None),
+    ],
+)
+def test_where_a_kernels_name_is_silent_its_ops_types_answer(dtype: str, major: int, metric: str | None) -> None:
+    """Triton's products of fp32 round to TF32 since Ampere."""
+    builder = trace().program("jit_step", fusion_of(dtype)).step(0, 100)
+    stats = {"hlo_op": "gemm_fusion_dot.2", "hlo_module": "jit_step", "program_id": 7}
+    builder.on_line("/device:GPU:0", "Stream #1(Compute)", "gemm_fusion_dot_2", 0, 90, **stats)
+    if major:
+        builder.plane_stat("/device:GPU:0", compute_cap_major=major, compute_cap_minor=0)
+    metrics = builder.measure()
+
+    for name in ("tf32_matrix_share", "fp32_matrix_share", "fp16_kernel_share"):
+        assert (metrics.value(name) == 1) == (name == metric), name

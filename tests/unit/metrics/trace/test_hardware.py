@@ -45,3 +45,31 @@ def test_the_oldest_gpu_decides() -> None:
 def test_the_model_is_named_where_the_trace_does() -> None:
     assert gpus(1, gpu_device_name="NVIDIA H100").measure().fact("device_model") == "NVIDIA H100"
     assert gpus(1).measure().fact("device_model") is None
+
+
+@pytest.mark.parametrize(
+    ("functions", "expected"),
+    [
+        (("decode_step", "convert_element_type"), "inference"),
+        (("prefill_1024", "decode"), "inference"),
+        (("train_step", "generate_batch"), "unknown"),
+        (("step",), "unknown"),
+        (("update", "predict"), "unknown"),
+        (("decoder_block",), "unknown"),
+    ],
+)
+def test_inference_by_the_names_of_compiled_functions(functions: tuple[str, ...], expected: str) -> None:
+    builder = trace().step(0, 100).busy("GPU:0", (10, 90))
+    for at, name in enumerate(functions):
+        builder.call(f"PjitFunction({name})", at, at + 0.5)
+    metrics = builder.measure()
+
+    assert metrics.fact("workload") == expected
+    assert (metrics.fact("steps_per_execution") is None) == (expected == "inference")
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"), [("MegaScale: Communication Transport Receive", "used"), ("x", "not used")]
+)
+def test_the_network_between_slices(event: str, expected: str) -> None:
+    assert trace().step(0, 100).busy("GPU:0", (0, 9)).call(event, 0, 9).measure().fact("slices_network") == expected

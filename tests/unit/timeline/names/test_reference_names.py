@@ -24,22 +24,18 @@ def rows() -> list[list[str]]:
     return [row for row in found if FROM_MEMORY not in row[3]]
 
 
-def is_right(name: str, expected: str) -> bool:  # noqa: PLR0911  (a line for each kind of row)
+def is_right(name: str, expected: str) -> bool:
     """Whether the class that is read from the name is the expected one."""
     found = device_class(name)
-    if expected == "collective":
-        return found is DeviceClass.COLLECTIVE
-    if expected == "copy":
-        return found in COPIES
-    if expected == "no device work":
-        return found is DeviceClass.NO_WORK
+    classes = {"collective": (DeviceClass.COLLECTIVE,), "copy": COPIES, "no device work": (DeviceClass.NO_WORK,)}
+    if expected in classes:
+        return found in classes[expected]
     if expected.startswith("no device work"):  # what the line says
         return is_derived("_counters_", 1)
     if expected.startswith("graph"):
         return is_whole_graph(name)
-    if expected == "conv (helper)":
-        return found is DeviceClass.COMPUTE
-    return found is DeviceClass.COMPUTE and kernel_kind(name).is_matrix is (expected in MATRIX)
+    is_told = expected == "conv (helper)" or kernel_kind(name).is_matrix is (expected in MATRIX)
+    return found is DeviceClass.COMPUTE and is_told
 
 
 @pytest.mark.skipif(not NAMES.is_file(), reason="the list of kernel names is not beside this checkout")
