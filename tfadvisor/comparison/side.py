@@ -49,7 +49,9 @@ class Found(msgspec.Struct, frozen=True):
             return False
         if self.place and other.place and self.place.split(" in ")[0] != other.place.split(" in ")[0]:
             return False
-        return None not in (self.takes, other.takes) and max(self.takes, other.takes) < 2 * min(self.takes, other.takes)
+        if self.takes is None or other.takes is None:
+            return False
+        return max(self.takes, other.takes) < 2 * min(self.takes, other.takes)
 
 
 class Side(msgspec.Struct, frozen=True):

@@ -295,9 +295,9 @@ def _metrics(base: Side, new: Side) -> list[MetricChange]:
 def _findings(base: Side, new: Side) -> list[FindingChange]:
     appeared = [one for one in new.findings if not any(one.same_cause(other) for other in base.findings)]
     gone = [one for one in base.findings if not any(one.same_cause(other) for other in new.findings)]
-    appeared = [FindingChange(*_words(one), True) for one in appeared]
-    gone = [FindingChange(*_words(one), False) for one in gone]
-    return appeared + gone
+    return [
+        FindingChange(*_words(one), one_side) for one_side, some in ((True, appeared), (False, gone)) for one in some
+    ]
 
 
 def _words(one: Found) -> tuple[str, str, str, str]:

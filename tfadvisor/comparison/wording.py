@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
-from tfadvisor.printable import one_line
+from tfadvisor.printable import one_line, short_kernel
 from tfadvisor.units import Unit, counted, duration, in_words, percent
 
 UNEVEN = "steps that are far longer or shorter than the middle one: the causes above count them, the median does not"
@@ -80,14 +80,14 @@ def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
     op = cause.op
     if op is None:
         return "all other ops together"
-    name = name_in(op.name)
+    name = name_in(short_kernel(op.name))
     what = f"{op.number} ops like {name}" if op.number > 1 else name
     if op.status != "changed":
         times = duration(op.new_op_ms if op.status == "new" else op.base_op_ms)
         count = op.new_count if op.status == "new" else op.base_count
         words = f"{what}: {op.status}, {times} per step, {_times(count)}"
     else:
-        renamed = f" (was {name_in(op.before)}, matched by {op.by})" if op.before else ""
+        renamed = f" (was {name_in(short_kernel(op.before))}, matched by {op.by})" if op.before else ""
         words = f"{what}{renamed}: {_span(op.base_op_ms, op.new_op_ms)} per step"
         if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
             words += f", {_times(op.base_count)} → {_times(op.new_count)}"

@@ -119,7 +119,9 @@ def _found(row: list[Any]) -> Found:
     """Rule, category, title, place, then severity, the day it came, classes and share, where known."""
     words = [word(row, "findings", at) for at in range(min(max(len(row), 4), _FINDING_COLUMNS))]
     known = len(row) > _FINDING_COLUMNS and row[_FINDING_COLUMNS] is not None
-    return Found(*words, takes=number(row, "findings", _FINDING_COLUMNS) if known else None)
+    rule, category, title, place, severity, since, claims = (*words, *[""] * (_FINDING_COLUMNS - len(words)))
+    takes = number(row, "findings", _FINDING_COLUMNS) if known else None
+    return Found(rule, category, title, place, severity, since, claims, takes)
 
 
 def _has_traits(row: list[Any]) -> bool:

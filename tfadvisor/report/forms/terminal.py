@@ -11,7 +11,7 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.html_fragments import as_ascii
-from tfadvisor.printable import cut, one_line, printable
+from tfadvisor.printable import cut, one_line, printable, short_kernel
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
@@ -186,8 +186,8 @@ _SHOWN = 3
 _BAR = 78
 _ACTIVITIES = 6
 """Of the step; a smaller part is not printed where not all are."""
-_OPS, _OP_NAME = 15, 48
-"""Rows of the table of ops, characters of a name in it."""
+_OPS = 15
+"""Rows of the table of ops."""
 _NAMED = 12
 """Names that share a reason and are listed; of more their number."""
 _MARGIN = 3
@@ -484,7 +484,7 @@ def _ops(page: TextPage, report: Report) -> None:
     """What takes most time on the devices."""
     rows = [
         [
-            cut(one_line(op.op or op.kernel), _OP_NAME),
+            one_line(short_kernel(op.name)),
             op.kind,
             percent(op.share),
             duration(op.ms_per_step),
