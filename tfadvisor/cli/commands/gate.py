@@ -166,9 +166,9 @@ def gate(
     """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.gate_against import asked_for
-    from tfadvisor.comparison.gate.read_config import read
+    from tfadvisor.comparison.gate.read_config import known_names, read
 
-    written = read(gate_inputs.config_file(config), gate_inputs.known_names(rules or ()), preset)
+    written = read(gate_inputs.config_file(config), known_names(rules or ()), preset)
     if check_config:
         note(f"{written.file}: fine.")
         return 0
