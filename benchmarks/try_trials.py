@@ -27,8 +27,7 @@ from statistics import median
 
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.deciding import BASE, STAGES, Rounds, Standing
-from tfadvisor.act.trial.one_run import Asked
-from tfadvisor.act.trial.program import Program, settle_in
+from tfadvisor.act.trial.one_run import Asked, Program, settle_in
 from tfadvisor.act.trial.result import BETTER
 from tfadvisor.act.trial.steps import choose_loop, plan_steps
 

@@ -36,7 +36,7 @@ def imports_of(package: Path) -> Imports:
 
 
 def _imported(tree: ast.Module, root: str) -> set[str]:
-    """The second words of everything below root that is imported: `from tfadvisor.program import x` -> hlo."""
+    """The second words of everything below root that is imported: `from tfadvisor.program import x` -> program."""
     dotted: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

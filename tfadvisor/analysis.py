@@ -54,7 +54,7 @@ class Options(msgspec.Struct, frozen=True):
     steps: tuple[int, int] | None = None
     """First and last (exclusive) step to look at."""
     processes: int = 1
-    """How many hosts may be read at once, each in a process of its own."""
+    """How many hosts may be read at once, each in its own process."""
     engine: Engine | None = None
     """Who reads the hosts, as a cluster; None for this machine."""
     limits: Sequence[LimitChange] = ()

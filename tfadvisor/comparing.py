@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tfadvisor.analysis import analyze
-from tfadvisor.comparison.baseline.comparable import may_differ, must_be_alike
-from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot, snapshot_of
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot, may_differ, must_be_alike, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, from_text
 from tfadvisor.comparison.forms import ShownComparison, shown
 from tfadvisor.comparison.side import Side

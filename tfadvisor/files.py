@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from tfadvisor import guardian
 from tfadvisor.errors import UsageError
 from tfadvisor.trace.remote_path import RemotePath
 
@@ -108,32 +109,32 @@ def beside(path: Path) -> str:
 def unfinished(name: str) -> Iterator[None]:
     """A file or folder that must not stay when this is left by an error or a signal."""
     _unfinished.add(name)
-    try:
-        yield
-    except BaseException:
-        _remove(name)
-        _unfinished.discard(name)  # not before: the next signal may come while it is removed
-        raise
+    with guardian.watched("remove", name):
+        try:
+            yield
+        except BaseException:
+            guardian.remove(name)
+            _unfinished.discard(name)  # not before: the next signal may come while it is removed
+            raise
     _unfinished.discard(name)
 
 
 def remove_unfinished() -> None:
     """For a process that ends now, wherever it is. Raises nothing."""
     for name in tuple(_unfinished):
-        _remove(name)
+        guardian.remove(name)
 
 
 @contextmanager
 def temporary_folder(prefix: str = "tfadvisor-") -> Iterator[str]:
     """A folder for temporary files, readable by this user alone. It goes, also where a signal comes while it does."""
-    import shutil
     import tempfile
 
     name = str(Path(tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(6).hex()}")
     with unfinished(name):
         Path(name).mkdir(mode=0o700)
         yield name
-        shutil.rmtree(name, ignore_errors=True)
+        guardian.remove(name)
 
 
 def umask() -> int:
@@ -150,16 +151,6 @@ def _open_new(name: str) -> tuple[int, bool]:
             return os.open(Path(name).parent, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666), False
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0)
     return os.open(name, flags, 0o666), True
-
-
-def _remove(name: str) -> None:
-    with suppress(OSError):
-        if Path(name).is_dir():
-            import shutil
-
-            shutil.rmtree(name, ignore_errors=True)
-        else:
-            Path(name).unlink(missing_ok=True)
 
 
 def _check_regular(status: os.stat_result) -> None:

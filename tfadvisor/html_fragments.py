@@ -1,4 +1,4 @@
-"""Small pieces of HTML for a notebook's cells: self-contained, escaped, for light and dark themes."""
+"""Pieces of HTML for a notebook's cells, and how a page is shown there or in a browser."""
 
 from __future__ import annotations
 

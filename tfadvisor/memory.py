@@ -6,17 +6,62 @@ import ctypes
 import os
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _UNKNOWN = 8 << 30
+_SHORTEST_DEADLINE_S = 120.0
+_BYTES_A_SECOND = 1 << 20
+"""The slowest analyses of real traces read ten times as many."""
+_LEAST_MEMORY = 2 << 30
+_MEMORY_PER_BYTE = 20
 _MANY_EVENTS = 1 << 20
+
+
+class Limits(NamedTuple):
+    """What an analysis may take, so that a trace that was made to take all harms nobody else."""
+
+    deadline_s: float
+    memory: int
+    """Bytes of memory of each of its processes."""
+
+
+def limits_of_files(files: Iterable[Path]) -> Limits:
+    """From their sizes: long and large enough for any trace of theirs, many times over."""
+    sizes = [_unpacked_size(file) for file in files]
+    return Limits(
+        _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
+    )
+
+
+def _unpacked_size(file: Path) -> int:
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return 0  # reading it will say what is wrong
+    return size * 10 if file.suffix == ".gz" else size
 
 
 def free_memory() -> int:
     """Bytes. Memory that holds only copies of files counts as free, since the system gives it back."""
     known = [free for free in (_of_machine(), _of_container(), _of_limits()) if free is not None]
     return max(min(known, default=_UNKNOWN), 0)
+
+
+def limited_memory(most: int) -> int | None:
+    """Limits what this process and those that it starts may take, in bytes; what the limit was, None where there is none such."""
+    try:
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        if resource.RLIM_INFINITY not in (soft, most):  # the user's own limit stays
+            return None
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    except (ImportError, ValueError, OSError):
+        return None
+    return soft
 
 
 def give_back(events: int) -> None:

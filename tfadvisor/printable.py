@@ -1,4 +1,4 @@
-"""Text from traces made harmless for a terminal, a page or Markdown: control characters shown, never sent."""
+"""Text from traces made harmless for a terminal, a page or Markdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def printable(text: str) -> str:
 
 
 def in_one_message(text: str) -> str:
-    """For a line on standard error: printable, line ends shown as well, so that no name begins a line of its own."""
+    """For a line on standard error: printable, line ends shown as well, so that no name begins its own line."""
     shown = _BREAK.sub(lambda match: f"\\x{ord(match.group()):02x}", printable(text[:_LONGEST_LOOKED_AT]))
     return without_commands(cut(shown, _LONGEST))
 

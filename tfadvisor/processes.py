@@ -59,7 +59,9 @@ def undisturbed() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM") if hasattr(signal, name)]
+    numbers = [
+        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM") if hasattr(signal, name)
+    ]
     before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in numbers}
     try:
         yield

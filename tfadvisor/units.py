@@ -20,6 +20,15 @@ class Unit(Enum):
     GB_S = "GB/s"
 
 
+_MOST_DIGITS = 18
+"""Of a number that fits into int64."""
+
+
+def number_of(digits: str) -> int | None:
+    """What decimal digits say; None of any other text, and of more digits than there are things to count."""
+    return int(digits) if len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdecimal() else None
+
+
 def in_words(value: float, unit: Unit) -> str:
     """A number as a reader wants it: `38.2%`, `1.25 ms`, `3.1 MiB`."""
     if unit is Unit.FRACTION:

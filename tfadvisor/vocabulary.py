@@ -161,7 +161,7 @@ class VerdictWords(msgspec.Struct, frozen=True):
     name: str
     """`Input-bound`."""
     lost: str = ""
-    """What the time goes into, as the end of `38% of step time is …`; "" where the verdict makes a sentence of its own."""
+    """What the time goes into, as the end of `38% of step time is …`; "" where the verdict makes its own sentence."""
 
 
 VERDICTS: Mapping[str, VerdictWords] = {

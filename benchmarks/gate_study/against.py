@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from pairs import STEP, config, load, programs, slower, unchanged
 
 from tfadvisor.act.against.gate_against import LOOKS
-from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Outcome
 

@@ -12,14 +12,13 @@ from msgspec.structs import replace
 from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, unchanged
 
 from tfadvisor.advice.findings import Evidence, Finding, Saving
-from tfadvisor.comparison.baseline.comparable import NOTHING, choose
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import NOTHING, Snapshot, choose
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
 from tfadvisor.comparison.gate.gated_metric import FORETOLD, Sample, Speed, Surprise, ask, outside_ms
 from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.statistics.distributions import normal_quantile, t_quantile
-from tfadvisor.comparison.statistics.metric_traits import Nature
+from tfadvisor.comparison.statistics.spread import Nature
 from tfadvisor.vocabulary import Severity
 
 STATING = 20

@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.comparable import choose
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import Snapshot, choose
 from tfadvisor.comparison.baseline.snapshot_json import from_text
 from tfadvisor.comparison.gate import gated_metric as equal_speed
 from tfadvisor.comparison.gate.config import Config, Identity, resolve

@@ -18,6 +18,10 @@ class Objects:
         self.asked: list[tuple[str, str, str | None]] = []
         self.ranges = True
         self.length = True
+        self.redirects: dict[str, str] = {}
+        """For a path, where its answers send."""
+        self.packed: dict[str, bytes] = {}
+        """For a path, what a GET answers with `Content-Encoding: gzip`."""
         self.status: dict[str, int] = {}
         self.cuts: dict[str, int] = {}
         """For a path, how many answers end after half of their bytes."""
@@ -63,7 +67,11 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
         def _answer(self, *, body: bool) -> None:
             path = self.path.partition("?")[0]
             held.asked.append((self.command, path, self.headers.get("Range")))
-            if path in held.status:
+            if path in held.redirects:
+                self._send(302, b"", {"Location": held.redirects[path]}, body)
+            elif path in held.packed and body:
+                self._send(200, held.packed[path], {"Content-Encoding": "gzip", "Content-Type": "text/html"}, body)
+            elif path in held.status:
                 self._send(held.status[path], b"no", {}, body)
             elif path.endswith("/") and any(one.startswith(path) for one in held.content):
                 self._send(200, _links(held, path), {"Content-Type": "text/html"}, body)

@@ -60,7 +60,19 @@ def test_the_compiled_rules_are_the_yaml(tmp_path: Path, monkeypatch: pytest.Mon
     compiled = read_compiled("built")
 
     assert compiled is not None
-    assert sorted(compiled, key=lambda rule: rule.id) == list(load_catalogue().rules)
+    assert sorted(compiled, key=lambda rule: rule.id) == list(load_catalogue(preview=True).rules)
+
+
+def test_a_build_compiles_the_rules_before_anything_is_installed(tmp_path: Path) -> None:
+    """Its environment has what [build-system] requires, and no NumPy."""
+    code = (
+        "import sys; sys.modules.update(numpy=None, google=None, typer=None); from pathlib import Path;"
+        "from tfadvisor.advice.loading.catalogue import compile_rules; compile_rules(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+
+    subprocess.run([sys.executable, "-c", code, RULES, tmp_path], check=True)
+
+    assert (tmp_path / "catalogue.py").exists()
 
 
 def test_the_wheel_holds_neither_tests_nor_sources_of_the_extension(wheel: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What savings came to on programs that were measured with a fault and without: the numbers of `rules/savings.json`."""
+"""What findings save: the step replayed without the fault, calibrated on measured pairs, and the plan of all."""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
-_WORDS = {EXIT_INTERRUPTED: "interrupted", EXIT_TERMINATED: "terminated"}
+_WORDS = {EXIT_INTERRUPTED: "interrupted", EXIT_TERMINATED: "terminated", 129: "its terminal was closed", 131: "quit"}
+_NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+EXIT_LATE = 3
 _AGAIN_S = 0.5
 """After this long the exception is raised again: code between us and it may have swallowed the first one."""
 
@@ -30,12 +32,17 @@ class _State:
     """What the first signal asks for."""
     guarded = False
     """Whether Ended is caught."""
+    late = ""
+    """What is said where the alarm comes before any signal."""
 
 
 def heed_signals() -> None:
-    """From now on SIGINT and SIGTERM end the process: at once, or by Ended in the main thread inside `in_order`."""
-    signal.signal(signal.SIGINT, _end)
-    signal.signal(signal.SIGTERM, _end)
+    """From now on signals end the process: at once, or by Ended in the main thread inside `in_order`. One that is ignored,
+    as SIGHUP is under nohup, stays so.
+    """
+    for number in _NUMBERS:
+        if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, _again)
     sys.unraisablehook = _unraisable
@@ -55,6 +62,13 @@ def in_order(work: Callable[[], int]) -> int:
     return code
 
 
+def alarm(seconds: float, words: str) -> None:
+    """After so long this process ends with code 3 and these words; 0: it does not. Only where signals are heeded."""
+    if hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is _again and _State.code is None:
+        _State.late = words
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def asked_to_end() -> bool:
     """Whether a signal came."""
     return _State.code is not None
@@ -62,7 +76,7 @@ def asked_to_end() -> bool:
 
 def leave(code: int) -> NoReturn:
     """Ends the process without the interpreter's clean-up; what is buffered was written before. A signal's code wins."""
-    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGALRM", signal.SIGTERM)):
+    for number in (*_NUMBERS, getattr(signal, "SIGALRM", signal.SIGTERM)):
         signal.signal(number, signal.SIG_IGN)
     if _State.code is not None:
         files = sys.modules.get("tfadvisor.files")  # not imported now: what it needs may be half imported itself
@@ -70,7 +84,7 @@ def leave(code: int) -> NoReturn:
             files.remove_unfinished()
         code = _State.code
         try:  # noqa: SIM105  (contextlib takes 3 ms)
-            os.write(2, f"tfadvisor: {_WORDS[code]}\n".encode())
+            os.write(2, f"tfadvisor: {_WORDS.get(code, _State.late)}\n".encode())
         except OSError:
             pass  # nobody listens
     os._exit(code)
@@ -78,11 +92,13 @@ def leave(code: int) -> NoReturn:
 
 def _end(number: int, frame: FrameType | None) -> None:
     if _State.code is None:
-        _State.code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
+        _State.code = 128 + number
     _again(number, frame)
 
 
 def _again(_number: int, _frame: FrameType | None) -> None:
+    if _State.code is None:
+        _State.code = EXIT_LATE
     if not _State.guarded:
         leave(0)
     if hasattr(signal, "setitimer"):

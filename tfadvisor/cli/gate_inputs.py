@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
-from tfadvisor.comparing import as_snapshot
+from tfadvisor.cli.recording import bounded
+from tfadvisor.comparing import as_snapshot, compare
 from tfadvisor.comparison.baseline.snapshot import (
     DEFAULT_MODEL,
     Snapshot,
@@ -21,10 +22,13 @@ from tfadvisor.comparison.baseline.snapshot import (
     snapshot_of,
 )
 from tfadvisor.comparison.baseline.store import read_store
+from tfadvisor.comparison.forms import on_page
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Written
 from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
 from tfadvisor.comparison.gate.read_config import known_names, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
+from tfadvisor.report.forms.html import as_html
+from tfadvisor.report.forms.page_data import PageData
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, find_runs
@@ -34,7 +38,9 @@ DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 
 def report_of(paths: Sequence[Path], options: Options) -> Report:
     """The report of a run, as `analyze` makes it. Raises TraceError or UsageError."""
-    return analyze_run(chosen_run(paths, options), options)
+    run = chosen_run(paths, options)
+    with bounded(run.files):
+        return analyze_run(run, options)
 
 
 def newest(options: Options) -> Options:
@@ -51,7 +57,16 @@ def read_side(path: Path, options: Options) -> Report | Snapshot:
     """A trace's report, or a snapshot as it is."""
     if path.suffix == ".json" and path.is_file():
         return as_snapshot(path)
-    return analyze_run(chosen_side(path, options), options)
+    run = chosen_side(path, options)
+    with bounded(run.files):
+        return analyze_run(run, options)
+
+
+def side_by_side(pages: Sequence[PageData]) -> str:
+    """The page of two runs, the new one first; it knows the causes for the other way round as well."""
+    reports = [page.report for page in pages]
+    comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
+    return as_html(pages, comparisons=comparisons)
 
 
 def config_file(path: Path | None) -> ConfigFile:

@@ -1,55 +1,57 @@
-"""The options of `tfadvisor gate`."""
+"""The options of `tfadvisor gate`, and the pages that it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 from msgspec.structs import replace
+from typer.core import TyperOption
 
-from tfadvisor.cli.outputs import write_output
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, choice
-from tfadvisor.comparison.gate.forms.forms import VERDICT_FORMS
+from tfadvisor.cli.outputs import note, write_output
+from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice, seconds_in
+from tfadvisor.cli.typer_commands import option
+from tfadvisor.comparison.gate.forms import VERDICT_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import names_of
 
 if TYPE_CHECKING:
+    from tfadvisor.act.against.gate_against import Judged
     from tfadvisor.analysis import Options
+    from tfadvisor.comparison.gate.config import Config
     from tfadvisor.comparison.gate.result import GateResult
     from tfadvisor.report.forms.page_data import PageData
+    from tfadvisor.report.model import Report
+
 
 _JUDGING, AGAINST = "How to judge", "Against another commit"
 Candidates = Annotated[
     list[str] | None,
-    typer.Option(
-        "--candidates",
-        metavar="PATH",
-        help="more runs of the same program as PATH: one or several paths",
-        readable=False,
-        path_type=str,
-    ),
+    option("--candidates", "PATH", "more runs of the same program as PATH: one or several paths", path_type=str),
 ]
 Store = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--baseline",
-        metavar="DIR",
-        help="the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
-        rich_help_panel=BASELINE,
-        readable=False,
+        "DIR",
+        "the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
+        BASELINE,
         path_type=str,
     ),
 ]
 Branch = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--branch",
-        metavar="NAME",
-        help="whose runs are the baseline (the branch that is merged into, else this one, else main)",
+        "NAME",
+        "whose runs are the baseline (the branch that is merged into, else this one, else main)",
+        BASELINE,
         show_default=False,
-        rich_help_panel=BASELINE,
     ),
 ]
 Preset = Annotated[
@@ -66,90 +68,68 @@ OnCannotTell = Annotated[
         panel=_JUDGING,
     ),
 ]
-Add = Annotated[
-    bool,
-    typer.Option("--add", help="add the runs to the baseline unless the gate fails", rich_help_panel=_JUDGING),
-]
-CheckConfig = Annotated[
-    bool,
-    typer.Option("--check-config", help="check the configuration and do nothing else", rich_help_panel=_JUDGING),
-]
+Add = Annotated[bool, option("--add", "", "add the runs to the baseline unless the gate fails", _JUDGING)]
+CheckConfig = Annotated[bool, option("--check-config", "", "check the configuration and do nothing else", _JUDGING)]
 Against = Annotated[
-    str | None,
-    typer.Option(
-        "--against",
-        metavar="REF",
-        help="record this commit and what is checked out in turns: -- COMMAND",
-        rich_help_panel=AGAINST,
-    ),
+    str | None, option("--against", "REF", "record this commit and what is checked out in turns: -- COMMAND", AGAINST)
 ]
 Budget = Annotated[
     str | None,
-    typer.Option(
-        "--budget",
-        metavar="TIME",
-        help="how long to record at most, as 90s, 10m or 1h (10m)",
-        show_default=False,
-        rich_help_panel=AGAINST,
-    ),
+    option("--budget", "TIME", "how long to record at most, as 90s, 10m or 1h (10m)", AGAINST, show_default=False),
 ]
 Links = Annotated[
     list[str] | None,
-    typer.Option(
-        "--link",
-        metavar="PATH",
-        help="what git does not track and both sides need, as data/; may be repeated",
-        rich_help_panel=AGAINST,
-    ),
+    option("--link", "PATH", "what git does not track and both sides need, as data/; may be repeated", AGAINST),
 ]
 Format = Annotated[
     str | None,
     choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
 ]
-JUnit = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit", metavar="FILE", help="JUnit XML: a test case per check", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-Sarif = Annotated[
-    Path | None,
-    typer.Option(
-        "--sarif", metavar="FILE", help="SARIF 2.1.0, for code scanning", rich_help_panel=OUTPUT, readable=False
-    ),
-]
-CodeQuality = Annotated[
-    Path | None,
-    typer.Option(
-        "--codequality",
-        metavar="FILE",
-        help="Code Climate JSON, as GitLab reads it",
-        rich_help_panel=OUTPUT,
-        readable=False,
-    ),
-]
+JUnit = Annotated[Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)]
+Sarif = Annotated[Path | None, option("--sarif", "FILE", "SARIF 2.1.0, for code scanning", OUTPUT)]
+CodeQuality = Annotated[Path | None, option("--codequality", "FILE", "Code Climate JSON, as GitLab reads it", OUTPUT)]
 
 
 Comment = Annotated[
     Path | None,
-    typer.Option(
-        "--comment",
-        metavar="FILE",
-        help="Markdown for a comment in a pull request, marked so that the next one replaces it",
-        rich_help_panel=OUTPUT,
-        readable=False,
+    option(
+        "--comment", "FILE", "Markdown for a comment in a pull request, marked so that the next one replaces it", OUTPUT
     ),
 ]
 Pages = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--pages",
-        metavar="DIR",
-        help="pages for a browser: the verdict, the report, and with --against both runs side by side",
-        rich_help_panel=OUTPUT,
-        readable=False,
+        "DIR",
+        "pages for a browser: the verdict, the report, and with --against both runs side by side",
+        OUTPUT,
     ),
 ]
+
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is judged, and where the verdict goes, as the options of `tfadvisor gate` say it."""
+
+    candidates: Candidates = None
+    baseline: Store = None
+    branch: Branch = None
+    model: Model = None
+    label: Labels = None
+    preset: Preset = None
+    on_cannot_tell: OnCannotTell = None
+    add: Add = False
+    check_config: CheckConfig = False
+    format: Format = None
+    output: Output = None
+    junit: JUnit = None
+    sarif: Sarif = None
+    codequality: CodeQuality = None
+    comment: Comment = None
+    pages: Pages = None
+    against: Against = None
+    budget: Budget = None
+    link: Links = None
+
 
 # `tfadvisor gate --pages DIR`: the verdict, the report and the comparison as pages, and where a reviewer finds
 # them.
@@ -179,6 +159,7 @@ def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData
 
 def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], PageData]]) -> None:
     """draw: the judged run, then, where its trace is there, the base. Raises UsageError."""
+    from tfadvisor.cli.gate_inputs import side_by_side
     from tfadvisor.comparison.gate.forms.pages import as_html as verdict_page
     from tfadvisor.report.forms.html import as_html
 
@@ -191,15 +172,76 @@ def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], P
     write_output(folder / REPORT, as_html(drawn[:1]), "--pages")
     if len(drawn) > 1:
         beside.append((COMPARISON, "Both runs side by side, and the causes of the change"))
-        write_output(folder / COMPARISON, _side_by_side(drawn), "--pages")
+        write_output(folder / COMPARISON, side_by_side(drawn), "--pages")
     write_output(folder / VERDICT, verdict_page(replace(verdict, link=""), tuple(beside)), "--pages")
 
 
-def _side_by_side(drawn: Sequence[PageData]) -> str:
-    from tfadvisor.comparing import compare
-    from tfadvisor.comparison.forms import on_page
-    from tfadvisor.report.forms.html import as_html
+# `tfadvisor gate --against`: its options, who waits for it, and what its programs said when one of them failed.
 
-    reports = [page.report for page in drawn]
-    comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
-    return as_html(drawn, comparisons=comparisons)
+
+COMMAND = "tfadvisor.command"
+"""Where a context keeps what stands after `--`."""
+_BUDGET = 600.0
+_OF_RUNS = ("paths", "candidates", "baseline", "branch", "add", "run", "host", "steps")
+"""Parameters about runs that are recorded already."""
+
+
+class Turns(msgspec.Struct, frozen=True):
+    """What is recorded in turns."""
+
+    ref: str
+    command: Sequence[str]
+    links: Sequence[str]
+    seconds: float
+    """The budget."""
+
+
+def asked_for(
+    context: typer.Context, against: str | None, budget: str | None, links: Sequence[str] | None
+) -> Turns | None:
+    """None without --against. Raises UsageError for options that do not go together."""
+    if against is None:
+        for option, given in (("--budget", budget), ("--link", links)):
+            if given:
+                raise UsageError(
+                    f"{option} belongs to --against REF -- COMMAND, which records; PATH is recorded already."
+                )
+        return None
+    for parameter in context.command.params:
+        if parameter.name in _OF_RUNS and context.params.get(parameter.name):
+            name = parameter.opts[0] if isinstance(parameter, TyperOption) else "PATH"
+            raise UsageError(f"{name} is about runs that are recorded already; --against {against} records its own.")
+    command = context.meta.get(COMMAND, ())
+    if not command:
+        raise UsageError(f"COMMAND is missing: tfadvisor gate --against {against} -- python train.py")
+    return Turns(against, command, tuple(links or ()), seconds_in(budget) if budget is not None else _BUDGET)
+
+
+@contextmanager
+def judged_in_turns(
+    turns: Turns,
+    options: Options,
+    model: str | None,
+    labels: Mapping[str, str],
+    config_for: Callable[[Report], Config],
+) -> Iterator[Judged]:
+    """Raises UsageError and TraceError, after the last lines of a program that failed."""
+    from tfadvisor.act.against.gate_against import (  # imports NumPy, which no --help needs
+        Against,
+        Unrecorded,
+        judged_against,
+    )
+
+    asked = Against(Path.cwd(), turns.ref, turns.command, turns.links, turns.seconds, options, model, labels)
+    try:
+        with judged_against(asked, config_for, _tell) as judged:
+            yield judged
+    except Unrecorded as error:
+        for line in error.lines:
+            note(f"| {line}")
+        raise
+
+
+def _tell(message: str) -> None:
+    note(message)
+    sys.stderr.flush()

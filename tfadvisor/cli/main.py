@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Annotated, ClassVar
@@ -131,6 +132,10 @@ def _told(error: Exception) -> int:
         for one in error.each if isinstance(error, SeveralMistakes) else (error,):
             _say(str(one))
         return error.exit_code
+    mistake = _mistake_in_paths(error)
+    if mistake is not None:
+        _say(mistake)
+        return UsageError.exit_code
     fault = fault_of_environment(error)
     if fault is not None:
         _say(fault)
@@ -144,6 +149,19 @@ def _told(error: Exception) -> int:
         "traceback that TFADVISOR_TRACEBACK=1 prints."
     )
     return EXIT_INTERNAL
+
+
+def _mistake_in_paths(error: Exception) -> str | None:
+    """What to say of a name that no file system takes, and of a working folder that is gone."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{error.filename}: the name is too long for a file. Check the path."
+    try:
+        os.getcwd()  # noqa: PTH109  (Path.cwd() asks the same)
+    except FileNotFoundError:
+        return "the working folder was removed. Go to another one and try again."
+    except OSError:
+        pass
+    return None
 
 
 def _say(message: str) -> None:

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.cli.outputs import note
-from tfadvisor.cli.typer_commands import host_names, rule_ids, run_names
+from tfadvisor.cli.typer_commands import argument, host_names, option, rule_ids, run_names
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.trace.remote_path import place_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tfadvisor.trace.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
-"""The panels of --help that options stand in."""
+"""The panels of --help that options are in."""
 BASELINE = "Which baseline"
 _CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
 
@@ -33,134 +34,68 @@ _TRACE = (
     "of this machine, or at gs://, s3://, hf://, hdfs://, https://"
 )
 
-Paths = Annotated[
-    list[str], typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False, path_type=str)
-]
+Paths = Annotated[list[str], argument("PATH", _TRACE, path_type=str)]
 """As written: a Path would make one slash of an address's two. `places` makes paths of them."""
-PathsOrNone = Annotated[
-    list[str] | None, typer.Argument(metavar="PATH", help=_TRACE, show_default=False, readable=False, path_type=str)
-]
+PathsOrNone = Annotated[list[str] | None, argument("PATH", _TRACE, path_type=str)]
 RunName = Annotated[
     str | None,
-    typer.Option(
-        "--run",
-        metavar="NAME",
-        help="the run instead of the newest; A,B for several as one",
-        autocompletion=run_names,
-        rich_help_panel=WHAT,
-    ),
+    option("--run", "NAME", "the run instead of the newest; A,B for several as one", WHAT, autocompletion=run_names),
 ]
-HostName = Annotated[
-    str | None,
-    typer.Option(
-        "--host", metavar="NAME", help="only this host of the run", autocompletion=host_names, rich_help_panel=WHAT
-    ),
-]
-Steps = Annotated[
-    str | None,
-    typer.Option("--steps", metavar="A:B", help="only steps A up to but not B, counted from 0", rich_help_panel=WHAT),
-]
-Params = Annotated[
-    str | None,
-    typer.Option("--params", metavar="N", help="model parameters, as 110M or 6.7B", rich_help_panel=WHAT),
-]
-Bandwidth = Annotated[
-    str | None, typer.Option("--bandwidth", metavar="GB/S", help="bandwidth between devices", rich_help_panel=WHAT)
-]
+HostName = Annotated[str | None, option("--host", "NAME", "only this host of the run", WHAT, autocompletion=host_names)]
+Steps = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, counted from 0", WHAT)]
+Params = Annotated[str | None, option("--params", "N", "model parameters, as 110M or 6.7B", WHAT)]
+Bandwidth = Annotated[str | None, option("--bandwidth", "GB/S", "bandwidth between devices", WHAT)]
 RuleFolders = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--rules",
-        metavar="DIR",
-        help="a folder with more rules, or an installed rule package; may be repeated",
-        rich_help_panel=RULES,
-        readable=False,
-    ),
+    option("--rules", "DIR", "a folder with more rules, or an installed rule package; may be repeated", RULES),
 ]
-Preview = Annotated[
-    bool,
-    typer.Option("--preview", help="also run rules that are not proven yet", rich_help_panel=RULES),
-]
+Preview = Annotated[bool, option("--preview", "", "also run rules that are not proven yet", RULES)]
 Disabled = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--disable",
-        metavar="ID",
-        help="a rule to leave out; may be repeated",
-        autocompletion=rule_ids,
-        rich_help_panel=RULES,
-    ),
+    list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES, autocompletion=rule_ids)
 ]
 SetLimits = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--set",
-        metavar="RULE.LIMIT=VALUE",
-        help="override a threshold of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
-        rich_help_panel=RULES,
+        "RULE.LIMIT=VALUE",
+        "override a threshold of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
+        RULES,
     ),
 ]
 RulesConfig = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--config",
-        metavar="FILE",
-        help="read rule thresholds (`rules`) and what to ignore from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
-        rich_help_panel=RULES,
-        readable=False,
+        "FILE",
+        "read rule thresholds (`rules`) and what to ignore from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
+        RULES,
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="write to a file instead of standard output; the suffix sets the format",
-        rich_help_panel=OUTPUT,
-        readable=False,
-    ),
+    option("--output -o", "FILE", "write to a file instead of standard output; the suffix sets the format", OUTPUT),
 ]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", metavar="NAME", help="the model, where a store holds several (default)", rich_help_panel=BASELINE
-    ),
-]
+Model = Annotated[str | None, option("--model", "NAME", "the model, where a store holds several (default)", BASELINE)]
+Store = Annotated[str | None, option("--store", "DIR", "the store (.tfadvisor/baselines)", BASELINE, path_type=str)]
 Labels = Annotated[
     list[str] | None,
-    typer.Option(
-        "--label",
-        metavar="NAME=VALUE",
-        help="only compare runs with the same NAME=VALUE, e.g. batch=256; may be repeated",
-        rich_help_panel=BASELINE,
+    option(
+        "--label", "NAME=VALUE", "only compare runs with the same NAME=VALUE, e.g. batch=256; may be repeated", BASELINE
     ),
 ]
 Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="tfadvisor.toml or pyproject.toml instead of the nearest one",
-        rich_help_panel=BASELINE,
-        readable=False,
-    ),
+    Path | None, option("--config", "FILE", "tfadvisor.toml or pyproject.toml instead of the nearest one", BASELINE)
 ]
 
 _WHERE = "Execution"
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", metavar="N", help="local worker processes (default: one per core)", rich_help_panel=_WHERE
-    ),
-]
+Workers = Annotated[int | None, option("--workers", "N", "local worker processes (default: one per core)", _WHERE)]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--scheduler",
-        metavar="ADDRESS",
-        help="address of a Dask scheduler whose workers can reach the files, e.g. tcp://10.0.0.1:8786",
-        rich_help_panel=_WHERE,
+        "ADDRESS",
+        "address of a Dask scheduler whose workers can reach the files, e.g. tcp://10.0.0.1:8786",
+        _WHERE,
     ),
 ]
 
@@ -200,41 +135,40 @@ def places(given: Sequence[str] | None) -> list[Path]:
     return [place_of(one) for one in given or ()]
 
 
-def reading(
-    *,
-    run: str | None = None,
-    host: str | None = None,
-    steps: str | None = None,
-    params: str | None = None,
-    bandwidth: str | None = None,
-    rules: Sequence[Path] | None = None,
-    disabled: Sequence[str] | None = None,
-    config: Path | None = None,
-    limits: Sequence[str] | None = None,
-    preview: bool = False,
-) -> Options:
-    """How a run is to be read, from the options as they were written. Raises UsageError for what they cannot be.
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of which run, and with which rules, as the options of a command say it."""
 
-    config: the project's configuration, else the nearest one counts. limits: of --set, which win over it.
-    """
-    chosen_steps = step_range(steps) if steps is not None else None
-    parameters = parameter_count(params) if params is not None else None
-    bandwidth_gb_s = gigabytes_per_second(bandwidth) if bandwidth is not None else None
-    changes = tuple(map(limit_change, limits or ()))
-    from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
+    run: RunName = None
+    host: HostName = None
+    steps: Steps = None
+    params: Params = None
+    bandwidth: Bandwidth = None
+    rules: RuleFolders = None
+    disable: Disabled = None
+    preview: Preview = False
+    set_limits: SetLimits = None
+    config: RulesConfig = None
 
-    return Options(
-        run=run,
-        host=host,
-        rules=tuple(rules or ()),
-        disabled=tuple(disabled or ()),
-        parameters=parameters,
-        bandwidth_gb_s=bandwidth_gb_s,
-        steps=chosen_steps,
-        processes=os.cpu_count() or 1,
-        limits=(*_limits_of_project(config), *changes),
-        preview=preview,
-    )
+    def options(self) -> Options:
+        """How a run is to be read. Raises UsageError for what options cannot be. --set wins over the configuration."""
+        steps = step_range(self.steps) if self.steps is not None else None
+        parameters = parameter_count(self.params) if self.params is not None else None
+        bandwidth = gigabytes_per_second(self.bandwidth) if self.bandwidth is not None else None
+        changes = map(limit_change, self.set_limits or ())
+        from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
+
+        return Options(
+            run=self.run,
+            host=self.host,
+            rules=tuple(self.rules or ()),
+            disabled=tuple(self.disable or ()),
+            parameters=parameters,
+            bandwidth_gb_s=bandwidth,
+            steps=steps,
+            processes=os.cpu_count() or 1,
+            limits=(*_limits_of_project(self.config), *changes),
+            preview=self.preview,
+        )
 
 
 def configurations_above() -> bool:
@@ -267,7 +201,7 @@ def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run N
 
 # Values of options as they are written: `110M`, `2:8`, one of several names.
 
-_COUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKmMbBgGtT]?)$")
+_COUNT = re.compile(r"^(\d{1,18}(?:\.\d{1,18})?)\s*([kKmMbBgGtT]?)$")
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 
 
@@ -299,9 +233,21 @@ def limit_change(text: str) -> LimitChange:
     return LimitChange(rule, limit, value.strip(), f"--set {text}")
 
 
+_TIME = re.compile(r"^(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|)$")
+_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def seconds_in(text: str) -> float:
+    """`90s`, `10m`, `1h` or seconds. Raises UsageError for anything else."""
+    match = _TIME.match(text.strip())
+    if match is None or float(match[1]) <= 0:
+        raise UsageError(f"--budget {text}: give a time, as 90s, 10m or 1h.")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
 def step_range(text: str) -> tuple[int, int]:
     """`2:8`, `2:` or `:8`; the last step is not included. Raises UsageError for anything else."""
-    match = re.match(r"^(\d+)?:(\d+)?$", text)
+    match = re.match(r"^(\d{1,18})?:(\d{1,18})?$", text)
     if not match:
         raise UsageError(f"--steps {text}: give a range as 2:8, 2: or :8.")
     first, last = match.groups()

@@ -1,20 +1,23 @@
-"""What commands that record share: their options, and what becomes of a recording."""
+"""What commands that record share: options, progress, and what becomes of a recording."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from tfadvisor.cli.ending import alarm
 from tfadvisor.cli.outputs import note, write_form
 from tfadvisor.cli.reading_options import OUTPUT, choice
-from tfadvisor.errors import UsageError
-from tfadvisor.printable import printable
+from tfadvisor.cli.typer_commands import option
+from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.memory import free_memory, limited_memory, limits_of_files
+from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
 from tfadvisor.timeline.run.one_host import Progress
 from tfadvisor.timeline.run.read_hosts import progress_over
@@ -27,23 +30,12 @@ if TYPE_CHECKING:
 
 RECORDING = "What to record"
 
-StepCount = Annotated[
-    int,
-    typer.Option("--steps", metavar="N", min=2, help="minimum number of steps to record", rich_help_panel=RECORDING),
-]
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", metavar="DIR", help="logdir to write the trace to", rich_help_panel=RECORDING, readable=False
-    ),
-]
+StepCount = Annotated[int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)]
+Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
 Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT),
+    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
 ]
-Details = Annotated[
-    bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)
-]
+Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
 
 def check_rules(options: Options) -> None:
@@ -91,7 +83,43 @@ _LARGE = 64 << 20
 
 @contextmanager
 def reading_progress(run: Run) -> Iterator[Progress | None]:
-    """A bar on a terminal while large files are read; nothing elsewhere."""
+    """A bar on a terminal while large files are read, elsewhere nothing. Inside, the limits of `bounded` hold."""
+    with bounded(run.files), _bar(run) as progress:
+        yield progress
+
+
+@contextmanager
+def bounded(files: Sequence[Path]) -> Iterator[None]:
+    """Inside, reading these files takes no longer and no more memory than any trace of their size needs. Raises TraceError.
+
+    TFADVISOR_LIMITS=0 is for those who trust the trace.
+    """
+    if os.environ.get("TFADVISOR_LIMITS") == "0" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    limits, place = limits_of_files(files), str(files[0]) if files else ""
+    trusted = "If you trust the trace, set TFADVISOR_LIMITS=0."
+    late = f"took longer than the {limits.deadline_s:,.0f} s that any trace of this size needs."
+    alarm(limits.deadline_s, f"{in_one_message(place)}: {late} {trusted}")
+    before = limited_memory(limits.memory)
+    try:
+        yield
+    except MemoryError as error:
+        if free_memory() < limits.memory:
+            raise
+        raise TraceError(
+            place,
+            f"needs more than the {limits.memory / (1 << 30):.1f} GiB that any trace of this size needs.",
+            trusted,
+        ) from error
+    finally:
+        alarm(0, "")
+        if before is not None:
+            limited_memory(before)
+
+
+@contextmanager
+def _bar(run: Run) -> Iterator[Progress | None]:
     if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
         yield None
         return

@@ -1,14 +1,15 @@
-"""Typer's commands with what ours add: lines of examples that stay lines, and groups that know what was meant."""
+"""Typer's commands with what ours add: examples that stay lines, completion, and what was meant by a wrong word."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import HAS_RICH, TyperCommand, TyperGroup
@@ -18,6 +19,53 @@ from tfadvisor.errors import AdvisorError, UsageError
 
 _MARKUP = re.compile(r"(\[[a-z#/@][^[]*?])")
 """What rich takes for a style."""
+
+
+def option(flags: str, metavar: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """An option of Typer. flags: with blanks between; metavar: "" for what takes no value. Files are looked at later."""
+    return typer.Option(
+        *flags.split(), metavar=metavar or None, help=help, rich_help_panel=panel, readable=False, **more
+    )
+
+
+def argument(metavar: str, help: str, **more: Any) -> Any:
+    """An argument of Typer, of which help shows no default."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, readable=False, **more)
+
+
+def takes(group: type, names: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Gives a command the options that a group's fields declare, all or those named, in place of its parameter of that type.
+
+    One of those named that the command declares itself stays as it is there, and fills the group's field as well.
+    """
+
+    def decorated(command: Callable[..., int]) -> Callable[..., int]:
+        own = inspect.signature(command, eval_str=True).parameters
+        place = next(one.name for one in own.values() if one.annotation is group)
+        fields = inspect.signature(group).parameters
+        kinds = get_type_hints(group, include_extras=True)
+        shared = names.split() or list(fields)
+        parameters: list[inspect.Parameter] = []
+        for one in own.values():
+            if one.name != place:
+                parameters.append(one.replace(kind=one.KEYWORD_ONLY))
+                continue
+            parameters += [
+                fields[name].replace(kind=one.KEYWORD_ONLY, annotation=kinds[name])
+                for name in shared
+                if name not in own
+            ]
+
+        def run(**given: Any) -> int:
+            asked = group(**{name: given[name] for name in shared})
+            return command(**{name: value for name, value in given.items() if name in own}, **{place: asked})
+
+        run.__doc__, run.__name__ = command.__doc__, command.__name__
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorated
 
 
 class Command(TyperCommand):

@@ -1,4 +1,4 @@
-"""One line of the ledger: what a candidate promised and what was measured. Numbers and ids, no paths and no code."""
+"""The ledger of trials: its entries and file, promises against measurements, and what a report says of both."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def sketch_of(report: Report) -> tuple[int, ...]:
 
 
 def alike(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two sketches share half of what they hold together."""
+    """Whether two sketches share half of what they contain together."""
     both = set(one) | set(other)
     return bool(one) and len(set(one) & set(other)) >= _ALIKE * len(both)
 

@@ -1,4 +1,4 @@
-"""Which op of one run is which op of another, when names differ.
+"""Ops of two runs side by side: which is which when names differ, how their speed changed, what a late host adds.
 
 Compilers number ops anew after every change, and frameworks rename layers. So an op is looked for by what it is, in
 stages, the surest first; each takes what the stages before it left. Within a stage, ops of equal keys are paired in the

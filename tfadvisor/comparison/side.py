@@ -1,4 +1,4 @@
-"""One side of a comparison: what a report says about a run, reduced to what can be set against another run."""
+"""One side of a comparison: a report reduced to what can be set against another run, ops by comparable names."""
 
 from __future__ import annotations
 
@@ -178,7 +178,8 @@ def found_of(finding: Finding) -> Found:
 
 # Names of ops without what compilers and frameworks count up: `fusion.12` and `fusion.7` have the same stem.
 
-_COUNTED = re.compile(r"(?:[._]\d+|\.(?:remat|clone|cloned|sunk)\d*)+$")
+_COUNTED = re.compile(r"^(?:\d+[._]|\d*(?:tamer|enolc|denolc|knus)\.)+")
+"""Read backwards: `.2.remat`."""
 _PROGRAM = re.compile(r"\(\d+\)$")
 _NUMBER = re.compile(r"\d+")
 
@@ -186,7 +187,7 @@ _NUMBER = re.compile(r"\d+")
 def stem(name: str) -> str:
     """`wrapped_add.2.remat` -> `wrapped_add`, `model_1/dense_2/MatMul:MatMul` -> `model/dense/MatMul:MatMul`."""
     path, colon, kind = name.partition(":")
-    return "/".join(_COUNTED.sub("", part) or part for part in path.split("/")) + colon + kind
+    return "/".join(_COUNTED.sub("", part[::-1])[::-1] or part for part in path.split("/")) + colon + kind
 
 
 def numbers(name: str) -> tuple[int, ...]:

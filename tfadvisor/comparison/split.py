@@ -8,7 +8,7 @@ ops' times and C the time of the class, an op of t ms takes t · C / S of the st
   machine rather than the program. An outlier among them is reported on its own.
 - Causes are ordered by what is surely theirs: less what the steps' own scatter, the machine's speed and the scatter of the
   unchanged ops could have made of an unchanged program.
-- Collectives and copies hide behind compute, and how much they do is a cause of its own. With r = C / S, and S' the side
+- Collectives and copies hide behind compute, and how much they do is its own cause. With r = C / S, and S' the side
   with more work, C' - C = r' · (S' - S) + S · (r' - r): the first term goes to the ops, the second is named overlap.
 """
 

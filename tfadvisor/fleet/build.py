@@ -1,4 +1,4 @@
-"""The table brought up to date: what is new or changed is read, what is known stays, what is gone is marked."""
+"""The table of a fleet brought up to date: runs are found, new ones read, known ones kept."""
 
 from __future__ import annotations
 

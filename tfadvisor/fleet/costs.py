@@ -1,4 +1,4 @@
-"""What costs the fleet most: device-hours lost by cause, team, model and time.
+"""What costs the fleet most, and what got worse: device-hours lost by cause, team, model and time.
 
 A run stands for its devices over `hours` of the table, else over one hour. What its verdict's class takes of the step is
 lost, unless it is healthy; what its first finding could save is what could be had back.
@@ -12,8 +12,7 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from tfadvisor.comparison.side import Traits
-from tfadvisor.comparison.statistics.metric_traits import nature_of
-from tfadvisor.comparison.statistics.spread import predict
+from tfadvisor.comparison.statistics.spread import nature_of, predict
 from tfadvisor.fleet.table import Table
 from tfadvisor.fleet.work import Row
 from tfadvisor.vocabulary import Better, Scatter

@@ -1,19 +1,18 @@
-"""The report for a terminal."""
+"""Every form of the fleet's report: terminal, JSON, page."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from html import escape
 
 import msgspec
 
 from tfadvisor.fleet.costs import Fleet, Part
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.forms import Form
+from tfadvisor.report.forms.html import table, text, whole_page
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import duration, percent
-from tfadvisor.version import VERSION
 
 _ROWS = 10
 _FAILED = 5
@@ -134,139 +133,51 @@ FLEET_FORMS = (
     Form("html", (".html", ".htm"), "tfadvisor.fleet.forms:as_page", drawn=True),
 )
 
-# The report as one HTML page, without scripts: tables, bars, and the trend as a drawing.
+# The report as one HTML page, without scripts.
 
 _ROWS_PAGE = 200
-_BAR = 160
-_TREND = (720, 160)
-"""Width and height of the drawing, pixels."""
-_STYLE = """
-:root { color-scheme: light dark; --line: #d5dae0; --dim: #5b6773; --lost: #d55e00; --all: #b4bdc7 }
-@media (prefers-color-scheme: dark) { :root { --line: #38424d; --dim: #9aa7b4; --all: #55616e } }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem }
-h1 { font-size: 1.4rem; margin-bottom: .3rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-p.dim, td.dim, footer { color: var(--dim) }
-table { border-collapse: collapse; width: 100% }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap }
-th:first-child, td:first-child, .left { text-align: left }
-td:last-child { white-space: normal; overflow-wrap: anywhere; min-width: 14rem; font-size: 13px }
-svg text { font-size: 11px; fill: currentColor }
-"""
+_NUMBERS = (1, 2, 3, 4, 5)
 
 
 def as_page(fleet: Fleet) -> str:
     """The whole document. Names from traces are escaped, and nothing is loaded."""
-    sections = [
-        _part_section("By cause", fleet.causes, fleet.whole),
-        _part_section("By first finding", fleet.findings, fleet.whole, findings=False),
-        _part_section("By team", fleet.teams, fleet.whole),
-        _part_section("By model", fleet.models, fleet.whole),
-        _trend_section(fleet.trend),
-        _worse_section(fleet),
-        _failed_section(fleet),
-    ]
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>tfadvisor: what costs the fleet</title><style>{_STYLE}</style></head><body>
-<h1>{escape(head_words(fleet))}</h1>
-<p>{escape(lost_words(fleet))}</p>
-{"".join(sections)}
-<footer><p>tfadvisor {escape(VERSION)}</p></footer></body></html>
-"""
-
-
-def _table_page(headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:
-    """Cells are HTML already."""
-
-    def row(cells: Sequence[str], tag: str) -> str:
-        inner = "".join(
-            f"<{tag}{' class=left' if column in left else ''}>{cell}</{tag}>" for column, cell in enumerate(cells)
-        )
-        return f"<tr>{inner}</tr>\n"
-
-    body = "".join(row(cells, "td") for cells in rows)
-    return f"<table><thead>{row(headings, 'th')}</thead><tbody>{body}</tbody></table>\n"
-
-
-def _part_section(title: str, parts: Sequence[Part], whole: Part, *, findings: bool = True) -> str:
-    """findings: with the column of the commonest."""
-    if not parts:
-        return ""
-    most, columns = max(part.hours for part in parts) or 1.0, len(HEADINGS) - (not findings)
-    rows = [
-        (_text(part.name), _bar(part, most), *map(_text, part_cells(part, whole)[:columns]), _text(part.worst or ""))
-        for part in parts[:_ROWS_PAGE]
-    ]
-    more = f"<p class=dim>and {len(parts) - _ROWS_PAGE:,} more</p>" if len(parts) > _ROWS_PAGE else ""
-    headings = ("", "", *HEADINGS[:columns], "loses most")
-    return f"<h2>{escape(title)}</h2>\n{_table_page(headings, rows, (1, 7, 8))}{more}"
-
-
-def _bar(part: Part, most: float) -> str:
-    """Its device-hours, and in them what is lost."""
-    whole, lost = _BAR * part.hours / most, _BAR * part.lost / most
-    return (
-        f'<svg width="{_BAR}" height="12" role="img" aria-label="{hours(part.lost)} of {hours(part.hours)} lost">'
-        f'<rect width="{whole:.1f}" height="12" fill="var(--all)"/>'
-        f'<rect width="{lost:.1f}" height="12" fill="var(--lost)"/></svg>'
-    )
-
-
-def _trend_section(trend: Sequence[Part]) -> str:
-    """The share of device-hours that is lost, a bar for each day, week or month."""
-    if len(trend) < 2:
-        return ""
-    width, height = _TREND
-    step = width / len(trend)
-    bars = []
-    for index, part in enumerate(trend):
-        share = part.lost / part.hours if part.hours else 0.0
-        told = f"{part.name}: {percent(share)} of {hours(part.hours)} device-hours, {part.runs:,} runs"
-        bars.append(
-            f'<rect x="{index * step + 1:.1f}" y="{height * (1 - share):.1f}" width="{max(step - 2, 1):.1f}" '
-            f'height="{height * share:.1f}" fill="var(--lost)"><title>{escape(told)}</title></rect>'
-        )
-    ends = (
-        f'<text x="0" y="{height + 14}">{escape(trend[0].name)}</text>'
-        f'<text x="{width}" y="{height + 14}" text-anchor="end">{escape(trend[-1].name)}</text>'
-    )
-    frame = f'<rect width="{width}" height="{height}" fill="none" stroke="var(--line)"/>'
-    return (
-        f'<h2>Over time: share lost, 0 to 100%</h2>\n<svg width="{width}" height="{height + 20}" role="img" '
-        f'aria-label="share lost over time">{frame}{"".join(bars)}{ends}</svg>\n'
-    )
-
-
-def _worse_section(fleet: Fleet) -> str:
-    if not fleet.worse:
-        return ""
-    rows = [
+    parts = [f"<h1>{text(head_words(fleet))}</h1>", f"<p>{text(lost_words(fleet))}</p>"]
+    for title, found, columns in (
+        ("By cause", fleet.causes, 6),
+        ("By first finding", fleet.findings, 5),
+        ("By team", fleet.teams, 6),
+        ("By model", fleet.models, 6),
+    ):
+        rows = [(one.name, *part_cells(one, fleet.whole)[:columns], one.worst or "") for one in found]
+        parts += _section(title, ("", *HEADINGS[:columns], "loses most"), rows, _NUMBERS)
+    if len(fleet.trend) > 1:
+        trend = [(one.name, hours(one.hours), percent(one.lost / one.hours), f"{one.runs:,}") for one in fleet.trend]
+        parts += _section("Over time", ("", *HEADINGS[:2], "runs"), trend, (1, 2, 3))
+    worse = [
         (
-            _text(one.name),
+            one.name,
             duration(one.was_ms),
             duration(one.is_ms),
             f"+{percent(one.is_ms / one.was_ms - 1)}",
             hours(one.lost),
             f"{one.earlier}",
-            _text(f"{one.was} → {one.verdict}" if one.was != one.verdict else one.verdict or ""),
-            _text(one.place),
+            f"{one.was} → {one.verdict}" if one.was != one.verdict else one.verdict or "",
+            one.place,
         )
-        for one in fleet.worse[:_ROWS_PAGE]
+        for one in fleet.worse
     ]
     headings = ("", "was", "is", "", "device-hours", "earlier runs", "verdict", "run")
-    return f"<h2>Got worse</h2>\n{_table_page(headings, rows, (6, 7))}"
+    parts += _section("Got worse", headings, worse, _NUMBERS)
+    failed = [(one.place, one.error_kind or "", one.error or "") for one in fleet.failed]
+    parts += _section("Without a report", ("run", "", "why"), failed)
+    return whole_page("tfadvisor: what costs the fleet", parts)
 
 
-def _failed_section(fleet: Fleet) -> str:
-    if not fleet.failed:
-        return ""
-    rows = [
-        (_text(row.place), _text(row.error_kind or ""), _text(row.error or "")) for row in fleet.failed[:_ROWS_PAGE]
-    ]
-    more = f"<p class=dim>and {len(fleet.failed) - _ROWS_PAGE:,} more</p>" if len(fleet.failed) > _ROWS_PAGE else ""
-    return f"<h2>Without a report</h2>\n{_table_page(('run', '', 'why'), rows, (1, 2))}{more}"
-
-
-def _text(name: str) -> str:
-    return escape(one_line(name))
+def _section(
+    title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
+) -> list[str]:
+    """Nothing without rows."""
+    if not rows:
+        return []
+    more = [f'<p class="dim">and {len(rows) - _ROWS_PAGE:,} more</p>'] if len(rows) > _ROWS_PAGE else []
+    return [f"<h2>{title}</h2>", table(headings, rows[:_ROWS_PAGE], numbers), *more]

@@ -1,4 +1,4 @@
-"""What the host does between dispatches, and which ops it runs itself."""
+"""What the host does between dispatches: Python, calls that repeat, tracing and compiling."""
 
 from __future__ import annotations
 

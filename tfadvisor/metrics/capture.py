@@ -1,4 +1,4 @@
-"""What the trace itself lacks, so that rules can say how to record a better one."""
+"""What the trace lacks, so that rules can say how to record a better one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
 from tfadvisor.timeline.model import StepKind, StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit
+from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter
 
 _NAMED = 8
@@ -52,12 +52,6 @@ def graphs_while_recording(question: Question) -> str:
     return "off" if any(host.capture.graphs_off for host in question.run.hosts) else "as usual"
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def duplicate_host_files(question: Question) -> float:
-    """Number of trace files left out because another host's file is identical."""
-    return float(len(question.run.duplicates))
-
-
 @metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
 def unread_host_files(question: Question) -> float:
     """Number of hosts whose trace file is missing, cut short or otherwise cannot be read, while others' can."""
@@ -85,17 +79,11 @@ def _some(named: list[str]) -> str:
     return "; ".join(named[:_NAMED]) + more
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
-def unpaired_hosts(question: Question) -> float:
-    """Number of hosts that communicate but share no collective with most others, or few: of another run, or recorded at
-    another time.
-    """
-    return float(len(question.run.meetings.strangers))
-
-
 @fact
 def steps_from(question: Question) -> str:
-    """What showed where the steps begin: `marker 'train'`."""
+    """What showed where the steps begin where no marker did: `calls of train_step`."""
+    if all(host.steps.source is StepSource.MARKER for host in question.run.hosts):
+        raise MetricAbsent("markers show where the steps begin")
     return min(question.run.hosts, key=lambda host: host.steps.confidence).steps.about
 
 
@@ -137,12 +125,6 @@ def profiler_message(question: Question) -> str:
     if not messages:
         raise MetricAbsent("the profiler wrote no message")
     return messages[0][:300]
-
-
-@fact
-def inferred_steps(question: Question) -> str:
-    """Whether steps had to be inferred: yes or no."""
-    return "no" if all(host.steps.source is StepSource.MARKER for host in question.run.hosts) else "yes"
 
 
 # Which libraries a program is written with, so that a fix can be given in their words.
@@ -219,14 +201,6 @@ def lost_runs_fraction(question: Question) -> float:
     if not runs:
         raise MetricAbsent("the trace does not show when the hosts launch XLA programs")
     return sum(one.runs_lost for one in hosts) / runs
-
-
-@metric(unit=Unit.MS, better=Better.NEITHER)
-def capture_work_ms(question: Question) -> float:
-    """Time before the first and after the last step in which the profiler is started or stopped, for the host where it
-    is longest. No step holds this time.
-    """
-    return max(sum(host.capture.work_ps) for host in question.run.hosts) / PS_PER_MS
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

@@ -270,7 +270,12 @@ def exposed_collective_use(question: Question) -> str:
     return next((use for use, names in uses if first.op in names), "resharding" if first.op else "unknown")
 
 
-def _combined(question: Question, kind: CollectiveKind) -> str:
+@fact
+def combine_all_gather_bytes(question: Question) -> str:
+    """Bytes of the all-gathers of a step, or of one turn of the loop that runs them: the threshold at which XLA combines them
+    into one message.
+    """
+    kind = CollectiveKind.ALL_GATHER
     mine = [one for one in _labels(question) if one.kind is kind]
     if not mine:
         raise MetricAbsent(f"no collective of the counted steps is an {kind.value}")
@@ -282,21 +287,6 @@ def _combined(question: Question, kind: CollectiveKind) -> str:
         turns = 1.0
     return str(math.ceil(sum(one.bytes for one in mine) / max(device_steps(question.run), 1) / turns))
 
-
-def _register_combined(word: str, kind: CollectiveKind) -> None:
-    def find(question: Question) -> str:
-        return _combined(question, kind)
-
-    find.__name__ = f"combine_{word}_bytes"
-    find.__doc__ = (
-        f"Bytes of the {kind.value}s of a step, or of one turn of the loop that runs them: the threshold at which XLA "
-        "combines them into one message."
-    )
-    fact(find)
-
-
-_register_combined("all_gather", CollectiveKind.ALL_GATHER)
-_register_combined("reduce_scatter", CollectiveKind.REDUCE_SCATTER)
 
 # Numbers for fixes, worked out from the run: what to set something to.
 

@@ -158,32 +158,6 @@ def _partners(question: Question) -> tuple[int, int]:
     return max(sizes, default=0), len(found)
 
 
-@metric(unit=Unit.COUNT, better=Better.NEITHER)
-def collective_group_devices(question: Question) -> float:
-    """Devices that take part in the step's widest collective, by the replica groups in the trace's HLO. It exceeds the number
-    of devices in the trace where only some of the hosts were recorded.
-    """
-    group, _ = _partners(question)
-    if not group:
-        raise MetricAbsent("the trace does not say which devices exchange data")
-    return float(group)
-
-
-@fact
-def collective_partners(question: Question) -> str:
-    """Whether the wait for the last device to arrive is known, as a part of a sentence: `the wait for late devices not
-    counted`, or `waiting for late devices included`, with the reason where devices are missing from the trace.
-    """
-    group, traced = _partners(question)
-    if group > traced:
-        return f"waiting for late devices included: collectives span {group} devices, and this trace holds {traced} of them"
-    try:
-        collective_wait_fraction(question)
-    except MetricAbsent:
-        return "waiting for late devices included"
-    return "the wait for late devices not counted"
-
-
 def known_meetings(question: Question) -> Meetings:
     """The run's meetings. Raises MetricAbsent, with the reason, when there are none, or when devices that take part are not in
     the trace: who of all comes last, nobody knows then.
@@ -212,25 +186,6 @@ def allreduce_ms_per_step(question: Question) -> float:
         steady = host.steps.steady()
         running = union(calls.start[chosen], calls.end[chosen])
         total += int(running.within(host.steps.starts[steady], host.steps.ends[steady]).sum())
-    return total / max(device_steps(question.run), 1) / PS_PER_MS
-
-
-@metric(unit=Unit.MS, better=Better.LESS)
-def allreduce_transfer_ms_per_step(question: Question) -> float:
-    """Sum of a step's AllReduce times per device, each from the moment when the last device arrives. An AllReduce that
-    was not seen on all devices keeps its wait.
-    """
-    meetings = known_meetings(question)
-    named = np.array([kind is CollectiveKind.ALL_REDUCE for kind in meetings.kinds] or [False], np.bool_)
-    chosen = named[meetings.label]
-    if not chosen.any():
-        raise MetricAbsent("no collective that all devices were seen in is an AllReduce")
-    total = 0
-    for host, calls, mine in _all_reduces(question):
-        total += int((calls.end - calls.start)[mine & _counted(host, calls)].sum())
-    for member in _counted_members(question, meetings):
-        counted = counted_meetings(question.run.hosts[int(meetings.host[member])], meetings, member)
-        total -= int(meetings.wait[counted & chosen, member].sum())
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
@@ -287,6 +242,24 @@ def allreduce_efficiency(question: Question) -> float:
     return ideal / measured
 
 
+def _transfer_ms_per_step(question: Question) -> float:
+    """Sum of a step's AllReduce times per device, each from the moment when the last device arrives. An AllReduce that
+    was not seen on all devices keeps its wait.
+    """
+    meetings = known_meetings(question)
+    named = np.array([kind is CollectiveKind.ALL_REDUCE for kind in meetings.kinds] or [False], np.bool_)
+    chosen = named[meetings.label]
+    if not chosen.any():
+        raise MetricAbsent("no collective that all devices were seen in is an AllReduce")
+    total = 0
+    for host, calls, mine in _all_reduces(question):
+        total += int((calls.end - calls.start)[mine & _counted(host, calls)].sum())
+    for member in _counted_members(question, meetings):
+        counted = counted_meetings(question.run.hosts[int(meetings.host[member])], meetings, member)
+        total -= int(meetings.wait[counted & chosen, member].sum())
+    return total / max(device_steps(question.run), 1) / PS_PER_MS
+
+
 @metric(unit=Unit.GB_S, better=Better.MORE)
 def allreduce_bus_gb_s(question: Question) -> float:
     """Bus bandwidth of the AllReduces (NCCL's `busbw`): true bytes times 2(n-1)/n over their time, without the wait for
@@ -299,7 +272,7 @@ def allreduce_bus_gb_s(question: Question) -> float:
             f"collectives span {group} devices, and this trace holds {traced} of them: waiting for the others looks like transfer"
         )
     try:
-        milliseconds = allreduce_transfer_ms_per_step(question)
+        milliseconds = _transfer_ms_per_step(question)
     except MetricAbsent:
         milliseconds = allreduce_ms_per_step(question)
     if not milliseconds:

@@ -83,21 +83,6 @@ def d2h_copies_per_step(question: Question) -> float:
     return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(device_steps(question.run), 1)
 
 
-def _gigabytes_per_second(question: Question, kind: DeviceClass) -> float:
-    moved, milliseconds = _bytes(question, kind), _milliseconds(question, kind)
-    if not milliseconds:
-        raise MetricAbsent("the counted steps hold no such copy")
-    return moved / (milliseconds / 1e3) / 1e9
-
-
-@metric(unit=Unit.GB_S, needs=(known_steps, an_accelerator), better=Better.MORE)
-def h2d_gb_s(question: Question) -> float:
-    """Bandwidth of the host-to-device copies: their bytes over the time during which any of them runs. From pinned
-    memory, PCIe 3 x16 reaches 12, PCIe 4 25 and PCIe 5 50 GB/s.
-    """
-    return _gigabytes_per_second(question, DeviceClass.H2D)
-
-
 def _host_copies(question: Question) -> list[CopyTotals]:
     return [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
 
@@ -154,34 +139,6 @@ def _share_of_program(device: DeviceSummary, kind: DeviceClass) -> float:
     if device.kind is DeviceKind.TPU or not every:
         return 1.0
     return int(device.ops.total_ps[rows][device.ops.op[rows] >= 0].sum()) / every
-
-
-@fact
-def copy_direction(question: Question) -> str:
-    """Direction that takes most of the copying time: in (host to device), out (device to host), within (on the device
-    and between devices) or offload (either way between device and host, by an op of the compiled program).
-    """
-    time = _by_direction(question)
-    if not any(time.values()):
-        raise MetricAbsent("no copy of a counted step says from where to where")
-    return max(time, key=lambda way: time[way])
-
-
-@fact
-def copied_op(question: Question) -> str:
-    """The op of the program that the longest copies belong to: `copy.5 of jit_train_step`."""
-    time: dict[tuple[str, str], int] = {}
-    for _, device in accelerators(question.run):
-        ops = device.ops
-        for kind in device.copies:
-            for row in ops.of_class(kind).tolist():
-                if ops.op[row] >= 0 and ops.module[row] >= 0:
-                    key = ops.names[ops.op[row]], ops.names[ops.module[row]]
-                    time[key] = time.get(key, 0) + int(ops.total_ps[row])
-    if not time:
-        raise MetricAbsent("the trace does not say which op a copy belongs to")
-    op, module = max(time, key=lambda key: time[key])
-    return f"{op} of {module}"
 
 
 def _only_copying(question: Question) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""How evenly the devices of a host share the work, and whether they work at the same time."""
+"""How evenly the devices of a host share the work, and what they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
 _MOST, _SEVERAL = 0.8, 3
-"""Share of the compute time that makes one program the step, and ops from which on it is more than an op by itself."""
+"""Share of the compute time that makes one program the step, and how many ops make it more than an op by itself."""
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
@@ -129,15 +129,6 @@ def compute_capability(question: Question) -> float:
 def gpu_vendor(question: Question) -> str:
     """Vendor of the run's GPUs, in lower case: nvidia, amd or another. Old traces name none, and then it is nvidia."""
     return _vendor(gpus(question.run)[0][1].properties.get("device_vendor"))
-
-
-@fact(needs=(a_device,))
-def device_model(question: Question) -> str:
-    """The device's model, as the trace names it: `NVIDIA H100`."""
-    model = next(device.model for host in counted_hosts(question.run) for device in host.devices)
-    if not model:
-        raise MetricAbsent("the trace does not name the device's model")
-    return model
 
 
 def _is_of_one_program(found: HotOps) -> bool:

@@ -1,4 +1,4 @@
-"""What the input pipeline consists of and which part of it holds the step up."""
+"""What the input pipeline consists of, which part of it holds the step up, and what its functions and loaders do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, counted_hosts, periods_ms, share
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
-from tfadvisor.timeline.losses.activities import BatchMakers
 from tfadvisor.timeline.names.input_pipeline import asking_stage, stage_kind
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration, percent
 from tfadvisor.vocabulary import Better, TimeClass
@@ -196,15 +195,6 @@ def _files(pipeline: InputPipeline) -> int:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def input_refill_fraction(question: Question) -> float:
-    """Share of the counted steps' time in which a batch waits while the buffer of a shuffle refills. It is 0 without a
-    shuffle, and for a buffer that is filled only once.
-    """
-    pipeline = _pipeline(question)
-    return min(_refilling_ps(pipeline) / pipeline.window_ps, 1.0) if pipeline.window_ps else 0.0
-
-
 def _elements(pipeline: InputPipeline, stage: InputStage) -> int:
     """How many elements a stage works on. tf.data makes one stage of a map and the batch behind it."""
     if not stage.kind.startswith("MapAndBatch"):
@@ -230,13 +220,6 @@ def input_root(question: Question) -> str:
     if not root.kind.startswith("Prefetch"):
         return "background" if pipeline.root_works_ahead else "none"
     return "injected-prefetch" if root.name.startswith("inject/") else "prefetch"
-
-
-@fact
-def input_last_stage(question: Question) -> str:
-    """The stage of the tf.data pipeline that hands batches to the step: `Map (MapDataset:3)`."""
-    root = _pipeline(question).stages[0]
-    return f"{root.kind} ({root.name})" if root.name else root.kind
 
 
 @fact
@@ -306,20 +289,6 @@ def input_frame(question: Question) -> str:
     if not frames:
         raise MetricAbsent("the trace holds no Python frames of a loader")
     return frames[0].place()
-
-
-def _makers(question: Question) -> BatchMakers:
-    """Of the host on which most threads make batches. Raises MetricAbsent where none does."""
-    most = max((host.evidence.makers for host in question.run.hosts), key=lambda one: one.threads)
-    if not most.threads:
-        raise MetricAbsent("no other thread is in a function of the user's while the loop waits for input")
-    return most
-
-
-@fact
-def batch_making_place(question: Question) -> str:
-    """The user's function in which these threads spend most of that time: `__getitem__ (data.py:39)`."""
-    return _makers(question).place
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

@@ -1,4 +1,4 @@
-"""Which kinds of work fill a GPU's compute time: shares of step time that one change could save, and where they come from."""
+"""Which kinds of work fill the compute time: shares of step time that one change could save, and where they come from."""
 
 from __future__ import annotations
 
@@ -154,13 +154,6 @@ def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
     ):
         return None
     return host.program.hot_ops if any(op_type(one.name()) for one in host.program.hot_ops.ops) else None
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def layout_conversions_per_step(question: Question) -> float:
-    """Number of layout conversions (layout_conversion_fraction) per step of the first device."""
-    found, _ = of_kind(question, OpKind.LAYOUT)
-    return count_per_step(question, found)
 
 
 @once
@@ -325,20 +318,6 @@ def _is_sort(one: HotOp) -> bool:
         whole = path is not None and _SORTING_SCOPE.search(path.layer) is not None
         return kind in _SHUFFLES or ((kind or "").startswith("TopK") and whole)
     return one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
-
-
-@fact
-def sort_use(question: Question) -> str:
-    """What the sort that takes most time is for: `shuffle` for TensorFlow's random orders, `rank` for a quantile or a median
-    by its scope's name, else `order`.
-    """
-    found = sorts(question)
-    if not found:
-        raise MetricAbsent("the step sorts nothing")
-    first = found[0]
-    if op_type(first.name()) in _SHUFFLES:
-        return "shuffle"
-    return "rank" if _RANK.search(first.known.op_name if first.known is not None else first.name()) else "order"
 
 
 # The hottest ops of the first device, whatever it is, with what the trace's HLO says of them.

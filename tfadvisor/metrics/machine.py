@@ -1,4 +1,4 @@
-"""Who had the machine's cores while the trace was recorded."""
+"""What the machine did while the trace was recorded: cores, memory, GPUs."""
 
 from __future__ import annotations
 
@@ -130,18 +130,12 @@ def throttled_fraction(question: Question) -> float:
     return largest(question, lambda one: share(one, "throttled_periods", "periods"))
 
 
-@metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.MORE)
-def usable_cores(question: Question) -> float:
-    """Cores that the recorded process may use: those that it may run on, or its control group's quota where that is less;
-    of the host with fewest.
-    """
-    return smallest(question, usable)
-
-
 @fact(needs=(known_counters,))
 def whole_cores(question: Question) -> str:
-    """usable_cores as a whole number of at least 1, for settings that take no other."""
-    return str(max(int(usable_cores(question)), 1))
+    """Cores that the recorded process may use: those that it may run on, or its control group's quota where that is less; of
+    the host with fewest, as a whole number of at least 1.
+    """
+    return str(max(int(smallest(question, usable)), 1))
 
 
 def usable(one: Counted) -> float | None:
@@ -180,15 +174,6 @@ def _busy(one: Counted) -> float | None:
 
 
 # The GPUs as their driver saw them while the trace was recorded.
-
-
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
-def gpu_utilization_fraction(question: Question) -> float:
-    """Share of the time in which a kernel of any process ran on a GPU, as NVIDIA's driver counts it; a mean over the GPUs of
-    the machines. device_busy_fraction says it of the steps.
-    """
-    found = _told(question, lambda gpu: gpu.utilization)
-    return math.fsum(found) / len(found)
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)

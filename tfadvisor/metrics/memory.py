@@ -41,24 +41,6 @@ def memory_capacity_bytes(question: Question) -> float:
     return float(max(_allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes).capacity_bytes)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def memory_fragmentation(question: Question) -> float:
-    """Share of free device memory that lies outside the largest free block, at its worst and on the worst device."""
-    found = [one.fragmentation for one in _allocators(question) if one.fragmentation is not None]
-    if not found:
-        raise MetricAbsent("the allocator's events do not say how fragmented its memory is")
-    return min(max(found), 1.0)
-
-
-@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS, scatter=Scatter.COUNTED)
-def allocations_per_step(question: Question) -> float:
-    """Number of blocks that a step takes from the device allocators of a host."""
-    _allocators(question)
-    hosts = [host for host in question.run.hosts if host.evidence.memory]
-    steps = sum(int(host.steps.steady().sum()) for host in hosts)
-    return sum(one.allocations for host in hosts for one in host.evidence.memory) / max(steps, 1)
-
-
 @metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS, scatter=Scatter.COUNTED)
 def memory_calls_per_step(question: Question) -> float:
     """Number of calls of cudaMalloc, cudaFree and the like per step. Each call waits until the device has finished all

@@ -1,15 +1,13 @@
-"""Ops of TensorFlow that prepare inputs or look for faults, inside of the compiled step."""
+"""Work that a training step hardly needs: ops that could run elsewhere, gradients nobody uses, the same on every device."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from statistics import median
 from typing import NamedTuple
 
-import numpy as np
-
-from tfadvisor.arrays import median
 from tfadvisor.metrics.kinds import known_ops, known_where, of_step_time, patterns_of_any_device
 from tfadvisor.metrics.layers import Part, compute_fraction_of, compute_parts, named_by_tensorflow, with_gradients
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
@@ -138,6 +136,7 @@ def costly_op_kind(question: Question) -> str:
 
 _PRODUCTS = ("MatMul", "Conv", "Einsum", "dot", "conv")
 """Parts of the types of ops that only models are made of."""
+_DEEPEST_LAYER = 32
 
 
 @once
@@ -160,8 +159,8 @@ def forward_only_ops(question: Question) -> tuple[Part, ...]:
 
 
 def _prefixes(layer: str) -> list[str]:
-    """`a`, `a/b`, `a/b/c` of `a/b/c`."""
-    parts = layer.split("/")
+    """`a`, `a/b`, `a/b/c` of `a/b/c`; of what is nested deeper than layers are, the outer ones."""
+    parts = layer.split("/")[:_DEEPEST_LAYER]
     return ["/".join(parts[: number + 1]) for number in range(len(parts))]
 
 
@@ -194,31 +193,12 @@ def _passes(question: Question) -> dict[str, int]:
     return {name: len(found) for name, found in passes.items()}
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def backward_passes(question: Question) -> float:
-    """How often a training step computes the gradients of a layer's weights for one call of the layer, in the median of the
-    layers with a bias or a convolution, by the names that TensorFlow's tapes give.
-    """
-    return float(median(np.array(list(_passes(question).values()))))
-
-
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def repeated_backward_fraction(question: Question) -> float:
     """Share of step time in backward passes beyond the first over the same call of the model."""
-    passes = backward_passes(question)
+    passes = median(_passes(question).values())
     gradients = [one for one in compute_parts(question.run).parts if one.path is not None and one.path.is_gradient]
     return compute_fraction_of(question, gradients) * (1 - 1 / passes)
-
-
-@fact
-def repeated_backward_layer(question: Question) -> str:
-    """The layer with several gradients of its weights that takes most time: `functional/conv2d_1`."""
-    several = {name for name, count in _passes(question).items() if count > 1}
-    for one in compute_parts(question.run).parts:
-        found = _ONCE_A_PASS.match(one.name)
-        if found and found.group(1) in several:
-            return one.layer
-    raise MetricAbsent("each gradient is computed once")
 
 
 # Random numbers that a compiled step draws.
@@ -236,14 +216,6 @@ def random_draws(question: Question) -> list[HotOp]:
 
 
 # What every device of a run computes alike.
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def devices_computing_the_same(question: Question) -> float:
-    """Number of devices that run the hottest program with the same inputs, where nothing in it tells them apart, from the
-    trace's HLO; 1 where each may compute something else.
-    """
-    return float(patterns_of_any_device(question).equal_partitions)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

@@ -225,16 +225,9 @@ def narrow_matrix_share_without_tensor_cores(question: Question) -> float:
 @fact
 def fallback_kernel(question: Question) -> str:
     """The matrix kernel of 16 bits or fewer without Tensor Cores that takes most time; its name is shortened."""
-    return short_name(
-        _slowest(question, _falls_back, "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle")
+    return _with_place(
+        question, _slowest(question, _falls_back, "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle")
     )
-
-
-@fact
-def fallback_kernel_place(question: Question) -> str:
-    """The op that fallback_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
-    reason = "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle"
-    return _place_of_kernel(question, _slowest(question, _falls_back, reason))
 
 
 def _falls_back(kind: KernelKind) -> bool:
@@ -291,32 +284,21 @@ def _rounds(kind: KernelKind) -> bool:
 @fact
 def slowest_tf32_kernel(question: Question) -> str:
     """The TF32 matrix kernel that takes most time; its name is shortened."""
-    return short_name(_slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
-
-
-@fact
-def slowest_tf32_place(question: Question) -> str:
-    """The op that slowest_tf32_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
-    return _place_of_kernel(question, _slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
+    return _with_place(question, _slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
 
 
 @fact
 def slowest_fp32_kernel(question: Question) -> str:
     """The fp32 matrix kernel without Tensor Cores that takes most time; its name is shortened."""
-    return short_name(_slowest_fp32(question))
+    return _with_place(question, _slowest_fp32(question))
 
 
-@fact
-def slowest_fp32_place(question: Question) -> str:
-    """The op that slowest_fp32_kernel works for, with its place in the user's program: `dot.4 (train.py:42)`."""
-    return _place_of_kernel(question, _slowest_fp32(question))
-
-
-def _place_of_kernel(question: Question, kernel: str) -> str:
+def _with_place(question: Question, kernel: str) -> str:
+    """Its short name, and the line that it comes from where the HLO tells."""
     for one in (one for host in question.run.hosts if host.program is not None for one in host.program.hot_ops.ops):
-        if one.kernel == kernel and one.place():
-            return one.place()
-    raise MetricAbsent("the trace holds no HLO that says where this kernel comes from")
+        if one.kernel == kernel and one.known is not None and one.known.file:
+            return f"{short_name(kernel)} ({one.known.file}:{one.known.line})"
+    return short_name(kernel)
 
 
 def _slowest_fp32(question: Question) -> str:

@@ -1,4 +1,4 @@
-"""Matrix products whose sides do not suit Tensor Cores, and what to pad them to."""
+"""Matrix products that suit the hardware badly: odd sides, double precision, many zeros."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ _LARGE = 0.03
 """Of the compute time: rows outside of any layer that take less to make are labels, and no product's."""
 _PRODUCT = "MatMul"
 _FUNCTIONS = ("matmul", "tensordot", "einsum")
-"""How TensorFlow's functions name a product, and its gradients, that stands in no layer: `MatMul/MatMul_1`."""
+"""How TensorFlow's functions name a product, and its gradients, that is in no layer: `MatMul/MatMul_1`."""
 _SURROUNDINGS = ("StatefulPartitionedCall/", "gradient_tape/")
 
 
@@ -215,10 +215,3 @@ def _multiplies_in(one: HotOp, scopes: tuple[str, ...]) -> bool:
 
 def _multiplies_by_hlo(one: HotOp) -> bool:
     return one.known is not None and OpTrait.ONE_HOT in one.known.traits
-
-
-@fact
-def one_hot_source(question: Question) -> str:
-    """What the rows of zeros and ones are made of: `sparse` tensors, or `numbers`."""
-    makers = _makers(one_hot_products(question)[1])
-    return "sparse" if makers and op_type(makers[0].name()) in _FROM_SPARSE else "numbers"

@@ -1,4 +1,4 @@
-"""What the compiled programs say of their ops: where they come from, how much they compute, how near the device's peak."""
+"""What the compiled programs say of their ops: arguments, loops, branches, and how near the device's peak they run."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _program(table: OpTable, rows: np.ndarray, steps: int, total: int) -> StepPr
 # What a compiled program does to its arguments because it may not write into them.
 
 _ARGUMENT = re.compile(r"^[A-Za-z_]\w*")
-"""The name of an argument in front of what it holds: `memory` of `memory['obs']`."""
+"""The name of an argument in front of what it contains: `memory` of `memory['obs']`."""
 
 
 def copies_of_arguments(question: Question) -> list[HotOp]:
@@ -260,18 +260,6 @@ def scatter_loop_share(question: Question) -> float:
 def unrolled_ops(question: Question) -> list[HotOp]:
     """Ops that hold a hundred copies or more of one line's operation. Raises MetricAbsent without HLO."""
     return known_where(question, lambda known: known.unrolled is not None)
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def unrolled_copies(question: Question) -> float:
-    """Number of copies of one line's operation in the hottest unrolled op. Gradients add copies, so this exceeds the
-    number of turns of the loop.
-    """
-    found = unrolled_ops(question)
-    known = found[0].known if found else None
-    if known is None or known.unrolled is None:
-        raise MetricAbsent("no op holds a hundred copies of one line's operation")
-    return float(known.unrolled.copies)
 
 
 # What a compiled program computes and then throws away, computes again in each turn, or takes one example after the

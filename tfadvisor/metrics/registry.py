@@ -10,9 +10,10 @@ from typing import TypeVar, overload
 
 import msgspec
 
+from tfadvisor.timeline.attribution.model import largest_places
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, Scatter
+from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 
 class MetricAbsent(Exception):
@@ -78,6 +79,8 @@ class Measured(msgspec.Struct, frozen=True):
 
 _METRICS: dict[str, Metric] = {}
 _FACTS: dict[str, Fact] = {}
+PLACES = frozenset(f"{kind.label}_place" for kind in TimeClass)
+"""Names by which rules ask where in the program a class of time is spent."""
 _SCATTER = {Unit.FRACTION: Scatter.SHARE, Unit.COUNT: Scatter.EXACT, Unit.BYTES: Scatter.EXACT}
 """How metrics of a unit differ between runs unless they say otherwise; all other units by factors."""
 A = TypeVar("A", float, str)
@@ -161,8 +164,11 @@ class Metrics(Mapping[str, Measured]):
         values: Mapping[str, Measured],
         facts: Mapping[str, tuple[str | None, str]],
         broken: Sequence[tuple[str, str]] = (),
+        places: Mapping[str, str] = {},
     ) -> None:
-        """Facts map a name to (text, "") or (None, reason). broken: facts that failed, as (name, reason)."""
+        """Facts map a name to (text, "") or (None, reason). broken: facts that failed, as (name, reason). places: as
+        largest_places gives them."""
+        self._places = places
         self._values = dict(values)
         self._facts = dict(facts)
         self._broken_facts = tuple(broken)
@@ -186,6 +192,10 @@ class Metrics(Mapping[str, Measured]):
     def fact(self, name: str) -> str | None:
         """A fact's text, None when absent."""
         return self._facts[name][0]
+
+    def place(self, name: str) -> str:
+        """Of a class of time, or of the op that a fact names: `save (train.py:42)`; "" where none is known."""
+        return self._places.get(name, "") if name in PLACES else self.fact(name) or ""
 
     def why_no_fact(self, name: str) -> str:
         """Why a fact is absent."""
@@ -215,7 +225,8 @@ def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
         except Exception as error:
             facts[name] = (None, _failure(error))
             broken.append((name, _failure(error)))
-    return Metrics(values, facts, broken)
+    places = largest_places(one for host in run.hosts for one in host.evidence.spent)
+    return Metrics(values, facts, broken, places)
 
 
 def _measured(one: Metric, question: Question) -> Measured:

@@ -1,4 +1,4 @@
-"""Who comes last to the collectives, again and again, and what it does while the others wait."""
+"""Who comes last to the collectives, what it does meanwhile, and which replica or op is uneven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Among which devices a collective communicates.
+"""Attributes of an instruction: the groups of devices that a collective joins, the window of a convolution.
 
 Source: `ReplicaGroup`, `CollectiveDeviceListProto`, `IotaReplicaGroupListProto`, `MeshAxesReplicaGroupListProto` and
 `SourceTarget` in openxla/xla, xla/xla_data.proto; `DeviceAssignmentProto` for those that name no group.

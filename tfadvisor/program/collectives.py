@@ -14,7 +14,6 @@ import msgspec
 from tfadvisor.program.attributes import group_size, replica_groups
 from tfadvisor.program.flow import (
     PASSING,
-    Executions,
     Users,
     called_before,
     executions,
@@ -45,7 +44,7 @@ class CollectiveOp(msgspec.Struct, frozen=True):
 
     operand_bytes, result_bytes: a device's own. done: the instruction that waits for it, "" when it is synchronous.
     dtype: that of most of the bytes. group_size: devices, None when the module does not say. times: runs of it in one run
-    of the module; times_exact is False inside loops of unknown length and branches.
+    of the module.
     """
 
     name: str
@@ -57,23 +56,12 @@ class CollectiveOp(msgspec.Struct, frozen=True):
     done: str
     channel_id: int
     times: int
-    times_exact: bool
     instruction: Instruction
 
     @property
     def bytes(self) -> int:
         """Size of the whole buffer: the gathered one of an all-gather, the unscattered one of a reduce-scatter."""
         return max(self.operand_bytes, self.result_bytes)
-
-    @property
-    def sent_bytes(self) -> int | None:
-        """What each device has to send at least, by the best known ring; None when the group's size is not known."""
-        if self.kind in ("collective-permute", "collective-broadcast"):
-            return self.bytes
-        if self.group_size is None:
-            return None
-        rounds = 2 if self.kind == "all-reduce" else 1
-        return rounds * self.bytes * (self.group_size - 1) // self.group_size
 
 
 @lru_cache(maxsize=16)  # the hosts of a run share their programs
@@ -92,7 +80,7 @@ def collectives(module: Module) -> tuple[CollectiveOp, ...]:
     return tuple(found)
 
 
-def _collective(one: Instruction, outer: Instruction, done: str, runs: Executions) -> CollectiveOp:
+def _collective(one: Instruction, outer: Instruction, done: str, runs: int) -> CollectiveOp:
     operands = [leaf for operand in one.operands for leaf in operand.shape.leaves()]
     return CollectiveOp(
         outer.name,
@@ -103,8 +91,7 @@ def _collective(one: Instruction, outer: Instruction, done: str, runs: Execution
         group_size(one),
         done,
         one.channel_id,
-        runs.times,
-        runs.exact,
+        runs,
         one,
     )
 
@@ -158,7 +145,7 @@ _DEPTH, _MOST = 6, 200
 _SUMS = ("all-reduce", "all-reduce-done")
 _CONSTANT = ("constant", "iota")
 _OF_ONE_DEVICE = frozenset(("dynamic-slice", "partition-id", "replica-id", "rng", "rng-bit-generator"))
-"""What gives each device a value of its own, as where each updates its shard of the weights."""
+"""What gives each device its own value, as where each updates its shard of the weights."""
 _FLOATS = ("f", "bf")
 """What the names of floating-point types begin with."""
 _TAKES_PART = frozenset(("dynamic-slice", "slice", "transpose", "optimization-barrier"))

@@ -32,8 +32,6 @@ class ConvolutionSize(msgspec.Struct, frozen=True):
     """products: multiplications of an input element by a kernel element; each brings an addition with it."""
 
     products: int
-    input_dtype: str
-    kernel_dtype: str
 
     @property
     def flops(self) -> int:
@@ -91,7 +89,7 @@ def convolution_size(instruction: Instruction) -> ConvolutionSize | None:
         for one, (i, k, o) in zip(window, numbers.spatial, strict=True)
     )
     outputs = size(output, numbers.batch[1]) * size(output, numbers.feature[3])
-    return ConvolutionSize(outputs * size(kernel, numbers.feature[1]) * met, image.dtype, kernel.dtype)
+    return ConvolutionSize(outputs * size(kernel, numbers.feature[1]) * met)
 
 
 def filter_length(instruction: Instruction) -> int:

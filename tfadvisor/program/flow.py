@@ -1,10 +1,8 @@
-"""Who uses whose result, among the instructions that a trace shows as events of their own."""
+"""Who uses whose result, and how often each instruction runs, among those that a trace shows as events of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-import msgspec
 
 from tfadvisor.program.module import Computation, Instruction, Module
 
@@ -140,13 +138,6 @@ CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
 _MOST_ITERATIONS = 1 << 40
 
 
-class Executions(msgspec.Struct, frozen=True):
-    """times: at least 0. exact: False where a loop of unknown length, counted as one iteration, or a branch leads there."""
-
-    times: int
-    exact: bool
-
-
 def trip_count(loop: Instruction) -> int | None:
     """Iterations of a while loop, None when the compiler did not note them."""
     known = loop.config().get("known_trip_count")
@@ -165,26 +156,16 @@ def called_before(caller: Computation, instruction: Instruction) -> tuple[Comput
     return called
 
 
-def executions(module: Module) -> Mapping[int, Executions]:
-    """By the computation's id; computations that the entry does not reach are absent."""
-    times: dict[int, list[int]] = {module.entry.id: [1, 1]}
+def executions(module: Module) -> Mapping[int, int]:
+    """How often each computation runs, by its id; absent where the entry does not reach it. A loop of unknown length counts
+    as one iteration."""
+    times = {module.entry.id: 1}
     for computation in reversed(module.computations):  # callers stand behind what they call
         if computation.id not in times:
             continue
-        mine, exact = times[computation.id]
         for instruction in computation.instructions:
             if instruction.opcode in CALLING:
-                loops, known = _loops(instruction)
+                loops = trip_count(instruction) if instruction.opcode == "while" else 1
                 for called in called_before(computation, instruction):
-                    entry = times.setdefault(called.id, [0, 1])
-                    entry[0] += mine * loops
-                    entry[1] &= exact & known
-    return {one: Executions(count, bool(exact)) for one, (count, exact) in times.items()}
-
-
-def _loops(instruction: Instruction) -> tuple[int, int]:
-    """(how often it runs what it calls, whether that is certain)."""
-    if instruction.opcode == "while":
-        count = trip_count(instruction)
-        return (1, 0) if count is None else (count, 1)
-    return 1, int(instruction.opcode != "conditional")
+                    times[called.id] = times.get(called.id, 0) + times[computation.id] * (1 if loops is None else loops)
+    return times

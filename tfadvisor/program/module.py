@@ -1,4 +1,4 @@
-"""A compiled program: a module of computations, each an ordered list of instructions.
+"""A compiled program: a module of computations, each an ordered list of instructions, and the Python stacks that they point into.
 
 Opening a module finds its computations; everything else is decoded when it is asked for. Source: `HloProto`,
 `HloModuleProto`, `HloComputationProto` and `HloInstructionProto` in openxla/xla, xla/service/hlo.proto. Operands stand before

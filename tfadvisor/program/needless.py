@@ -1,8 +1,8 @@
-"""Work for both branches of a condition of which each example takes one.
+"""Work in a compiled program that it could do without: both branches of a condition, loop-invariant ops, rows one by one.
 
 Under `jax.vmap`, `lax.cond` and `lax.switch` become a select: every branch runs for every example, and the index of the branch
 picks one result. In the HLO that is a `select_n` whose predicate is a comparison of the index that bears the same name; a
-`jnp.where` has a predicate of its own name.
+`jnp.where` has its own predicate name.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _tells_apart(one: Instruction) -> bool:
 
 
 def _splits(proto: Proto, lo: int, hi: int) -> bool:
-    """Whether a sharding gives each device a part of its own. Raises TraceError."""
+    """Whether a sharding gives each device its own part. Raises TraceError."""
     fields = entries(proto, lo, hi)
     kind = number_of(fields, _TYPE)
     if kind == _TUPLE:

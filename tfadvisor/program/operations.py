@@ -1,4 +1,4 @@
-"""How many arithmetic operations an instruction does by itself, without what it calls.
+"""How many arithmetic operations an instruction does by itself, and which line of the user's program it comes from.
 
 The conventions are XLA's own (`HloCostAnalysis` in openxla/xla, xla/service/hlo_cost_analysis.cc), so that numbers can be
 compared: one for each element of an elementwise result, whatever its type; transcendental functions are counted apart.
@@ -111,7 +111,7 @@ def _first(shape: Shape) -> Shape:
 
 _WRAPPERS = frozenset(("fusion", "call", "async-start"))
 _EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
-"""Opcodes whose place says nothing about what stands beside them."""
+"""Opcodes whose place says nothing about what is next to them."""
 _MOST_BESIDE = 32
 _INSTALLED = ("site-packages", "dist-packages")
 

@@ -1,4 +1,4 @@
-"""Attention that is not one kernel: a batched product, a softmax of it, and a batched product with that."""
+"""Patterns that have a better form: attention in several kernels, loops that were unrolled."""
 
 from __future__ import annotations
 

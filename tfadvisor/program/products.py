@@ -1,4 +1,4 @@
-"""The size of a matrix product: how many products of what shape.
+"""Matrix products: how many of what size an instruction does, and what its operands are made of.
 
 Source: `DotDimensionNumbers` and `RaggedDotDimensionNumbers` in openxla/xla, xla/xla_data.proto. A library call keeps the
 same numbers as JSON in its backend_config, integers as text (`GemmBackendConfig` in xla/service/gpu/backend_configs.proto).

@@ -1,4 +1,4 @@
-"""Shapes of values: an array's type, dimensions and layout, or a tuple of shapes.
+"""Shapes of values: an array's type, dimensions and layout, or a tuple of shapes; and how many bytes a type takes.
 
 Source: `ShapeProto` and `LayoutProto` in openxla/xla, xla/xla_data.proto.
 """
@@ -81,6 +81,8 @@ _NUMBERS = {name: number for number, (name, _) in _TYPES.items()}
 _TUPLE, _TOKEN, _OPAQUE, _BUFFER = 13, 17, 14, 34
 _DEEPEST = 100
 _HIGHEST_RANK = 256
+_MOST_ELEMENTS = 1 << 52
+"""No machine has so many; sums of them still fit into int64."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -114,14 +116,14 @@ class Shape(msgspec.Struct, frozen=True):
     def elements(self) -> int:
         """Number of elements, over all arrays of a tuple; tokens and opaque values have none."""
         if self.is_tuple:
-            return sum(leaf.elements for leaf in self.leaves())
-        return 0 if self.dtype in _NO_ARRAYS else prod(self.dims)
+            return min(sum(leaf.elements for leaf in self.leaves()), _MOST_ELEMENTS)
+        return 0 if self.dtype in _NO_ARRAYS else min(prod(self.dims), _MOST_ELEMENTS)
 
     @property
     def bytes(self) -> int:
         """Memory of its arrays without padding: a TPU's tiles and a tuple's pointers are not counted."""
         if self.is_tuple:
-            return sum(leaf.bytes for leaf in self.leaves())
+            return min(sum(leaf.bytes for leaf in self.leaves()), _MOST_ELEMENTS)
         elements = self.elements
         if self.element_bytes >= 1:
             return elements * int(self.element_bytes)

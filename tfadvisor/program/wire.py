@@ -15,6 +15,7 @@ Entry = tuple[int, int, int]
 
 _SIGN = 1 << 63
 _LONGEST_VARINT = 10
+_LONGEST = 1 << 18
 
 
 class Proto(msgspec.Struct, frozen=True):
@@ -104,9 +105,9 @@ def text(proto: Proto, lo: int, hi: int) -> str:
 
 
 def text_of(proto: Proto, fields: list[Entry], field: int) -> str:
-    """A text field, "" when it is absent. The last one of several wins."""
+    """A text field, "" when it is absent. The last one of several wins; what no name needs is cut."""
     lo, hi = span_of(fields, field)
-    return text(proto, lo, hi)
+    return text(proto, lo, min(hi, lo + _LONGEST))
 
 
 def span_of(fields: list[Entry], field: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A report's tables as pandas frames."""
+"""A report's tables as pandas frames, and what it says about itself."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ TABLES: Mapping[str, Table] = {
 # What a reader should know about the recorded machine and about how the trace was judged, a line or two each.
 
 _MACHINES = 4
-"""Each with a line of its own; of more, the rest is counted."""
+"""Each with its own line; of more, the rest is counted."""
 
 
 def about_lines(report: Report) -> list[str]:

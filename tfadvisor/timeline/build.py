@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules, find_modules
+from tfadvisor.timeline.attribution.model import sampled
 from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import Unrecorded, find_devices, on_own_clocks, unrecorded_work
@@ -25,14 +25,12 @@ from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.host_timeline import Capture, HostEvidence, HostTimeline, capture_of, recorded_events, window_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals
-from tfadvisor.timeline.losses.activities import batch_makers, names_of
-from tfadvisor.timeline.losses.lost_time import lost_time
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
-from tfadvisor.timeline.steps.breakdown import StepTime, break_down, capture_work_ps, taking_part, unknown_time
+from tfadvisor.timeline.steps.breakdown import StepTime, break_down, taking_part, unknown_time
 from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
 from tfadvisor.trace.columns import NO_EVENTS, HostTrace, NameFilter, Selection, StatColumn
 from tfadvisor.trace.runs import host_of
@@ -220,9 +218,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
     """What explains the breakdown. drawing: as for build_host."""
     trace, threads, pipeline, programs = placed.trace, placed.threads, placed.pipeline, placed.programs
     steps, active, classes, costs = attributed.steps, attributed.active, attributed.classes, attributed.costs
-    names = cache(lambda: names_of(threads))
     known = not placed.unrecorded.proof
-    losses = lost_time(threads, steps, attributed.time.first, active, programs, names) if known else ()
     spent = (
         step_time(
             threads,
@@ -234,6 +230,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             programs,
             pipeline=pipeline,
             pipeline_python=attributed.pipeline_python,
+            samples=sampled(trace),
         )
         if known
         else ()
@@ -253,10 +250,8 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
         pipeline=input_pipeline(trace, threads, steps),
         host_ops=host_ops(trace, threads, steps, pipeline),
         pipeline_ops=pipeline_ops(threads, steps, pipeline),
-        losses=losses,
         spent=spent,
-        makers=batch_makers(threads, steps, classes, names),
-        memory=device_memory(trace, threads, steps),
+        memory=device_memory(trace, threads),
         libraries=libraries(threads),
         pictures=pictures,
         memory_curves=curves,
@@ -279,8 +274,7 @@ def _capture(placed: _Placed, steps: Steps, window: tuple[int, int]) -> Capture:
     """What the trace says about itself."""
     threads = placed.threads
     empty = sum(not len(device.ops) for device in placed.devices if device.kind is not DeviceKind.CPU)
-    work_ps, events = capture_work_ps(threads, steps), recorded_events(threads, steps)
-    return capture_of(placed.trace, threads, window, empty, placed.unrecorded, work_ps, events)
+    return capture_of(placed.trace, threads, window, empty, placed.unrecorded, recorded_events(threads, steps))
 
 
 def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]:

@@ -21,7 +21,6 @@ from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
-from tfadvisor.timeline.losses.activities import BatchMakers, LostTime
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
@@ -61,12 +60,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """TensorFlow's ops that run on the host although the step has a device."""
     pipeline_ops: HostOps
     """The ops of the functions that tf.data maps over elements."""
-    losses: tuple[LostTime, ...]
-    """The classes of lost time that are large, the largest first, each with what fills most of it."""
     spent: tuple[Spent, ...]
     """What takes the counted steps, class by class, summed over the devices; empty where the devices' work is not recorded."""
-    makers: BatchMakers
-    """Python threads beside the loop that make its batches while it waits for one."""
     memory: tuple[DeviceMemory, ...]
     """What the allocators of the devices report, one each."""
     libraries: Libraries
@@ -164,8 +159,6 @@ class Capture(msgspec.Struct, frozen=True):
     """Accelerators in the trace without a single event."""
     unrecorded: Unrecorded = Unrecorded()
     """What accelerators did and the trace lacks."""
-    work_ps: tuple[int, int] = (0, 0)
-    """What starting and stopping the profiler took before the first and after the last step, ps."""
     events: RecordedEvents = RecordedEvents()
     """What was recorded of the driving thread in the counted steps."""
     graphs_off: bool = False
@@ -182,7 +175,6 @@ def capture_of(
     window: tuple[int, int],
     empty_accelerators: int,
     unrecorded: Unrecorded,
-    work_ps: tuple[int, int],
     events: RecordedEvents,
 ) -> Capture:
     """From planes, names and warnings; the trace's events are not asked."""
@@ -200,7 +192,6 @@ def capture_of(
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
         empty_accelerators=empty_accelerators,
         unrecorded=unrecorded,
-        work_ps=work_ps,
         events=events,
         workload=workload_of(_called(threads)),
         between_slices=len(threads.named(is_between_slices)) > 0,

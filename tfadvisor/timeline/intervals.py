@@ -1,4 +1,4 @@
-"""Sets of instants as sorted, disjoint, half-open intervals in int64 picoseconds, and their algebra.
+"""Sets of instants as sorted, disjoint, half-open intervals in int64 picoseconds, their algebra, and the nesting of events.
 
 Every duration in a report is the length of such a set, so that overlapping events count once.
 """

@@ -1,4 +1,4 @@
-"""Asks a compiled program about its ops: cost, place in the user's code, products, and what surrounds them."""
+"""What a compiled program says of an op that ran: cost, place in the user's code, products, and what surrounds it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OpsOfProgram:
         return self._found[name]
 
     def _location(self, one: Instruction) -> SourceLocation | None:
-        """Its own, else that of what stands beside it."""
+        """Its own, else that of what is next to it."""
         own = location_of(one)
         if own is not None or len(one.computation.instructions) > _MOST_SEARCHED:
             return own

@@ -25,7 +25,7 @@ _MOST = {
 
 
 class Counts:
-    """Counts what a file holds while it is decoded."""
+    """Counts what a file contains while it is decoded."""
 
     def __init__(self, place: str, size: int) -> None:
         """size: of the uncompressed file in bytes."""

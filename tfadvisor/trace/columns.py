@@ -303,8 +303,10 @@ def session_start_ns(planes: Sequence[Plane]) -> int:
 # Bytes from a trace to text: never an error, never more than a bounded amount.
 
 
-LONGEST = 1 << 18
-"""Bytes of a text that are kept. The names of real ops, which may be whole HLO expressions, have a tenth of it at most."""
+LONGEST = 1 << 15
+"""Bytes of an HLO instruction that are kept, as TPUs name their ops. Real ones have 26,000 at most."""
+LONGEST_NAME = 1 << 12
+"""Bytes of any other text: whoever classifies it sees no more, so that no name costs more than its share."""
 _LONGEST_INFLATED = 1 << 20
 _INFLATED_ALWAYS, _INFLATED_EACH = 1 << 10, 16
 """An inflated text may have so many bytes, and so many more for each packed one: memory in proportion to the file."""
@@ -312,7 +314,8 @@ _INFLATED_ALWAYS, _INFLATED_EACH = 1 << 10, 16
 
 def text_of(data: bytes) -> str:
     """UTF-8, with the replacement character where the bytes are not, cut where it is too long."""
-    return data[:LONGEST].decode("utf-8", "replace")
+    whole = data[:1] == b"%" and b" = " in data[:LONGEST_NAME]
+    return data[: LONGEST if whole else LONGEST_NAME].decode("utf-8", "replace")
 
 
 def inflated_text(data: bytes) -> str:

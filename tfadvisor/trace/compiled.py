@@ -16,6 +16,7 @@ from tfadvisor.trace import _wire
 from tfadvisor.trace.bounds import Counts
 from tfadvisor.trace.columns import (
     LONGEST,
+    LONGEST_NAME,
     Events,
     HostTrace,
     Int32Array,
@@ -154,8 +155,11 @@ def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
     key = scanned[order, 0]
     if (key[1:] > key[:-1]).all():  # one value a key, as profilers write them
         rows = scanned[order]
-        names, display = (_wire.texts_of(buf, rows, column, LONGEST) for column in (1, 3))
-        return _Metadata(key, names, display, rows[:, 5:7], np.arange(len(rows), dtype=np.int64))
+        names, display = (list(_wire.texts_of(buf, rows, column, LONGEST)) for column in (1, 3))
+        for texts, column in ((names, 1), (display, 3)):
+            for one in np.flatnonzero(rows[:, column + 1] - rows[:, column] > LONGEST_NAME).tolist():
+                texts[one] = _text(buf, *rows[one, column : column + 2].tolist())
+        return _Metadata(key, tuple(names), tuple(display), rows[:, 5:7], np.arange(len(rows), dtype=np.int64))
     by_key: dict[int, tuple[int, list[list[int]]]] = {}
     for item in scanned.tolist():
         key, entry = item[0], item[8]

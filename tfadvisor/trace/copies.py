@@ -1,4 +1,4 @@
-"""Copies of objects on this machine, by address and tag: outside of every logdir, bounded, the longest unused thrown away.
+"""Copies of objects on this machine: fetched in ranges, ahead of the reader, kept by address and tag in a folder of one's own.
 
 TFADVISOR_CACHE names the folder (~/.cache/tfadvisor), TFADVISOR_CACHE_MB how much of it copies may take, 0 for none.
 """
@@ -9,19 +9,29 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import tempfile
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.trace.remote_path import RemotePath, check_top_level
-from tfadvisor.trace.stores import WEB, CutOff, Entry, StoredObject, driver, entry_of, translated
+from tfadvisor.trace.messages import SIZED
+from tfadvisor.trace.stores import (
+    LARGEST_ANSWER,
+    WEB,
+    CutOff,
+    Entry,
+    StoredObject,
+    Unreachable,
+    driver,
+    entry_of,
+    translated,
+)
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -54,7 +64,7 @@ def keeps_copies() -> bool:
 def most_bytes() -> int:
     """What copies may take. Raises UsageError for a setting that is no number."""
     text = os.environ.get("TFADVISOR_CACHE_MB") or str(_MOST_MB)
-    if not text.isdecimal():
+    if not re.fullmatch(r"[0-9]{1,12}", text):
         raise UsageError(f"TFADVISOR_CACHE_MB={text}: give a number of megabytes, 0 for no copies.")
     return int(text) << 20
 
@@ -111,8 +121,7 @@ def _folder() -> Path | None:
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "copies"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ours = is_ours(folder)
+        ours = is_ours(claimed(folder))
     except (OSError, RuntimeError):  # nobody has a home here
         return None
     return folder if ours and os.access(folder, os.W_OK) else None
@@ -137,7 +146,8 @@ def _throw_away(folder: Path, keep: str) -> None:
                 if now - status.st_mtime > _LEFT_BEHIND_S:
                     Path(one.path).unlink()
                 continue
-            entries.append((status.st_atime_ns, status.st_size, one.name))
+            if is_entry(one.name):
+                entries.append((status.st_atime_ns, status.st_size, one.name))
     total, most = sum(size for _, size, _ in entries), most_bytes()
     for _, size, name in sorted(entries):
         if total <= most:
@@ -151,11 +161,13 @@ def _throw_away(folder: Path, keep: str) -> None:
 # The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is
 # cut.
 
-_PIECE = 8 << 20
-_AT_ONCE = 8
+_PIECE = LARGEST_ANSWER
+AT_ONCE = 8
 """Ranges, and so 64 MiB in memory."""
 _WORTH_A_LOOK = 64 << 20
 """Bytes of an object whose top level is read first: what is cut short is found before it is fetched."""
+_MOST_UNTOLD = 16 << 30
+"""Bytes of an object whose size a server does not tell."""
 _TRIES = 3
 _PAUSE_S = 0.5
 
@@ -169,6 +181,8 @@ def transfer(path: StoredObject, file: IO[bytes]) -> Entry:
     entry, done = path.entry(), 0
     filesystem, name = driver(path.address)
     for piece in _pieces(filesystem, name, entry, path):
+        if done + len(piece) > (_MOST_UNTOLD if entry.size is None else entry.size):
+            raise Unreachable(str(path), f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it may have")
         file.write(piece)
         done += len(piece)
     if entry.size is not None and done != entry.size:
@@ -192,8 +206,8 @@ def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: Store
     else:
         if size > _WORTH_A_LOOK and not path.name.endswith(".gz"):
             check_top_level(lambda lo, hi: _range(filesystem, name, lo, hi), size, path)
-        for start in range(0, size, _PIECE * _AT_ONCE):
-            starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
+        for start in range(0, size, _PIECE * AT_ONCE):
+            starts = list(range(start, min(start + _PIECE * AT_ONCE, size), _PIECE))
             ends = [min(one + _PIECE, size) for one in starts]
             yield from _again_where_cut(partial(_ranges, filesystem, name, starts, ends), path)
 
@@ -212,7 +226,7 @@ def _range(filesystem: AbstractFileSystem, name: str, start: int, end: int) -> b
 def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]) -> list[bytes]:
     """In the order asked. A server that sends more or less than a range is one that knows none, or was cut."""
     if getattr(filesystem, "async_impl", False):
-        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=_AT_ONCE, on_error="raise")
+        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=AT_ONCE, on_error="raise")
     else:
         found = [filesystem.cat_file(name, start=lo, end=hi) for lo, hi in zip(starts, ends, strict=True)]
     for piece, lo, hi in zip(found, starts, ends, strict=True):
@@ -244,38 +258,25 @@ def _again_where_cut(ask: Callable[[], T], path: StoredObject) -> T:
     raise AssertionError  # the last try returns or raises
 
 
-# Copies fetched while earlier files are read, so that a run of many hosts does not wait for each.
+# Which folder is a cache of tfadvisor's, and what in it tfadvisor has written: nothing else there is ever removed.
+
+_MARKER = ".tfadvisor-cache"
 
 
-def fetched_ahead(files: Sequence[Path]) -> Iterator[Path]:
-    """The files in their order, each once its copy is here. What cannot be fetched comes too: reading it says why."""
-    remote = [file for file in files if isinstance(file, RemotePath)]
-    if len(remote) < 2 or not _keeps_copies():
-        yield from files
-        return
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    with ThreadPoolExecutor(_AT_ONCE, "tfadvisor-fetch") as pool:
-        waiting: deque[Future[None]] = deque(pool.submit(_fetch, file) for file in remote[:_AT_ONCE])
-        rest = iter(remote[_AT_ONCE:])
-        try:
-            for file in files:
-                if isinstance(file, RemotePath):
-                    waiting.popleft().result()
-                    waiting.extend(pool.submit(_fetch, one) for one in [next(rest, None)] if one is not None)
-                yield file
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+def claimed(folder: Path) -> Path:
+    """The folder, made and marked as a cache. Raises OSError, also where it was there and holds what no cache does."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    marker = folder / _MARKER
+    if not marker.is_file():
+        if any(not (one.startswith(".") or is_entry(one)) for one in os.listdir(folder)):  # noqa: PTH208  (names alone)
+            raise OSError(errno.EEXIST, "holds files that are not tfadvisor's", str(folder))
+        marker.touch(mode=0o600)
+    return folder
 
 
-def _fetch(file: RemotePath) -> None:
-    with contextlib.suppress(Exception):
-        file.open_copy().close()
-
-
-def _keeps_copies() -> bool:
-
-    return keeps_copies()
+def is_entry(name: str) -> bool:
+    """Whether a cache names what it keeps so: 64 hexadecimal digits."""
+    return len(name) == 64 and set(name) <= set("0123456789abcdef")
 
 
 # Whether a folder is this user's alone. What lies in any other may have been put there by another user.
@@ -302,3 +303,44 @@ def is_ours(folder: Path) -> bool:
 def _keeps_names(status: os.stat_result) -> bool:
     closed = not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
     return closed and status.st_uid in (_ROOT, os.getuid())
+
+
+# The outermost fields of a trace, read by a few short ranges: what is cut short or no trace is not fetched at all.
+
+_HEAD = 16
+"""Bytes asked for at each field: its tag and its length."""
+_FIELDS = 64
+"""Looked at; each is a request. A trace has one for each plane, and a host rarely more than thirty planes."""
+
+
+def check_top_level(read: Callable[[int, int], bytes], size: int, path: StoredObject) -> None:
+    """read: of bytes from, to. Raises TraceError for a field that ends past the object and for what no XSpace begins with."""
+    at = 0
+    for _ in range(_FIELDS):
+        if at >= size:
+            return
+        head = read(at, min(at + _HEAD, size))
+        length, used = _length(head)
+        if not head or head[0] & 7 != SIZED or head[0] >= 0x80 or head[0] < 8 or used == 0:
+            raise TraceError(
+                f"{path}: byte {at:,} of {size:,}",
+                "a field that no XSpace has. The object is damaged, or is no profiler trace.",
+                "Give the `*.xplane.pb` that the profiler wrote, or copy it again.",
+            )
+        at += used + length
+        if at > size:
+            raise TraceError(
+                f"{path}: byte {size:,}",
+                f"is cut short: its last field would end at byte {at:,}.",
+                "Copy it again, or record the trace again.",
+            )
+
+
+def _length(head: bytes) -> tuple[int, int]:
+    """(length of a field, bytes of its tag and length); (0, 0) where they do not end."""
+    length = 0
+    for place, byte in enumerate(head[1:11]):
+        length |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return length, place + 2
+    return 0, 0

@@ -44,20 +44,12 @@ class Reading(msgspec.Struct, frozen=True):
     """In which these threads were ready to run and had no core."""
     read_bytes: _Number | None = None
     """From storage, by the recorded process; what the system had in memory is not in it."""
-    written_bytes: _Number | None = None
-    """To storage, by the recorded process."""
     major_faults: _Number | None = None
     """Of the recorded process: pages that had to come from storage."""
-    minor_faults: _Number | None = None
-    """Of the recorded process: pages that were in memory."""
-    involuntary_switches: _Number | None = None
-    """How often a thread of the recorded process lost its core to another."""
     swapped_bytes: _Number | None = None
     """Between memory and swap, of the machine."""
     available_bytes: _Number | None = None
     """Memory that programs of the machine can still get."""
-    resident_bytes: _Number | None = None
-    """Memory that the recorded process holds."""
     periods: _Number | None = None
     """Of the group's quota of cores."""
     throttled_periods: _Number | None = None

@@ -1,4 +1,4 @@
-"""A path on disk to the trace files of one run: a file, several hosts' files, a run folder, or a whole logdir."""
+"""Which files make a run: a path on disk, or bytes held in memory, to the trace files of one run."""
 
 from __future__ import annotations
 

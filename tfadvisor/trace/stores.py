@@ -1,4 +1,4 @@
-"""fsspec's drivers: which one an address needs, what it says about an object, and what lies below a folder."""
+"""fsspec's drivers: which one an address needs, what a store says about an object, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ WEB = ("http", "https")
 """Schemes whose servers list nothing but pages of links."""
 _DEPTH = 8
 """How many folders deep a web server is followed: its links may never end."""
+_MOST_FOLDERS, _MOST_LINKS = 1_000, 100_000
+LARGEST_ANSWER = 8 << 20
+"""Bytes that a web server is asked for at once, and so of a page of links."""
 SILENCE_S = 60.0
 """How long a web server may send nothing."""
 _FILE_OR_LINKS = "Give the address of a file that ends in `.xplane.pb`, or of a page of links to such."
@@ -117,8 +120,8 @@ def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
         name = f"{name.rstrip('/')}/"
     try:
         filesystem.invalidate_cache()
-        found: Mapping[str, Mapping[str, Any]] = filesystem.find(
-            name, detail=True, maxdepth=_DEPTH if scheme in WEB else None
+        found: Mapping[str, Mapping[str, Any]] = (
+            _found_on_the_web(filesystem, name, address) if scheme in WEB else filesystem.find(name, detail=True)
         )
         if not found and not filesystem.exists(name):
             raise FileNotFoundError(name)
@@ -154,11 +157,65 @@ def _with_host(found: str, asked: str) -> str:
 
 def _options(scheme: str, configured: Mapping[str, Any]) -> dict[str, Any]:
     """For the driver: a web server that falls silent is given up. The user's own configuration stands."""
-    if scheme not in WEB or "client_kwargs" in configured.get(scheme, {}):
+    if scheme not in WEB:
         return {}
+    if "client_kwargs" in configured.get(scheme, {}):
+        return {"get_client": _bounded_client}
     import aiohttp
 
-    return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE_S)}}
+    times = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE_S)
+    return {"get_client": _bounded_client, "client_kwargs": {"timeout": times}}
+
+
+async def _bounded_client(**settings: Any) -> Any:
+    """A client of web servers that takes no more of an answer than one is asked for at once, unpacked, and stays with its
+    server: another host may be one of this machine's own network.
+    """
+    import aiohttp
+
+    class Bounded(aiohttp.ClientResponse):
+        async def read(self) -> bytes:
+            if self._body is None:
+                pieces, left = [], LARGEST_ANSWER
+                async for piece in self.content.iter_chunked(1 << 16):
+                    left -= len(piece)
+                    if left < 0:
+                        self.close()
+                        raise Unreachable(str(self.url), f"the server sends more than {LARGEST_ANSWER:,} bytes at once")
+                    pieces.append(piece)
+                self._body = b"".join(pieces)
+            return self._body
+
+    async def redirected(_session: Any, _context: Any, told: Any) -> None:
+        answer = told.response
+        aim = answer.url.join(type(answer.url)(answer.headers.get("Location") or answer.headers.get("URI") or ""))
+        if aim.host != answer.url.host or (aim.port != answer.url.port and not aim.is_default_port()):
+            raise Unreachable(
+                str(answer.url), f"the server sends to another one, {aim.host}", "Give the address there."
+            )
+
+    watched = aiohttp.TraceConfig()
+    watched.on_request_redirect.append(redirected)
+    return aiohttp.ClientSession(response_class=Bounded, trace_configs=[watched], **settings)
+
+
+def _found_on_the_web(filesystem: AbstractFileSystem, name: str, address: str) -> dict[str, Mapping[str, Any]]:
+    """What pages of links lead to, from one folder down; only so far, since links may never end."""
+    found: dict[str, Mapping[str, Any]] = {}
+    folders, looked_at = [(name, 1)], 0
+    while folders:
+        at, depth = folders.pop()
+        looked_at += 1
+        if looked_at > _MOST_FOLDERS or len(found) > _MOST_LINKS:
+            raise Unreachable(
+                address, f"its links lead to more than {_MOST_FOLDERS:,} folders", "Name one folder of it."
+            )
+        for one in filesystem.ls(at, detail=True):
+            if one["type"] != "directory":
+                found[one["name"]] = one
+            elif depth < _DEPTH:
+                folders.append((one["name"], depth + 1))
+    return found
 
 
 def _entry(info: Mapping[str, Any]) -> Entry:

@@ -536,13 +536,6 @@ def test_a_run_is_known_by_its_commit_and_branch(tmp_path: Path) -> None:
     of_main = tfadvisor("baseline", "list", "--store", "store", "--branch", "main", "-f", "json", cwd=tmp_path)
     assert [one["commit"] for one in json.loads(of_main.stdout)] == commits[:2]
 
-    changed = tfadvisor("baseline", "diff", "bbbb", "--store", "store", cwd=tmp_path)
-    between = tfadvisor("baseline", "diff", "aaaa", "bbbb", "--store", "store", cwd=tmp_path)
-    assert (changed.returncode, changed.stdout) == (0, between.stdout)
-    assert "kernel_0: 60" in flat(changed.stdout)
-    first = tfadvisor("baseline", "diff", "aaaa", "--store", "store", cwd=tmp_path)
-    assert (first.returncode, "is the first run of its baseline" in first.stderr) == (2, True)
-
     tfadvisor("baseline", "prune", "--keep", "1", "--branch", "main", "--store", "store", cwd=tmp_path)
     left = json.loads(tfadvisor("baseline", "list", "--store", "store", "-f", "json", cwd=tmp_path).stdout)
     assert [one["commit"][0] for one in left] == ["b", "c"]

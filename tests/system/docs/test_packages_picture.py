@@ -48,4 +48,4 @@ def test_the_picture_is_xml_that_names_every_package(packages: ModuleType) -> No
     picture = ElementTree.fromstring(packages.picture())
 
     texts = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"xplane", "timeline", "metrics", "engine", "report", "cli", "analysis"} <= texts
+    assert {"trace", "timeline", "metrics", "advice", "report", "cli", "analysis"} <= texts

@@ -46,6 +46,19 @@ def packed_texts() -> bytes:
     return host(stat + sized(3, b"".join(sized(4, sized(4, number(1, 1) + sized(8, text))) for text in texts)))
 
 
+def gpu_op(text: str) -> bytes:
+    builder = trace().steps(3, period=100)
+    return builder.busy("GPU:0", (0, 250), name=text).bytes()
+
+
+def nested() -> bytes:
+    """Each begins after the one around it and ends before it."""
+    events = b"".join(
+        sized(4, number(1, 1) + number(2, one) + number(3, 200_000_000 - 2 * one)) for one in range(100_000)
+    )
+    return host(name(1, b"call") + sized(3, number(1, 77) + sized(2, b"python") + events))
+
+
 REFUSED: dict[str, Callable[[], bytes]] = {
     "a million empty planes": lambda: good() + sized(1, b"") * 1_000_000,
     "400,000 planes": lambda: good() + sized(1, sized(2, b"/device:GPU:1")) * 400_000,
@@ -60,6 +73,10 @@ READ: dict[str, Callable[[], bytes]] = {
     "a name of 60 MB": lambda: host(name(1, b"a" * 60_000_000) + sized(3, sized(4, number(1, 1) + number(3, 5)))),
     "a host's name of 60 MB": lambda: good() + sized(4, b"a" * 60_000_000),
     "texts that unpack to 200 MB": packed_texts,
+    "a name of 120,000 scopes": lambda: gpu_op("a/" * 120_000 + "MatMul:MatMul"),
+    "a name that counts up": lambda: gpu_op("_1" * 130_000 + "x"),
+    "a warning of a million digits": lambda: good() + sized(3, b"1" * 1_000_000),
+    "100,000 calls in one another": nested,
     "two million stats": lambda: host(sized(3, sized(4, sized(4, b"") * 2_000_000))),
 }
 
@@ -97,7 +114,8 @@ def test_long_texts_take_memory_in_proportion(tmp_path: Path, what: str) -> None
 
 
 def test_a_long_name_is_cut_where_it_is_kept_and_where_it_is_shown() -> None:
-    assert len(text_of(b"a" * 60_000_000)) == 256 * 1024
+    assert len(text_of(b"a" * 60_000_000)) == 4096
+    assert len(text_of(b"%fusion = " + b"a" * 60_000_000)) == 32 * 1024
     assert len(one_line("a" * 60_000_000)) == 300
 
 
@@ -114,3 +132,23 @@ def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(tmp_pat
     assert "expands to more than 16,777,216 bytes" in done.stderr
     assert int(done.stdout.split()[1]) < 200_000
     assert time.monotonic() - began < 20
+
+
+def test_the_command_has_a_deadline_and_says_so(tmp_path: Path) -> None:
+    """Whatever it does meanwhile; here a pattern that never ends."""
+    path = tmp_path / "h.xplane.pb"
+    path.write_bytes(good())
+    code = f"""
+import re, sys
+from tfadvisor.cli import entry
+from tfadvisor import memory, analysis
+memory._SHORTEST_DEADLINE_S = 0.5
+analysis.analyze_run = lambda *_: re.match(r"(a|a)+$", "a" * 40 + "b")
+sys.argv[1:] = ["analyze", {str(path)!r}]
+entry.run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.returncode == 3
+    assert "took longer than the 1 s that any trace of this size needs. If you trust the trace" in done.stderr
+    assert done.stderr.count("\n") == 1

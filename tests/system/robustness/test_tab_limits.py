@@ -56,7 +56,7 @@ def test_an_analysis_that_takes_too_long_is_ended_and_says_so(tmp_path: Path, mo
 
     assert error["cause"].startswith("took longer than the 0 s that an analysis")
     assert "tfadvisor analyze PATH" in error["remedy"]
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [one.name for one in (tmp_path / "cache").iterdir()] == [".tfadvisor-cache"]
 
 
 def test_an_analysis_that_takes_too_much_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,14 +105,14 @@ def test_nothing_is_left_when_tensorboard_is_killed_and_it_answers_again(tmp_pat
             assert group.left() == []
 
     cache = Cache(tmp_path / "cache")
-    assert list((tmp_path / "cache").glob(".*")) == []
+    assert list((tmp_path / "cache").glob(".making*")) == []
     asked = Analyses(cache).page(listed(tmp_path / "logdir"))
     assert isinstance(asked, bytes) or (asked.ended.wait(60) and asked.error is None)
 
 
 def test_what_another_process_is_making_stays(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
-    with cache.making("key") as folder:
+    with cache.making("a" * 64) as folder:
         Cache(tmp_path)
 
         assert folder.is_dir()
@@ -150,6 +150,51 @@ def test_a_cache_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytes
     assert open_cache([]).folder != tmp_path / "tensorboard"
 
 
+def test_a_cache_removes_nothing_that_it_did_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's folder of this name is not taken, and in a cache only what is named as an analysis goes."""
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
+    logs = tmp_path / "tensorboard" / "run"
+    logs.mkdir(parents=True)
+    (logs / "checkpoint").write_bytes(bytes(100))
+
+    assert open_cache([]).folder != tmp_path / "tensorboard"
+    cache = Cache(tmp_path / "cache", most_bytes=10)
+    shutil.copytree(logs, tmp_path / "cache" / "run")
+    for key in ("a" * 64, "b" * 64):
+        with cache.making(key) as made:
+            (made / "report.json").write_bytes(b"[        ]")
+
+    assert sorted(one.name for one in (tmp_path / "cache").iterdir()) == [".tfadvisor-cache", "b" * 64, "run"]
+    assert (tmp_path / "cache" / "run" / "checkpoint").stat().st_size == 100
+
+
+def test_a_cache_around_the_logdir_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
+    root = tmp_path / "tensorboard" / ".logs"
+    root.mkdir(parents=True)
+
+    assert open_cache([root]).folder != tmp_path / "tensorboard"
+
+
+@pytest.mark.parametrize("name", ["summary.json", "page.json.gz"])
+def test_a_cut_file_of_the_cache_is_made_again(tmp_path: Path, name: str) -> None:
+    """It is no error of the tab's."""
+    add_run(tmp_path / "logdir", "run")
+    run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
+    asked = analyses.page(run)
+    assert isinstance(asked, Analysis)
+    assert asked.ended.wait(60)
+    (file,) = (tmp_path / "cache").glob(f"*/{name}")
+    file.write_bytes(file.read_bytes()[:-9])
+
+    assert (analyses.told(run) is None) == (name == "summary.json")
+    again = analyses.page(run)
+    assert isinstance(again, Analysis)
+    assert again.ended.wait(60)
+    assert isinstance(analyses.page(run), bytes)
+    assert analyses.told(run) is not None
+
+
 @pytest.mark.parametrize("harm", ["a part is gone", "a part is empty", "all is gone"])
 def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) -> None:
     """What clears old files takes them one by one, and a machine that stops leaves empty ones."""
@@ -172,6 +217,18 @@ def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) 
     assert isinstance(again, Analysis)
     assert again.ended.wait(60)
     assert isinstance(analyses.report(run), bytes)
+
+
+def test_only_so_many_analyses_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were asked for first are given up."""
+    monkeypatch.setattr(module, "_AT_ONCE", 0)
+    add_run(tmp_path / "logdir", "run")
+    run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
+
+    asked = [analyses.step(run, "vm", index) for index in range(module._MOST_WAITING + 1)]
+
+    states = [one.state for one in asked if isinstance(one, Analysis)]
+    assert states == ["failed"] + ["waiting"] * module._MOST_WAITING
 
 
 def test_a_full_disk_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

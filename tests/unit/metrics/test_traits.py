@@ -13,7 +13,7 @@ METRICS = registered_metrics()
 
 DIRECTIONS = {
     "more": """
-        h2d_gb_s input_overlap_fraction input_hideable_fraction allreduce_bus_gb_s
+        input_overlap_fraction input_hideable_fraction allreduce_bus_gb_s
         allreduce_efficiency collective_overlap_fraction compute_fraction device_busy_fraction
         device_concurrency_fraction flops_utilization memory_bandwidth_utilization fp16_kernel_share
         tensor_core_kernel_share graph_kernel_share
@@ -43,13 +43,13 @@ def test_bandwidths_and_utilizations_are_never_better_for_being_less() -> None:
 
 def test_what_varies_between_runs_of_one_program_is_not_taken_for_exact() -> None:
     """Counts and bytes come from the program, but for those that depend on the trace's length or on an allocator's state."""
-    for name in ("steps_counted", "first_steps_set_aside", "allocations_per_step", "memory_calls_per_step"):
+    for name in ("steps_counted", "first_steps_set_aside", "memory_calls_per_step"):
         assert METRICS[name].scatter is Scatter.COUNTED, name
     for name in ("kernels_per_step", "h2d_bytes_per_step", "fp16_kernel_share", "eager_op_share"):
         assert METRICS[name].scatter is Scatter.EXACT, name
     for name in ("input_bound_fraction", "matrix_kernel_share"):
         assert METRICS[name].scatter is Scatter.SHARE, name
-    for name in ("step_time_ms", "h2d_gb_s", "kernel_launch_latency_us"):
+    for name in ("step_time_ms", "kernel_launch_latency_us"):
         assert METRICS[name].scatter is Scatter.FACTOR, name
 
 

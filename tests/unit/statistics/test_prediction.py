@@ -8,8 +8,7 @@ import pytest
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.comparison.side import Traits
-from tfadvisor.comparison.statistics.metric_traits import Nature, nature_of
-from tfadvisor.comparison.statistics.spread import Estimate, Prediction, predict
+from tfadvisor.comparison.statistics.spread import Estimate, Nature, Prediction, nature_of, predict
 from tfadvisor.metrics.registry import registered_metrics
 from tfadvisor.vocabulary import Better, Scatter
 

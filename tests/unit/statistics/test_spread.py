@@ -10,8 +10,7 @@ import pytest
 
 from tfadvisor.comparison.side import Traits
 from tfadvisor.comparison.statistics import spread as prediction
-from tfadvisor.comparison.statistics.metric_traits import nature_of
-from tfadvisor.comparison.statistics.spread import Prior, blended, counted, with_more
+from tfadvisor.comparison.statistics.spread import Prior, blended, counted, nature_of, with_more
 from tfadvisor.vocabulary import Better, Scatter
 
 TIME = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))

@@ -18,8 +18,14 @@ from tfadvisor.act.record.block_windows import keep
 from tfadvisor.act.record.conduct import Recorded, Wanted, recorded_program
 from tfadvisor.act.record.program import Place
 from tfadvisor.analysis import Options, draw_run
-from tfadvisor.comparison.baseline.comparable import Baseline, may_differ, must_be_alike
-from tfadvisor.comparison.baseline.snapshot import DEFAULT_MODEL, Snapshot, snapshot_of
+from tfadvisor.comparison.baseline.snapshot import (
+    DEFAULT_MODEL,
+    Baseline,
+    Snapshot,
+    may_differ,
+    must_be_alike,
+    snapshot_of,
+)
 from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.gate.judge import judge
 from tfadvisor.comparison.gate.result import GateResult, Outcome

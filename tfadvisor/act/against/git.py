@@ -1,10 +1,9 @@
-"""Which two commits are set against each other: the named one, and what is checked out with its uncommitted changes."""
+"""Two commits of a checkout in work trees of their own: the named one, and what is checked out with its changes."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from tfadvisor import guardian
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import unfinished
@@ -130,16 +130,18 @@ def work_trees(commits: Commits, links: Sequence[str] = ()) -> Iterator[WorkTree
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{socket.gethostname()}-{os.getpid()}-"))
     trees = WorkTrees(folder, folder / "base", folder / "head")
     made: list[tuple[Path, Path]] = []
+    guardian.start()
     with unfinished(str(folder)):
         try:
-            for target, commit in ((trees.base, commits.base), (trees.head, commits.head)):
-                _check_out(commits.root, commit, target, made)
-                for link in links:
-                    _link(commits.root / link, target / link)
-            yield trees
+            with guardian.watched("forget", str(commits.root), str(folder)):
+                for target, commit in ((trees.base, commits.base), (trees.head, commits.head)):
+                    _check_out(commits.root, commit, target, made)
+                    for link in links:
+                        _link(commits.root / link, target / link)
+                yield trees
         finally:
             with undisturbed():
-                shutil.rmtree(folder, ignore_errors=True)
+                guardian.remove(str(folder))
                 for repository, target in reversed(made):
                     _forget(repository, target)
 
@@ -193,7 +195,7 @@ def _remove_left_behind(root: Path) -> None:
         tree = Path(line.removeprefix("worktree "))
         owner = _OURS.match(tree.parent.name) if line.startswith("worktree ") else None
         if owner is not None and owner[1] == socket.gethostname() and not _lives(int(owner[2])):
-            shutil.rmtree(tree.parent, ignore_errors=True)
+            guardian.remove(str(tree.parent))
             _forget(root, tree)
 
 

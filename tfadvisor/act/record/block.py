@@ -1,4 +1,4 @@
-"""`tfadvisor.profile()`: records the block under it and says where its steps' time went."""
+"""`tfadvisor.profile()` and the notebook's `%%tfadvisor`: records the block under it and says where its time went."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def recorded_in(taken: Sequence[Taken], options: Options) -> Recorded:
 def _window(taken: Taken, options: Options) -> Window:
     report = analyze_run(choose_run([taken.folder])[0], options)
     return Window(
-        taken.folder, taken.python_tracer, taken.opened, taken.closed, report, pace_of(report), taken.followed
+        taken.folder, taken.python_tracer, taken.opened, taken.closed, report, pace_of(report), followed=taken.followed
     )
 
 

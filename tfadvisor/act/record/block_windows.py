@@ -8,6 +8,7 @@ import shutil
 import socket
 import threading
 import time
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from msgspec.structs import replace
 from tfadvisor.act.record.conduct import COST_LIMIT, Recorded, cost_of, cost_without_calls
 from tfadvisor.act.record.injected.tfadvisor_hook.machine import reading
 from tfadvisor.act.record.injected.tfadvisor_hook.tracers import Tracer, tracer_for
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import Loop, Window
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file
@@ -26,6 +27,7 @@ from tfadvisor.report.assembly.second_window import NOTE, joined
 from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
+from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
 
 FIRST_SECONDS = 1.0
 """How long the first window is: from it calls are counted, and it has the lines where the rest is recorded without."""
@@ -132,7 +134,7 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     report = recorded.chosen.report
     folder = _new_run(logdir, now)
     for file in sorted(recorded.chosen.folder.iterdir()):
-        if file.name.endswith((".xplane.pb", ENDING)):
+        if file.name.endswith((".xplane.pb", ENDING, SAMPLES_ENDING)):
             _move(file, folder / file.name)
     if recorded.second is not None:
         ending = CALLS_ENDING if recorded.second_tells_findings else LINES_ENDING
@@ -143,7 +145,9 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     run = replace(report.run, path=path, name=folder.name)
     if recorded.second is not None:
         report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
-    return Kept(folder, replace(report, run=run, capture=(_cost_note(recorded), *report.capture)))
+    return Kept(
+        folder, replace(report, run=run, capture=(*_notes(recorded), *_witnesses(recorded, folder), *report.capture))
+    )
 
 
 def _move(file: Path, target: Path) -> None:
@@ -174,6 +178,8 @@ def _note(recorded: Recorded) -> dict[str, Any]:
         "recorded": _told(recorded.chosen),
         "without_python_tracer": _told(recorded.before),
         "with_python_tracer": _told(recorded.with_lines),
+        "rounds_ms": [None if one is None else round(one.median_ms, 4) for one in recorded.rounds],
+        "loop": next((one.place for one in recorded.rounds if one is not None), None),
         "python_tracer_cost": None if recorded.cost is None else round(recorded.cost, 4),
     }
 
@@ -206,3 +212,92 @@ def _cost_note(recorded: Recorded) -> CaptureNote:
         )
     least = "less than " if recorded.cost < 0.01 else "about "
     return CaptureNote("recorded", f"{head}. Tracing calls of Python functions adds {least}{share} to a step.", "", "")
+
+
+_NOTABLE = 0.1
+"""From this share on it is said that a round takes longer while it is recorded, or that a step is another than a round."""
+
+
+def _notes(recorded: Recorded) -> list[CaptureNote]:
+    """What recording cost, and how the steps go with the rounds of the program's loop."""
+    notes = [_cost_note(recorded)]
+    pace = recorded.chosen.pace
+    if recorded.step and (pace is None or not pace.about.startswith(recorded.step)):
+        text = f"--step {recorded.step} is no function, marker or line that the trace holds twice."
+        notes.append(
+            CaptureNote("recorded", f"{text} The step is what was found: {pace.about if pace else 'none'}.", "", "")
+        )
+    before, during, after = recorded.rounds
+    if before is not None and before.prepares:
+        text = f"This is the loop at {before.place} in which a layer adapts to the data: training came too late."
+        notes.append(CaptureNote("recorded", text, "Record once training runs: --after SECONDS.", ""))
+    unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
+    if during is not None and unrecorded:
+        least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)
+        if not least <= during.median_ms <= most:
+            times = ", ".join(
+                f"{name} {one.median_ms:.3g} ms"
+                for name, one in (("before", before), ("while recorded", during), ("after", after))
+                if one is not None and _same(one, during)
+            )
+            text = (
+                f"A round of the loop at {during.place} takes {times}. "
+                "Times and shares below are those of the recorded program, not of the unrecorded one."
+            )
+            notes.append(CaptureNote("recorded", text, "", ""))
+    if (loop := during or before) is not None and pace is not None and pace.count:
+        rounds = loop.median_ms / max(pace.median_ms, 1e-9)
+        if not 1 / _OTHER_STEP < rounds < _OTHER_STEP:
+            text = (
+                f"What is taken for the step ({pace.about or 'markers'}) takes {pace.median_ms:.3g} ms, "
+                f"a round of the loop at {loop.place} {loop.median_ms:.3g} ms."
+            )
+            notes.append(CaptureNote("recorded", text, "Say which is the step: --step NAME.", ""))
+    return notes
+
+
+_OTHER_STEP = 3.0
+"""A loaded machine alone makes a factor of two."""
+
+
+def _witnesses(recorded: Recorded, folder: Path) -> list[CaptureNote]:
+    """Functions that take more of the step in the trace than the main thread spends in them while nothing is recorded."""
+    for trace in sorted(folder.glob("*.xplane.pb")):
+        samples = read_samples(trace, host_of(trace))
+        if samples is None or samples.why:
+            why = f" ({samples.why})" if samples is not None else ""
+            return [
+                CaptureNote(
+                    "samples", f"The main thread was not sampled{why}: lines come from the trace alone.", "", ""
+                )
+            ]
+        at, place = samples.ticks()
+        place = place[at < samples.opened_ns - 10**8]
+        if len(place) < _FEWEST_TICKS:
+            continue
+        spent = Counter(
+            (Path(samples.places[row][0]).name, samples.places[row][2]) for row in place[place >= 0].tolist()
+        )
+        shares: dict[tuple[str, str], float] = {}
+        for kind in recorded.chosen.report.attribution:
+            for one in kind.parts if kind.kind in ("host", "input") else ():
+                for where in {(Path(there.file).name, there.function) for there in one.places if there.file}:
+                    shares[where] = shares.get(where, 0.0) + one.fraction
+        for (file, function), share in sorted(shares.items(), key=lambda one: -one[1]):
+            seen = spent[file, function] / len(place)
+            error = 3 * (max(seen * (1 - seen), 0.25 / len(place)) / len(place)) ** 0.5 + _TRACE_ERROR
+            if share - seen > error:
+                text = (
+                    f"{function} ({file}) takes {share:.0%} of the recorded step, and {seen:.0%} of the main thread's time "
+                    f"by {len(place):,} samples while nothing was recorded: recording makes it look larger."
+                )
+                return [CaptureNote("samples", text, "", "")]
+    return []
+
+
+_FEWEST_TICKS = 40
+_TRACE_ERROR = 0.05
+
+
+def _same(one: Loop, other: Loop) -> bool:
+    return (one.file, one.function, one.within) == (other.file, other.function, other.within)

@@ -1,8 +1,9 @@
-"""From a program that has just started to a recording of its steps: wait, look, look longer, record."""
+"""From a command to a recording of its steps: start, wait, look, look longer, record; and what recording cost."""
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,16 +14,19 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.act.record.program import HERE, Place, Program, with_hook
+from tfadvisor import guardian
+from tfadvisor.act.record.program import GRACE_SECONDS, HERE, Place, Program, with_hook
 from tfadvisor.act.record.window import (
     PATIENCE_SECONDS,
     Board,
+    Loop,
     Pace,
     Patience,
     Process,
     Ready,
     Refused,
     Window,
+    count_rounds,
     may_train,
     record_window,
 )
@@ -52,10 +56,24 @@ _LESS_IMPATIENT = 1.5
 """How much longer it waits for a pause in compiling, each time that it did so in vain."""
 _FIRST_QUIET_SECONDS = 0.3
 _LONGEST_QUIET_SECONDS = 20.0
-_FIRST_LOOK_SECONDS = 0.6
-_LONGEST_LOOK_SECONDS = 120.0
-_LARGEST_LOOK_BYTES = 300e6
+_FIRST_LOOK_SECONDS = 0.2
+"""Short: nobody knows yet how much a profiler writes down of this program."""
+_LOOK_GROWS = 3
+_LONGEST_LOOK_SECONDS = 20.0
+_MOST_STOPPING_SECONDS = 8.0
+"""That a profiler may need to stop: 5 to 25 µs an event were measured, while the program waits for cores."""
+_MOST_EVENTS = 1_000_000
+"""Of a window: some 400 bytes each in the program's memory while its profiler stops."""
+_MOST_BYTES = 100e6
+_OF_PYTHON = 0.5
+"""How much shorter a window is with calls of Python, which nobody has counted yet."""
 _LOOKS = 14
+REPORT_SECONDS = 70.0
+"""After the loop was first seen there is a report, or a line that says why not."""
+_ROUNDS_SECONDS = 3.0
+_BETWEEN_COUNTS_SECONDS = 2.0
+_PREPARING_SECONDS = 60.0
+"""That a loop which only adapts layers is waited for."""
 _SHORTEST_WINDOW_SECONDS = 0.4
 
 
@@ -73,6 +91,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Since the program began; None: when it has settled."""
     steps: int
     """How many at least, where the program goes on for as long."""
+    step: str = ""
+    """What is the step: a function or marker by its name, or FILE:LINE in a function; "" for what repeats."""
     python_tracer: bool = True
     """Whether calls of Python functions are recorded where that costs little."""
     first_look_seconds: float = _FIRST_LOOK_SECONDS
@@ -89,6 +109,10 @@ class Recorded(msgspec.Struct, frozen=True):
     """Recorded with it."""
     cost: float | None
     """What the Python tracer adds to a step, as a share of it."""
+    rounds: tuple[Loop | None, Loop | None, Loop | None] = (None, None, None)
+    """The program's loop before recording, while recorded and after."""
+    step: str = ""
+    """As wanted."""
 
     @property
     def second(self) -> Window | None:
@@ -106,30 +130,66 @@ class Nothing(msgspec.Struct, frozen=True):
 
     processes: list[Process]
     why: str | None
+    gave_up: bool = False
+    """The program's loop goes on, and no steps were found in it for too long."""
+    shortened: bool = False
+    """Windows were shorter than wanted, because they held so many events."""
+
+
+class Caps:
+    """How long a window may be, by what the last one showed: what it takes to write one grows with its events."""
+
+    def __init__(self) -> None:
+        """Nothing is known."""
+        self.longest = _LONGEST_LOOK_SECONDS
+        self.shortened = False
+        """Whether a window was made shorter than wanted."""
+
+    def seconds(self, wanted: float, *, python_tracer: bool) -> float:
+        """At most as long as wanted."""
+        most = self.longest * _OF_PYTHON if python_tracer else self.longest
+        self.shortened = self.shortened or wanted > most
+        return min(wanted, most)
+
+    def learn(self, window: Window) -> None:
+        """From a window that is over."""
+        seconds = max(window.seconds, 1e-3)
+        spent = (
+            (window.stopping, _MOST_STOPPING_SECONDS),
+            (window.events, _MOST_EVENTS),
+            (window.bytes_a_second * seconds, _MOST_BYTES),
+        )
+        longest = [seconds * most / taken for taken, most in spent if taken > 0]
+        self.longest = min([*longest, seconds / 2] if window.cut else [*longest, _LONGEST_LOOK_SECONDS])
 
 
 def conduct(board: Board, program: Program, wanted: Wanted, options: Options) -> Recorded | Nothing:
-    """Ends with a recording, or when the program does."""
+    """Ends with a recording, or when the program does, or once the loop ran for so long that there should be a report."""
     began = time.time()
+    until: float | None = None
     last: str | None = None
     best: Window | None = None
-    longest = _LONGEST_LOOK_SECONDS
+    before: Loop | None = None
     restless = 0
     compiling = _StepsThatCompile()
+    caps = Caps()
     for attempt in range(_LOOKS):
         quiet = min(_FIRST_QUIET_SECONDS * 2**attempt, _LONGEST_QUIET_SECONDS)
         patience = Patience(quiet, PATIENCE_SECONDS * _LESS_IMPATIENT**restless)
-        ready = _wait_until_ready(board, program, wanted, began, patience)
+        ready = _wait_until_ready(board, program, wanted, began, patience, until)
         if ready is None:
             break
         restless += ready.restless
-        seconds = min(max(wanted.first_look_seconds * 2**attempt, ready.seconds), longest)
-        record = _recorder(board, program, ready.processes, options)
+        before = _loop(board, program, ready) or before
+        until = until or time.time() + REPORT_SECONDS
+        if ready.processes and all(one.left for one in board.processes()):
+            break
+        seconds = max(wanted.first_look_seconds * _LOOK_GROWS**attempt, ready.seconds, _rounds_seconds(before))
+        record = _recorder(board, program, ready.processes, options, caps)
         look = record(seconds, python_tracer=False)
         if isinstance(look, Refused):
             last = look.why
             continue
-        longest = min(longest, max(_FIRST_LOOK_SECONDS, _LARGEST_LOOK_BYTES / max(look.bytes_a_second, 1.0)))
         if look.pace is not None and (
             best is None or best.pace is None or best.pace.compiles or not look.pace.compiles
         ):
@@ -141,10 +201,31 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         few = look.pace.compiles and ready.restless
         steps = min(wanted.steps, _RESTLESS_STEPS) if few else wanted.steps
         how = record_fully if wanted.python_tracer else record_plainly
-        return how(record, look, replace(wanted, steps=steps))
+        found = how(record, look, replace(wanted, steps=steps))
+        return replace(found, rounds=(before, look.loop, _loop(board, program, ready, wait=False)))
     if best is not None:
-        return Recorded(best, best, None, None)
-    return Nothing(board.processes(), last)
+        return Recorded(best, best, None, None, (before, best.loop, None))
+    late = until is not None and time.time() > until and program.ended() is None
+    return Nothing(board.processes(), last, late, caps.shortened)
+
+
+def _loop(board: Board, program: Program, ready: Ready, *, wait: bool = True) -> Loop | None:
+    """Of the program while nothing is recorded; not the one in which Keras adapts layers, while another may follow."""
+    until = time.time() + _PREPARING_SECONDS
+    while ready.processes:
+        found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None)
+        if not wait or found is None or not found.prepares or time.time() > until or program.ended() is not None:
+            return found
+        time.sleep(_BETWEEN_COUNTS_SECONDS)
+    return None
+
+
+def _rounds_seconds(loop: Loop | None) -> float:
+    """How long a window has to be to hold a few of them."""
+    return 0.0 if loop is None else (_FEW_ROUNDS * loop.median_ms) / 1000
+
+
+_FEW_ROUNDS = 5
 
 
 class _StepsThatCompile:
@@ -161,26 +242,37 @@ class _StepsThatCompile:
         return self._alike >= (_RESTLESS_LOOKS if ready.restless else _UNSETTLED_LOOKS)
 
 
-def _recorder(board: Board, program: Program, training: Sequence[Process], options: Options) -> Recorder:
-    """Opens windows in these processes."""
+def _recorder(board: Board, program: Program, training: Sequence[Process], options: Options, caps: Caps) -> Recorder:
+    """Opens windows in these processes. The rounds of the loop are counted in the first."""
+    first = True
 
     def record(seconds: float, *, python_tracer: bool) -> Window | Refused:
-        return record_window(
+        nonlocal first
+        window = record_window(
             board,
             training,
-            seconds,
+            caps.seconds(seconds, python_tracer=python_tracer),
             options,
             python_tracer=python_tracer,
             has_ended=lambda: program.ended() is not None,
+            rounds=first,
         )
+        first = False
+        if isinstance(window, Window):
+            caps.learn(window)
+        return window
 
     return record
 
 
-def _wait_until_ready(board: Board, program: Program, wanted: Wanted, began: float, patience: Patience) -> Ready | None:
-    """None once the program has ended."""
+def _wait_until_ready(
+    board: Board, program: Program, wanted: Wanted, began: float, patience: Patience, until: float | None
+) -> Ready | None:
+    """None once the program has ended, or the time is over at which there should be a report."""
     while program.ended() is None:
         now = time.time()
+        if until is not None and now > until:
+            return None
         found = None
         if wanted.after_seconds is None:
             found = patience.ready(board.processes(), now)
@@ -194,7 +286,7 @@ def _wait_until_ready(board: Board, program: Program, wanted: Wanted, began: flo
 
 def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     """Without the Python tracer; the look itself where it holds the wanted steps."""
-    enough = look.pace is not None and look.pace.count >= wanted.steps
+    enough = look.pace is not None and look.pace.count >= wanted.steps and look.loop is None
     longer = [] if enough else _with_steps(record(window_seconds(look, wanted), python_tracer=False))
     chosen = longer[0] if longer else look
     return Recorded(chosen, chosen, None, None)
@@ -210,7 +302,14 @@ def record_fully(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     if cost + cost_without_calls(look.folder, look.seconds) <= COST_LIMIT:
         return Recorded(full, look, full, cost)
     plain = record_plainly(record, look, wanted)
+    if _is_asked(full, wanted) and not _is_asked(plain.chosen, wanted):
+        return Recorded(full, look, full, cost)
     return Recorded(plain.chosen, plain.chosen, full, cost)
+
+
+def _is_asked(window: Window, wanted: Wanted) -> bool:
+    """Whether its steps are what was asked for by name."""
+    return bool(wanted.step) and window.pace is not None and window.pace.about.startswith(wanted.step)
 
 
 def _with_steps(recorded: Window | Refused) -> list[Window]:
@@ -222,6 +321,8 @@ def _with_steps(recorded: Window | Refused) -> list[Window]:
 def window_seconds(look: Window, wanted: Wanted) -> float:
     """How long a window must be open to hold the wanted steps whole."""
     period = (look.pace.median_ms if look.pace else 0.0) / 1000
+    if wanted.step and look.loop is not None:  # the look has no calls of Python, so the step may be another in it
+        period = max(period, look.loop.median_ms / 1000)
     return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * period)
 
 
@@ -234,7 +335,7 @@ three thousand calls, measured by the programs' own clocks on two cores."""
 OF_OURS = 1.1e-6
 """Most seconds that our own tracer takes, which Python calls at each call and return of any function: 1 µs by the same clocks."""
 SECONDS_AN_EVENT = 0.45e-6
-"""What another event of the framework's takes, measured where every op is a dispatch of its own."""
+"""What another event of the framework's takes, measured where every op is its own dispatch."""
 
 
 def cost_of(folder: Path, seconds: float, followed: int | None) -> float:
@@ -293,13 +394,22 @@ def recorded_program(
     """
     with temporary_folder() as folder:
         board = Board(Path(folder))
+        board.step = wanted.step
         began = time.monotonic()
+        guardian.start()
         program = Program(command, with_hook(place.environment or os.environ, board.folder), place)
         try:
-            found = conduct(board, program, wanted, options)
-            if isinstance(found, Nothing):
-                raise why_nothing(command, found, program, time.monotonic() - began)
-            yield Running(program, board), found
+            with guardian.watched("end", program.pid, folder, GRACE_SECONDS if place.log is None else 0):
+                found = conduct(board, program, wanted, options)
+                if isinstance(found, Nothing) and found.gave_up:
+                    why = gave_up(command, found, time.monotonic() - began)
+                    sys.stderr.write(f"tfadvisor: {why}\n")  # at once: the program may run for days
+                    sys.stderr.flush()
+                    program.wait()
+                    raise TraceError(" ".join(command), "ended unrecorded, as said above.", "")
+                if isinstance(found, Nothing):
+                    raise why_nothing(command, found, program, time.monotonic() - began)
+                yield Running(program, board), replace(found, step=wanted.step)
         except Exception:
             board.order_end(stop=False)  # what goes wrong here is no reason to end what may have trained for days
             program.wait()
@@ -307,9 +417,12 @@ def recorded_program(
         except BaseException:
             with undisturbed():  # asked to end: what the program started ends too, and then this
                 Running(program, board).stop()
+                guardian.end_all(program.pid, folder, _LEAVING_SECONDS)
             raise
         finally:
             program.stop()
+            if place.log is not None:  # what an arm leaves in the background would disturb the next one
+                guardian.end_all(program.pid, folder)
             program.forget()
 
 
@@ -361,4 +474,15 @@ def why_nothing(command: Sequence[str], found: Nothing, program: Program, second
         name,
         f"{head} and never came to steps that repeat ({compiled:,} compilations).",
         "Let it run for longer, say when with --after SECONDS, or record the block with tfadvisor.profile().",
+    )
+
+
+def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceError:
+    """A program that goes on, in which no steps were found."""
+    many = " Windows had to be short: the profiler writes down too much." if found.shortened else ""
+    why = f" ({found.why})" if found.why else ""
+    return TraceError(
+        " ".join(command),
+        f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.{many}",
+        "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2.",
     )

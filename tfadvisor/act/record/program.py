@@ -1,4 +1,4 @@
-"""The program that `tfadvisor run` starts: one process, and whatever it starts itself."""
+"""The program that `tfadvisor run` starts: its environment, its process, and whatever it starts itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tfadvisor.act.record import injected
 from tfadvisor.act.record.injected.tfadvisor_hook import FOLDER
 from tfadvisor.errors import UsageError
 
-_GRACE_SECONDS = 15.0
+GRACE_SECONDS = 15.0
+"""How long a program that is asked to end has for it."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -43,12 +44,20 @@ class Program:
         self.command = command
         self.interrupted = False
         self.overdue = False
+        self._alone = place.log is not None
         self._before = signal.signal(signal.SIGINT, self._pass_on)
         reads = None if place.log is None else subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
-                list(command), env=dict(environment), cwd=place.folder, stdin=reads, stdout=place.log, stderr=place.log
+                list(command),
+                env=dict(environment),
+                cwd=place.folder,
+                stdin=reads,
+                stdout=place.log,
+                stderr=place.log,
+                start_new_session=self._alone,
             )
+            self.pid = self._process.pid
         except OSError as error:
             signal.signal(signal.SIGINT, self._before)
             raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error
@@ -74,7 +83,7 @@ class Program:
         """Asks it to end, and after a while makes it."""
         if self.ended() is None:
             self._process.terminate()
-            if self.wait(_GRACE_SECONDS) is None:
+            if self.wait(GRACE_SECONDS) is None:
                 self._process.kill()
                 self._process.wait()
 
@@ -90,7 +99,7 @@ class Program:
 
     def _pass_on(self, number: int, _frame: FrameType | None) -> None:
         self.interrupted = True
-        if not _terminal_tells_all() and self.ended() is None:
+        if (self._alone or not _terminal_tells_all()) and self.ended() is None:
             self._process.send_signal(number)
 
 

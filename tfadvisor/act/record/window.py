@@ -1,4 +1,4 @@
-"""One window: processes are asked to record, their traces become one run folder, and the run its report."""
+"""One window of recording: asked for, waited for until the program has settled, kept as a run folder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.errors import TraceError
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.model import Steps
+from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.counters import ENDING
+from tfadvisor.trace.decode import decode_file
 from tfadvisor.trace.runs import choose_run
+from tfadvisor.trace.samples import SAMPLES_ENDING
 
 _POLL_SECONDS = 0.05
 _LAST_WORDS_SECONDS = 5.0
-_WRITING_SECONDS = 180.0
+_WRITING_SECONDS = 45.0
+_ROUNDS_SECONDS = 3.0
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -39,6 +43,14 @@ class Window(msgspec.Struct, frozen=True):
     """When the first one ceased."""
     report: Report
     pace: Pace | None
+    events: int = 0
+    """In its traces."""
+    stopping: float = 0.0
+    """Seconds that the profiler took to stop, in the process where it took longest."""
+    cut: bool = False
+    """Whether it was closed early, because memory grew."""
+    loop: Loop | None = None
+    """What went round while it was open, where that was counted."""
     followed: int | None = None
     """How often Python called our own tracer, in the process that did most; None where the framework has one."""
 
@@ -51,6 +63,29 @@ class Window(msgspec.Struct, frozen=True):
     def seconds(self) -> float:
         """How long all of them recorded."""
         return self.closed - self.opened
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """A loop of a process's main thread, as Python went through it."""
+
+    file: str
+    line: int
+    """In the loop, or where the program calls the library that loops."""
+    function: str
+    within: str
+    """The library's function that loops, "" where the program does itself."""
+    prepares: bool
+    """It adapts a layer to the data, as Keras does before training."""
+    median_ms: float
+    """Of a round, no less than it takes unwatched."""
+    mean_ms: float
+    count: int
+
+    @property
+    def place(self) -> str:
+        """For people."""
+        called = f", in {self.within}()" if self.within else ""
+        return f"{Path(self.file).name}:{self.line}{called}"
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -67,16 +102,21 @@ def record_window(
     *,
     python_tracer: bool,
     has_ended: Callable[[], bool],
+    rounds: bool = False,
 ) -> Window | Refused:
-    """Records and reads. has_ended: whether the program is over, so that no more answers come."""
+    """Records and reads. has_ended: whether the program is over, so that no more answers come. rounds: those of the loop are
+    counted meanwhile."""
     with GpuWatch() as gpus:
-        number = str(board.order_window(processes, seconds, python_tracer=python_tracer))
+        number = str(board.order_window(processes, seconds, python_tracer=python_tracer, rounds=rounds))
         answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended)
     answers = {one.name: one.windows[number] for one in answered}
     errors = [answer["error"] for answer in answers.values() if "error" in answer]
     recorded = [one for one in answered if "file" in answers[one.name]]
     if not recorded:
-        return Refused(errors[0] if errors else "the program ended before its trace was written")
+        late = f"the profiler had not written its trace {_WRITING_SECONDS:.0f} s after its {seconds:.2g} s were over"
+        return Refused(
+            errors[0] if errors else "the program ended before its trace was written" if has_ended() else late
+        )
     folder = board.folder / f"window-{number}"
     folder.mkdir()
     given = [answers[one.name] for one in recorded]
@@ -86,13 +126,41 @@ def record_window(
         trace = board.folder / answers[process]["file"]
         trace.replace(folder / f"{host}.xplane.pb")
         _keep_counters(trace, folder / f"{host}{ENDING}", gpus.told(opened, closed) if process in here else [])
+        samples = trace.with_name(trace.name.removesuffix(".xplane.pb") + SAMPLES_ENDING)
+        if samples.exists():
+            samples.replace(folder / f"{host}{SAMPLES_ENDING}")
     followed = [one["followed"] for one in given if "followed" in one]
     most = max(given, key=lambda one: one["compiling"])
     compiling = Compiling(min(most["compiling"] / max(closed - opened, 1e-9), 1.0), most["compiled"])
     window = read_window(
         folder, options, python_tracer=python_tracer, opened=opened, closed=closed, compiling=compiling
     )
-    return replace(window, followed=max(followed)) if followed and isinstance(window, Window) else window
+    if isinstance(window, Refused):
+        return window
+    loops = [loop_of(one) for one in given]
+    return replace(
+        window,
+        followed=max(followed, default=None),
+        events=sum(len(decode_file(file, Selection()).events) for file in folder.glob("*.xplane.pb")),
+        stopping=max(one["stopped"] - one["closed"] for one in given),
+        cut=any(one.get("cut") for one in given),
+        loop=next((one for one in loops if one is not None), None),
+    )
+
+
+def loop_of(answer: dict[str, Any]) -> Loop | None:
+    """In a process's answer; None where none was counted."""
+    return msgspec.convert(answer["loop"], Loop) if answer.get("loop") else None
+
+
+def count_rounds(
+    board: Board, processes: Sequence[Process], seconds: float, has_ended: Callable[[], bool]
+) -> Loop | None:
+    """The loop of the first process that is in one, while nothing is recorded. seconds: to wait at most."""
+    number = str(board.order_rounds(processes, seconds))
+    asked = {one.name for one in processes}
+    answered = _answers(board, asked, number, seconds, has_ended, writing=_ROUNDS_SECONDS)
+    return next((found for one in answered if (found := loop_of(one.windows[number])) is not None), None)
 
 
 def _keep_counters(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> None:
@@ -131,10 +199,15 @@ def names_of(processes: Sequence[Process]) -> dict[str, str]:
 
 
 def _answers(
-    board: Board, asked: set[str], number: str, seconds: float, has_ended: Callable[[], bool]
+    board: Board,
+    asked: set[str],
+    number: str,
+    seconds: float,
+    has_ended: Callable[[], bool],
+    writing: float = _WRITING_SECONDS,
 ) -> list[Process]:
     """Those of the asked that answered in time."""
-    patience = time.monotonic() + seconds + _WRITING_SECONDS
+    patience = time.monotonic() + seconds + writing
     ended = False
     while True:
         told = [one for one in board.processes() if one.name in asked]
@@ -255,6 +328,8 @@ class Board:
         """folder: exists, and belongs to this run alone."""
         self.folder = folder
         self.number = 0
+        self.step = ""
+        """What the report shall take for the step, "" for what it finds."""
         self._seen: dict[Path, tuple[int, Process]] = {}
         write_letter(str(folder / "parent.json"), {"pid": os.getpid(), "host": socket.gethostname()})
 
@@ -266,7 +341,16 @@ class Board:
                 self._seen[file] = changed, msgspec.convert(letter, Process)
         return [process for _, process in self._seen.values()]
 
-    def order_window(self, processes: Sequence[Process], seconds: float, *, python_tracer: bool) -> int:
+    def order_rounds(self, processes: Sequence[Process], seconds: float) -> int:
+        """Asks processes how long a round of their loop takes. Returns the order's number."""
+        self.number += 1
+        names = [process.name for process in processes]
+        self._order(number=self.number, processes=names, seconds=seconds, only_rounds=True)
+        return self.number
+
+    def order_window(
+        self, processes: Sequence[Process], seconds: float, *, python_tracer: bool, rounds: bool = False
+    ) -> int:
         """Asks processes to record, all for as long. Returns the order's number."""
         self.number += 1
         self._order(
@@ -274,6 +358,8 @@ class Board:
             processes=[process.name for process in processes],
             seconds=seconds,
             python_tracer=python_tracer,
+            rounds=rounds,
+            step=self.step,
         )
         return self.number
 

@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.act.repair.hits import Hit, Place
-from tfadvisor.act.repair.registry import CODEMODS, load
+from tfadvisor.act.repair.registry import CODEMODS, Hit, Place, load
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Patch
 from tfadvisor.printable import one_line
@@ -231,7 +230,7 @@ def _is_at(one: Candidate, at: At) -> bool:
 
 
 def with_patches(report: Report, plan: Plan) -> Report:
-    """The report in which each patch stands in the fix that it makes: the first of its kind."""
+    """The report with each patch in the fix that it makes: the first of its kind."""
     made = {one.rule_id: one for one in plan.patched}
     return replace(report, findings=tuple(_filled(one, made.get(one.rule_id)) for one in report.findings))
 

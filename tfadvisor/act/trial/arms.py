@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from tfadvisor.act.trial.asked_for import combined
 from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
 from tfadvisor.act.trial.deciding import BASE, RATE, Effect, Enough, Rounds, Values, compare_values
-from tfadvisor.act.trial.one_run import Interrupted
-from tfadvisor.act.trial.program import Program, Timed, settle_in
+from tfadvisor.act.trial.one_run import Interrupted, Program, Timed, settle_in
 from tfadvisor.act.trial.result import BETTER, DIFFERS, NOT_CHECKED, Arm, Ratio, Together
 from tfadvisor.act.trial.steps import StepPlan
 

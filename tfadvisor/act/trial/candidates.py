@@ -1,4 +1,4 @@
-"""One thing to try."""
+"""What to try: variables, flags, changed files, the fixes of findings; how candidates differ and how they are merged."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _loops(text: str) -> dict[int, int]:
 
 
 def _origins(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
-    """Lines of the other form that stand in the first one, from 1; a line that was replaced by one line is that line."""
+    """Lines of the other form that are in the first one, from 1; a line that was replaced by one line is that line."""
     found: dict[int, int] = {}
     for tag, a, b, c, d in SequenceMatcher(None, base, other, autojunk=False).get_opcodes():
         if tag == "equal" or (tag == "replace" and b - a == d - c):

@@ -11,8 +11,7 @@ import msgspec
 from tfadvisor.act.trial.arms import Arms, Tell, together
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
-from tfadvisor.act.trial.one_run import Asked, Run
-from tfadvisor.act.trial.program import Program, last_line
+from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
 from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, Share, TrialResult, TriedSteps, summary_of
 from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, choose_loop, plan_steps
 from tfadvisor.errors import TraceError

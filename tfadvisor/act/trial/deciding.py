@@ -1,4 +1,4 @@
-"""Whether a candidate computes what the program computes, by the values of the first steps."""
+"""Whether a candidate computes the same and is faster: values, rounds in turns, tests, intervals."""
 
 from __future__ import annotations
 

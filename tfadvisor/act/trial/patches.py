@@ -1,4 +1,4 @@
-"""Patches as candidates: diffs in files, codemods by name."""
+"""Patches as candidates: unified diffs in files, codemods by name."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from tfadvisor.act.repair.hits import Place
 from tfadvisor.act.repair.plan import Candidate as Placed
 from tfadvisor.act.repair.plan import hits_of
-from tfadvisor.act.repair.registry import CODEMODS
+from tfadvisor.act.repair.registry import CODEMODS, Place
 from tfadvisor.act.repair.sources import Sources
 from tfadvisor.act.trial.candidates import Candidate
-from tfadvisor.act.trial.program import source_of
+from tfadvisor.act.trial.one_run import source_of
 from tfadvisor.advice.codemods import LAUNCH_LINE
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -87,7 +86,7 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Lines that are there, and what stands in their place."""
+    """Lines that are there, and what is in their place."""
 
     first: int
     """Where the old lines begin, from 1."""

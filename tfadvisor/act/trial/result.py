@@ -1,15 +1,17 @@
-"""What a trial found: one frozen record, for the terminal, for JSON and for the ledger."""
+"""What a trial found, for the terminal, for JSON and for the ledger."""
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from statistics import median
 from typing import Any
 
 import msgspec
 
-from tfadvisor.comparison.ledger import OUTCOMES
+from tfadvisor.comparison.ledger import FORM, OUTCOMES, Entry
 from tfadvisor.printable import one_line, plain
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.report.model import Tool
@@ -235,3 +237,35 @@ def _arm(page: TextPage, arm: Arm) -> None:
         notes.append(f"changes: {one_line(arm.effect)}")
     if notes:
         page.hanging("", ("; ".join(notes), DIM), _INDENT)
+
+
+# What a trial leaves in the ledger.
+
+
+def entries_of(result: TrialResult, sketch: Sequence[int]) -> list[Entry]:
+    """One for each candidate that ran."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    trial = secrets.token_hex(6)
+    return [
+        Entry(
+            form=FORM,
+            at=now,
+            tool=VERSION,
+            trial=trial,
+            program=tuple(sketch),
+            rule=one.rule_id,
+            category=one.category,
+            change=one.change,
+            identity=one.identity,
+            versions=result.versions,
+            device=result.device,
+            predicted=(one.predicted.low, one.predicted.high) if one.predicted else None,
+            ratio=one.ratio.estimate if one.ratio else None,
+            interval=(one.ratio.low, one.ratio.high) if one.ratio else None,
+            runs=(len(result.base_step_ms), len(one.step_ms)),
+            outcome=one.outcome,
+            check=one.check,
+        )
+        for one in result.arms
+        if one.ratio is not None or one.outcome == BROKEN
+    ]

@@ -1,4 +1,4 @@
-"""Which loop's rounds are the program's steps, and how many of them are timed."""
+"""Which loop's rounds are the program's steps, how many are timed, and what the tried program answers."""
 
 from __future__ import annotations
 

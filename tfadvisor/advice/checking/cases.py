@@ -1,4 +1,4 @@
-"""Cases of a rule: made-up metrics, and what the rule must make of them. The quiet ones come first."""
+"""Cases of a rule, what a stable one needs to be admitted, and which tips of the sources are covered."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ _REPOSITORIES = (
 )
 """Owners on github.com."""
 _CONFIRMATIONS = 2
-"""Independent ones that stand in for a source."""
+"""Independent ones that replace a source."""
 
 
 def lacks(rule: Rule, root: Path) -> list[str]:

@@ -40,7 +40,7 @@ def rule_page(rule: Rule) -> str:
 
 
 def whole_page(rule: Rule) -> str:
-    """The same with the rule's cases, where their file is at hand, as a page of its own."""
+    """The same with the rule's cases, where their file is at hand, as its own page."""
     page = rule_page(rule).replace("### ", "# ", 1)
     cases = cases_of(rule)
     return page if not cases else f"{page}\n## Cases\n\n{case_table(cases)}"

@@ -1,4 +1,4 @@
-"""Whether a version accepts a flag, and what it calls it."""
+"""Whether a version accepts a flag, what it calls it, and which values it takes."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ _LIMITS = {"int32": 31, "int64": 63}
 _WHOLE = re.compile(r"[+-]?\d{1,30}")
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NCCL_FUNCTIONS = ("allgather", "allreduce", "broadcast", "reduce", "reducescatter", "alltoall", "sendrecv")
-_VMODULE = re.compile(r"[^=,\s]+=\d+(,[^=,\s]+=\d+)*")
+_VMODULE = re.compile(r"^[^=,\s]+=\d+(,[^=,\s]+=\d+)*")
 
 
 def fault_of_flag(flag: Flag, value: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Flags in the text of a fix, fitted to the version that will read them: a refused flag ends the process at its start."""
+"""Flags in the text of a fix, fitted to the version that will read them, and what `flags check` prints."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a user gives as one text: flags and variables, taken apart as a shell and then XLA would do.
+"""What a user gives as one text: flags and variables, taken apart as a shell and XLA would, with near names for mistakes.
 
-XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at white space, a value may stand in
+XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at white space, a value may be in
 quotes, a backslash means nothing, and reading ends for good at the first word that does not begin with `-`.
 """
 
@@ -19,7 +19,7 @@ from tfadvisor.errors import UsageError
 LONGEST = 128 << 10
 """Bytes. Linux starts no process with a longer variable (MAX_ARG_STRLEN)."""
 FLAG_VARIABLES = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+)?=(.*)", re.S)
+_ASSIGNMENT = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)(\+)?=(.*)", re.S)
 _XLA_WORD = re.compile(
     r"""\s*(?:(?P<flag>-[^\s=]*)(?:=(?:'(?P<single>[^']*)'?|"(?P<double>[^"]*)"?|(?P<bare>\S*)))?|(?P<other>\S+))"""
 )

@@ -1,4 +1,4 @@
-"""Conditions of rules: comparisons joined by all, any and not, in three values.
+"""Conditions of rules in three values, and the values of metrics in their texts.
 
 A comparison with an absent metric or fact is neither true nor false but unknown, with the reason. `all` is false as
 soon as one part is, `any` true as soon as one is; otherwise an unknown part makes the whole unknown.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tfadvisor.advice.loading.yaml_marks import Marked
-from tfadvisor.metrics.registry import Metrics, registered_facts, registered_metrics
 from tfadvisor.units import counted, in_words
+
+if TYPE_CHECKING:
+    from tfadvisor.metrics.registry import Metrics
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda value, bound: value > bound,
@@ -209,4 +211,6 @@ def is_given(name: str, metrics: Metrics) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether a metric or fact of this name is registered."""
+    from tfadvisor.metrics.registry import registered_facts, registered_metrics  # a build compiles rules without NumPy
+
     return name in registered_metrics() or name in registered_facts()

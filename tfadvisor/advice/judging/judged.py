@@ -85,7 +85,7 @@ def _evidence(name: str, metrics: Metrics) -> Evidence | None:
 
 
 def _location(name: str, metrics: Metrics) -> Location | None:
-    place = _PLACE.match(metrics.fact(name) or "")
+    place = _PLACE.match(metrics.place(name))
     if place is None:
         return None
     return Location(place.group("file"), int(place.group("line")), place.group("function"))

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.judged import is_few, is_guessed
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.metrics.step_time import UNNAMED
 from tfadvisor.units import counted, percent
 from tfadvisor.vocabulary import VERDICTS, Severity
 
@@ -22,8 +21,6 @@ _HOST_IS_AHEAD = 0.5
 """From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
 _WAITING = 0.05
 """At this share of step time a host that blocks in every step is not ahead at the step's end, as in the rules."""
-_WORTH_A_LOOK = 0.2
-"""From this share of step time on, one line or layer is where to look first, as in the rule that names it."""
 _EXPLAINED = 0.8
 """Compute below this share of the step leaves too much to other causes to call the run healthy."""
 _STEPS_THAT_TELL = 5
@@ -33,8 +30,17 @@ _COMPUTED = ("compute", "kernel")
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 
 
-def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> Verdict:
-    """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell."""
+def give_verdict(
+    breakdown: Mapping[str, float],
+    metrics: Metrics,
+    findings: Sequence[Finding],
+    idle_in: str | None = None,
+    largest: str | None = None,
+) -> Verdict:
+    """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell.
+
+    idle_in: what runs in most of the idle time. largest: what computes most, `the line train.py:42 takes 30% of the step`.
+    """
     sound = _sound(breakdown, metrics, findings)
     healthy = sound and _enough_steps(metrics)
     guessed = is_guessed(metrics)
@@ -74,7 +80,8 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         summary = f"{percent(fraction)} of step time is {lost}."
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
-        summary = f"The devices are idle for {percent(idle)} of the time, {_meanwhile(metrics)}."
+        why = f"most of it during {idle_in}" if idle_in else "and the trace does not show why"
+        summary = f"The devices are idle for {percent(idle)} of the time, {why}."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
         beside = _beside_queues(queued) or _beside(losses, metrics, findings)
@@ -88,7 +95,7 @@ def give_verdict(breakdown: Mapping[str, float], metrics: Metrics, findings: Seq
         healthy and bottleneck == "compute",
         summary
         + _weakness(metrics, sound, findings)
-        + (_doubt(findings) or _largest(metrics) if sound and bottleneck == "compute" else ""),
+        + (_doubt(findings) or _look_at(largest) if sound and bottleneck == "compute" else ""),
     )
 
 
@@ -114,14 +121,6 @@ def _sound(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[
 def _enough_steps(metrics: Metrics) -> bool:
     """Whether so many steps were seen that a sound run may be called healthy."""
     return (metrics.value("steps_counted") or 0) >= _STEPS_THAT_TELL
-
-
-def _meanwhile(metrics: Metrics) -> str:
-    """What the trace says of idle time."""
-    activity = metrics.fact("idle_activity")
-    if activity is None or activity.startswith(UNNAMED):
-        return "and the trace does not show why"
-    return f"most of it during {activity}"
 
 
 def _beside(losses: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> str:
@@ -211,11 +210,6 @@ def _doubt(findings: Sequence[Finding]) -> str:
     return f" One thing to check: {one.title[0].lower()}{one.title[1:]}{place}."
 
 
-def _largest(metrics: Metrics) -> str:
+def _look_at(largest: str | None) -> str:
     """What a trace cannot judge where nothing but computing takes time, and where to look first."""
-    for what in ("line", "layer"):
-        name, part = metrics.fact(f"largest_{what}"), metrics.value(f"largest_{what}_fraction") or 0.0
-        if name is not None and part >= _WORTH_A_LOOK:
-            first = f"the {what} {name} takes {percent(part)} of the step"
-            return f" Whether the model needs all that it computes, no trace shows; {first}."
-    return ""
+    return f" Whether the model needs all that it computes, no trace shows; {largest}." if largest else ""

@@ -1,4 +1,4 @@
-"""All rules: the built-in ones, and those of folders that the user adds."""
+"""All rules: the built-in ones, compiled or as YAML, and those of folders that the user adds."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tfadvisor.advice.loading.rule import Cap, FixRule, Rule, SavingRule, parse_
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import RuleError, UsageError
+from tfadvisor.metrics.registry import PLACES
 from tfadvisor.vocabulary import Severity
 
 _PACKAGE = "tfadvisor.rules"
@@ -74,7 +75,7 @@ def checked(marked: Marked) -> Rule:
     """A rule whose every field is right and whose every metric and fact exists."""
     rule = parse_rule(marked)
     for path, name in _mentioned(rule):
-        if not is_known(name):
+        if not is_known(name) and not (path.startswith("locations") and name in PLACES):
             raise marked.error(path, f"no metric or fact is called {name!r}")
     return rule
 

@@ -18,7 +18,6 @@ from tfadvisor.advice.judging.conditions import Compare, Condition, Joined
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import SeveralMistakes, UsageError
-from tfadvisor.metrics.registry import registered_metrics
 from tfadvisor.units import Unit, limit_in_words
 
 _PERCENT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*%\s*$")
@@ -40,6 +39,8 @@ class Limit(msgspec.Struct, frozen=True):
     @property
     def unit(self) -> Unit:
         """The metric's."""
+        from tfadvisor.metrics.registry import registered_metrics  # a build compiles rules without NumPy
+
         return registered_metrics()[self.metric].unit
 
     @property

@@ -106,4 +106,7 @@ def _build(node: Any, path: str, marked: Marked, loader: Any) -> Any:
         return out
     if isinstance(node, yaml.SequenceNode):
         return [_build(item, f"{path}.{index}", marked, loader) for index, item in enumerate(node.value)]
-    return loader.construct_object(node)
+    try:
+        return loader.construct_object(node)
+    except ValueError as error:  # a date that no calendar has, a number of thousands of digits
+        raise marked.error(path, f"has a value that cannot be read: {str(error)[:80]}") from error

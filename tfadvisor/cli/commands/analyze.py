@@ -15,28 +15,18 @@ from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, wr
 from tfadvisor.cli.reading_options import (
     OUTPUT,
     RULES,
-    Bandwidth,
-    Disabled,
-    HostName,
     Output,
-    Params,
     Paths,
-    Preview,
-    RuleFolders,
-    RulesConfig,
-    RunName,
+    Reading,
     Scheduler,
-    SetLimits,
-    Steps,
     Workers,
     choice,
     chosen_run,
     configurations_above,
     hosts_read_by,
     places,
-    reading,
 )
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.report.model import Report
@@ -71,12 +61,9 @@ FailOn = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT),
+    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
 ]
-Details = Annotated[
-    bool, typer.Option("--details", help="text: every finding, fix, metric and step", rich_help_panel=OUTPUT)
-]
+Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
 Open = Annotated[
     bool,
@@ -91,18 +78,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("analyze", cls=Command, epilog=_EXAMPLES, short_help="where the step's time goes, why, and what to change")
+@takes(Reading)
 def analyze(
     paths: Paths,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    disable: Disabled = None,
-    preview: Preview = False,
-    set_limits: SetLimits = None,
-    config: RulesConfig = None,
+    reading: Reading,
     fail_on: FailOn = None,
     format: Format = None,
     output: Output = None,
@@ -123,19 +102,8 @@ def analyze(
             f"--open shows a page, and {form.name} is none. Give -o report.html, or neither -o nor --format."
         )
     check_page_has_a_file(form, output, "report")
-    options = reading(
-        run=run,
-        host=host,
-        steps=steps,
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        disabled=disable,
-        config=config,
-        limits=set_limits,
-        preview=preview,
-    )
-    options = replace(options, ignored=_ignored(config, rules or ()))
+    options = reading.options()
+    options = replace(options, ignored=_ignored(reading.config, reading.rules or ()))
     read = places(paths)
     chosen = chosen_run(read, options)
     if output is not None:

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.reading_options import (
-    BASELINE,
-    OUTPUT,
-    Bandwidth,
-    Config,
-    HostName,
-    Labels,
-    Model,
-    Params,
-    Preview,
-    RuleFolders,
-    RunName,
-    Steps,
-    choice,
-    places,
-    reading,
-)
-from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Labels, Model, Reading, Store, choice, places
+from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import UsageError
+from tfadvisor.printable import cut, one_line
+from tfadvisor.units import Unit, duration, in_words
+
+if TYPE_CHECKING:
+    from tfadvisor.comparison.baseline.store import Kept
+
 
 _EXAMPLES = """\
 Examples:
   tfadvisor baseline add logdir/ --store baselines --model resnet50
   tfadvisor baseline list --store baselines
   tfadvisor baseline show 20260131T120000 --store baselines
-  tfadvisor baseline diff 20260131T120000 20260201T093000 --store baselines      what changed between two runs
   tfadvisor baseline remove 20260131T120000 --store baselines
   tfadvisor baseline prune --keep 20 --store baselines
   tfadvisor baseline accept --store baselines --reason "larger batch"      what the gate judged last is the new level
@@ -41,71 +31,29 @@ Examples:
 Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."""
 
 
-Added = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PATH",
-        help="logdirs (the newest run of each), runs, traces",
-        show_default=False,
-        readable=False,
-        path_type=str,
-    ),
-]
-Accepted = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="PATH",
-        help="a run, instead of what the gate judged last",
-        show_default=False,
-        readable=False,
-        path_type=str,
-    ),
-]
-Reason = Annotated[
-    str,
-    typer.Option("--reason", metavar="TEXT", help="why the change is accepted; kept with the run", show_default=False),
-]
-Store = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="DIR",
-        help="the store (.tfadvisor/baselines)",
-        rich_help_panel=BASELINE,
-        readable=False,
-        path_type=str,
-    ),
-]
-Keep = Annotated[
-    int | None,
-    typer.Option("--keep", metavar="N", help="how many runs a baseline keeps (30)", rich_help_panel=BASELINE),
-]
+Added = Annotated[list[str], argument("PATH", "logdirs (the newest run of each), runs, traces", path_type=str)]
+Accepted = Annotated[str | None, argument("PATH", "a run, instead of what the gate judged last", path_type=str)]
+Reason = Annotated[str, option("--reason", "TEXT", "why the change is accepted; kept with the run", show_default=False)]
+
+Keep = Annotated[int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)]
 Format = Annotated[
     str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
-
-Branch = Annotated[
-    str | None, typer.Option("--branch", metavar="NAME", help="only runs of this branch", rich_help_panel=BASELINE)
-]
+Branch = Annotated[str | None, option("--branch", "NAME", "only runs of this branch", BASELINE)]
 JudgedBranch = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--branch",
-        metavar="NAME",
-        help="the baseline's branch (the one that is merged into, else this one, else main)",
+        "NAME",
+        "the baseline's branch (the one that is merged into, else this one, else main)",
+        BASELINE,
         show_default=False,
-        rich_help_panel=BASELINE,
     ),
-]
-DiffFormat = Annotated[
-    str | None,
-    choice("--format", "-f", names=("text", "json", "markdown"), help="format of the comparison (text)", panel=OUTPUT),
 ]
 
 _RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
-Named = Annotated[str, typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
-OtherNamed = Annotated[str | None, typer.Argument(metavar="RUN", help="the run to explain", show_default=False)]
-SeveralNamed = Annotated[list[str], typer.Argument(metavar="RUN", help=_RUN, show_default=False)]
+Named = Annotated[str, argument("RUN", _RUN)]
+SeveralNamed = Annotated[list[str], argument("RUN", _RUN)]
 
 app = typer.Typer(
     cls=Commands,
@@ -118,37 +66,24 @@ app = typer.Typer(
 
 
 @app.command("add", cls=Command, short_help="add a run")
+@takes(Reading, "run host steps params bandwidth rules preview config")
 def add_runs(
     paths: Added,
+    *,
     store: Store = None,
     keep: Keep = None,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    preview: Preview = False,
+    reading: Reading,
     model: Model = None,
     label: Labels = None,
     config: Config = None,
 ) -> int:
     """Add a run's numbers to its baseline. The oldest beyond --keep are dropped."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import add
 
-    options = reading(
-        run=run,
-        host=host,
-        steps=steps,
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        config=config,
-        preview=preview,
-    )
-    written = gate_inputs.written_config(config, rules or ())
+    options = reading.options()
+    written = gate_inputs.written_config(config, reading.rules or ())
     labels = gate_inputs.labels_of(label or (), written.layer.labels)
     reports = [gate_inputs.report_of([path], options) for path in places(paths)]
     snapshots = [gate_inputs.judged_snapshot(report, model or written.layer.model, labels) for report in reports]
@@ -171,7 +106,7 @@ def list_runs(
 ) -> int:
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.baseline_table import entry, table
+    from tfadvisor.cli.commands.baseline import entry, table
     from tfadvisor.comparison.baseline.store import read_store
 
     folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
@@ -195,18 +130,14 @@ def list_runs(
 
 
 @app.command("accept", cls=Command, short_help="take a changed run as the new level")
+@takes(Reading, "run host steps params bandwidth rules preview config")
 def accept_run(
+    *,
     path: Accepted = None,
     reason: Reason = "",
     store: Store = None,
     keep: Keep = None,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    preview: Preview = False,
+    reading: Reading,
     model: Model = None,
     label: Labels = None,
     branch: JudgedBranch = None,
@@ -216,20 +147,11 @@ def accept_run(
     but no longer their level.
     """
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import accept, pending
 
-    options = reading(
-        run=run,
-        host=host,
-        steps=steps,
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        config=config,
-        preview=preview,
-    )
-    written = gate_inputs.written_config(config, rules or ())
+    options = reading.options()
+    written = gate_inputs.written_config(config, reading.rules or ())
     folder = gate_inputs.store_of(store, written)
     chosen_model = model or written.layer.model
     if path is None:
@@ -251,7 +173,7 @@ def accept_run(
 def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
     """Print where a run comes from, its step time, its findings with the day they came, and every metric that it holds."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.baseline_table import entry
+    from tfadvisor.cli.commands.baseline import entry
     from tfadvisor.comparison.baseline.store import named
 
     (kept,) = named(gate_inputs.store_of(store, gate_inputs.written_config(config)), [name])
@@ -262,40 +184,9 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
         whole = {**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
         write_out(json.dumps(whole, indent=2) + "\n", json=True)
         return 0
-    from tfadvisor.cli.baseline_table import page
+    from tfadvisor.cli.commands.baseline import page
 
     write_out(page(kept))
-    return 0
-
-
-@app.command("diff", cls=Command, short_help="what changed between two runs")
-def diff_runs(
-    base: Named, new: OtherNamed = None, format: DiffFormat = None, store: Store = None, config: Config = None
-) -> int:
-    """Say where the step time of two stored runs differs; with one RUN, from the run before it in its baseline."""
-    from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.outputs import write_form
-    from tfadvisor.comparison.baseline.comparable import may_differ, must_be_alike
-    from tfadvisor.comparison.baseline.store import before, named
-    from tfadvisor.comparison.forms import COMPARISON_FORMS
-    from tfadvisor.comparison.split import compare_sides
-    from tfadvisor.report.forms.forms import form_of
-
-    folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
-    first = named(folder, [base])[0]
-    if new is not None:
-        one, other = first, named(folder, [new])[0]
-    else:
-        earlier = before(folder, first)
-        if earlier is None:
-            raise UsageError(f"{folder}: {base} is the first run of its baseline. Give a second RUN.")
-        one, other = earlier, first
-    differ = (
-        *must_be_alike(one.snapshot.key, other.snapshot.key),
-        *may_differ(one.snapshot, other.snapshot),
-    )
-    comparison = compare_sides(one.snapshot.side, other.snapshot.side, differences=differ)
-    write_form(form_of(COMPARISON_FORMS, format, None), comparison, None)
     return 0
 
 
@@ -303,7 +194,7 @@ def diff_runs(
 def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None) -> int:
     """Take runs out of their baselines, such as one that was recorded on a busy machine."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import remove
 
     for kept in remove(gate_inputs.store_of(store, gate_inputs.written_config(config)), names):
@@ -317,7 +208,7 @@ def prune_runs(
 ) -> int:
     """Drop the oldest runs of each baseline beyond --keep."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.baseline_table import line
+    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import prune
 
     written = gate_inputs.written_config(config)
@@ -331,3 +222,110 @@ def _kept(keep: int | None, configured: int) -> int:
     if keep is not None and not 1 <= keep <= 1000:
         raise UsageError(f"--keep {keep}: give a number from 1 to 1,000.")
     return keep or configured
+
+
+# A store's runs as a table with a head, or as records.
+
+
+_WIDEST = 40
+_SHORTEST_NAME = 20
+_NUMBERS = ("STEP", "STEPS", "LEVEL")
+
+
+def table(runs: Sequence[Kept]) -> str:
+    """One line a run below a head; columns that hold the same nothing in every run are left out."""
+    rows = [_row(kept, name) for kept, name in zip(runs, names(runs), strict=True)]
+    columns = [one for one in (rows[0] if rows else ()) if any(row[one] for row in rows)]
+    width = {one: max(len(one), *(len(row[one]) for row in rows)) for one in columns}
+    lines = ["  ".join(_cell(one, one, width[one]) for one in columns)]
+    lines += ["  ".join(_cell(one, row[one], width[one]) for one in columns) for row in rows]
+    return "".join(f"{line.rstrip()}\n" for line in lines) if rows else ""
+
+
+def names(runs: Sequence[Kept]) -> list[str]:
+    """The shortest beginnings of the files' names, of at least 20 characters, that tell the runs apart."""
+    stems = [kept.file.stem for kept in runs]
+    found = []
+    for at, stem in enumerate(stems):
+        others = stems[:at] + stems[at + 1 :]
+        long = _SHORTEST_NAME
+        while long < len(stem) and any(other.startswith(stem[:long]) for other in others):
+            long += 1
+        found.append(stem[:long])
+    return found
+
+
+def line(kept: Kept) -> str:
+    """`resnet50  2026-01-31 12:00  1f0c2d3e  main  …  38.9 ms  40 steps  level 0  baselines/…json`: one run, for a message."""
+    row = _row(kept, "")
+    row |= {"STEPS": f"{row['STEPS']} steps", "LEVEL": f"level {row['LEVEL']}"}
+    return "  ".join(words for words in (*row.values(), one_line(str(kept.file))) if words)
+
+
+def page(kept: Kept) -> str:
+    """One run: where it comes from, its findings with the day they came, its metrics."""
+    lines = [f"{name.lower().ljust(9)}  {words}" for name, words in _row(kept, kept.file.stem).items() if words]
+    lines += [f"{'file'.ljust(9)}  {one_line(str(kept.file))}", ""]
+    side = kept.snapshot.side
+    for one in side.findings:
+        since = f" since {one.since}" if one.since else ""
+        lines.append(one_line(f"{one.severity or 'finding'}{since}: {one.title} ({one.rule_id})"))
+    longest = max((len(one) for one in side.metrics), default=0)
+    lines += ["", *(f"{one.ljust(longest)}  {_amount(value, side.units[one])}" for one, value in side.metrics.items())]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _amount(value: float, unit: str) -> str:
+    """A newer version may have units that this one does not know."""
+    return in_words(value, Unit(unit)) if unit in {one.value for one in Unit} else one_line(f"{value:.6g} {unit}")
+
+
+def entry(kept: Kept) -> dict[str, object]:
+    """One run for programs; times in ms."""
+    key, side, origin = kept.snapshot.key, kept.snapshot.side, kept.snapshot.origin
+    return {
+        "file": str(kept.file),
+        "model": key.model,
+        "framework": key.framework,
+        "devices": key.devices,
+        "hosts": key.hosts,
+        "labels": dict(key.labels),
+        "recorded_at": kept.snapshot.recorded_at,
+        "added_at": kept.snapshot.added_at,
+        "commit": origin.commit,
+        "branch": origin.branch,
+        "machine": origin.machine,
+        "level": kept.snapshot.level,
+        "note": kept.snapshot.note,
+        "step_time_ms": side.median_ms,
+        "steps": side.steps,
+        "findings": [
+            {"rule_id": one.rule_id, "severity": one.severity, "since": one.since, "place": one.place}
+            for one in side.findings
+        ],
+        "fingerprint": kept.snapshot.fingerprint,
+    }
+
+
+def _row(kept: Kept, name: str) -> dict[str, str]:
+    key, side, origin = kept.snapshot.key, kept.snapshot.side, kept.snapshot.origin
+    words = {
+        "RUN": name,
+        "MODEL": key.model,
+        "RECORDED": kept.snapshot.recorded_at[:16].replace("T", " "),
+        "COMMIT": origin.commit[:10],
+        "BRANCH": origin.branch,
+        "MACHINE": origin.machine,
+        "DEVICES": f"{key.devices} on {key.hosts} hosts" if key.hosts > 1 else key.devices,
+        "FRAMEWORK": key.framework,
+        "LABELS": ", ".join(f"{one}={value}" for one, value in sorted(key.labels.items())),
+        "STEP": duration(side.median_ms),
+        "STEPS": str(side.steps),
+        "LEVEL": str(kept.snapshot.level),
+        "NOTE": kept.snapshot.note,
+    }
+    return {one: value if one == "RUN" else cut(one_line(value), _WIDEST) for one, value in words.items()}
+
+
+def _cell(column: str, words: str, width: int) -> str:
+    return words.rjust(width) if column in _NUMBERS else words.ljust(width)

@@ -9,18 +9,11 @@ import typer
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import (
-    Bandwidth,
-    Disabled,
     Output,
-    Params,
-    Preview,
-    RuleFolders,
-    RulesConfig,
-    SetLimits,
-    reading,
+    Reading,
 )
 from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_and_write
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, argument, takes
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 _EXAMPLES = """\
@@ -37,28 +30,19 @@ TensorBoard and most TensorFlow releases bring along, or xprof: pip install 'tfa
 
 Exit codes: 0 there is a report, 2 usage, 3 no trace came or it holds no steps, 5 a rule or metric broke."""
 
-Addresses = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="HOST:PORT", help="profiler servers of one job, all of which are recorded", show_default=False
-    ),
-]
+Addresses = Annotated[list[str], argument("HOST:PORT", "profiler servers of one job, all of which are recorded")]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report")
+@takes(Reading, "params bandwidth rules disable preview set_limits config")
 def capture(
     addresses: Addresses,
+    *,
     steps: StepCount = 20,
     out: Out = Path("tfadvisor-run"),
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    disable: Disabled = None,
-    preview: Preview = False,
-    set_limits: SetLimits = None,
-    config: RulesConfig = None,
+    reading: Reading,
     format: Format = None,
     output: Output = None,
     details: Details = False,
@@ -69,15 +53,7 @@ def capture(
     """
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
-    options = reading(
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        disabled=disable,
-        config=config,
-        limits=set_limits,
-        preview=preview,
-    )
+    options = reading.options()
     check_rules(options)
     from tfadvisor.act.record.conduct import Wanted  # imports NumPy, which no --help needs
     from tfadvisor.act.record.service import address_of, captured, client

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, choice, places, reading
-from tfadvisor.cli.typer_commands import Command, host_names, run_names
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, Reading, choice, places
+from tfadvisor.cli.typer_commands import Command, argument, host_names, option, run_names
 from tfadvisor.comparison.forms import COMPARISON_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import form_of, names_of
@@ -30,47 +30,18 @@ Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 a side holds no step to 
 
 
 _SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
-Base = Annotated[str, typer.Argument(metavar="BASE", help=_SIDE, show_default=False, readable=False, path_type=str)]
-New = Annotated[
-    str,
-    typer.Argument(
-        metavar="NEW", help="the same, for the run to explain", show_default=False, readable=False, path_type=str
-    ),
-]
+Base = Annotated[str, argument("BASE", _SIDE, path_type=str)]
+New = Annotated[str, argument("NEW", "the same, for the run to explain", path_type=str)]
 BaseRun = Annotated[
-    str | None,
-    typer.Option(
-        "--base-run",
-        metavar="NAME",
-        help="the run of BASE instead of its newest",
-        autocompletion=run_names,
-        rich_help_panel=WHAT,
-    ),
+    str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT, autocompletion=run_names)
 ]
 NewRun = Annotated[
-    str | None,
-    typer.Option(
-        "--new-run",
-        metavar="NAME",
-        help="the run of NEW instead of its newest",
-        autocompletion=run_names,
-        rich_help_panel=WHAT,
-    ),
+    str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT, autocompletion=run_names)
 ]
 HostOfBoth = Annotated[
-    str | None,
-    typer.Option(
-        "--host",
-        metavar="NAME",
-        help="only this host, on both sides",
-        autocompletion=host_names,
-        rich_help_panel=WHAT,
-    ),
+    str | None, option("--host", "NAME", "only this host, on both sides", WHAT, autocompletion=host_names)
 ]
-StepsOfBoth = Annotated[
-    str | None,
-    typer.Option("--steps", metavar="A:B", help="only steps A up to but not B, on both sides", rich_help_panel=WHAT),
-]
+StepsOfBoth = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, on both sides", WHAT)]
 Format = Annotated[
     str | None,
     choice(
@@ -106,7 +77,7 @@ def compare(
     if output is not None:
         check_outside(output, places([base, new]), "--output")
     sides = [
-        (path, reading(run=run, host=host, steps=steps))
+        (path, Reading(run=run, host=host, steps=steps).options())
         for path, run in zip(places([base, new]), (base_run, new_run), strict=True)
     ]
     if form.drawn:
@@ -125,23 +96,16 @@ def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -
 
 
 def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
-    """NEW comes first: the page shows it, beside BASE, and knows the causes for the other way round as well."""
     from tfadvisor.analysis import draw_run
-    from tfadvisor.cli.gate_inputs import chosen_side
+    from tfadvisor.cli.gate_inputs import chosen_side, side_by_side
     from tfadvisor.cli.outputs import write_out, write_output
-    from tfadvisor.comparing import compare as compare_runs
-    from tfadvisor.comparison.forms import on_page
-    from tfadvisor.report.forms.html import as_html
 
     for path, _ in reversed(sides):
         if path.suffix == ".json" and path.is_file():
             raise UsageError(
                 f"{path}: a page draws traces, and a snapshot holds none. Give traces, or another --format."
             )
-    pages = [draw_run(chosen_side(path, options), options) for path, options in reversed(sides)]
-    reports = [page.report for page in pages]
-    comparisons = [on_page(compare_runs(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
-    text = as_html(pages, comparisons=comparisons)
+    text = side_by_side([draw_run(chosen_side(path, options), options) for path, options in reversed(sides)])
     if output is None:
         write_out(text, page=True)
     else:

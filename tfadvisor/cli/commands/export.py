@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.outputs import check_outside, note
-from tfadvisor.cli.reading_options import (
-    OUTPUT,
-    Bandwidth,
-    HostName,
-    Params,
-    Paths,
-    Preview,
-    RuleFolders,
-    RunName,
-    Steps,
-    choice,
-    chosen_run,
-    places,
-    reading,
-)
-from tfadvisor.cli.typer_commands import Command
-from tfadvisor.errors import UsageError
+from tfadvisor.cli.outputs import check_outside, note, write_out
+from tfadvisor.cli.reading_options import OUTPUT, Paths, Reading, choice, chosen_run, places
+from tfadvisor.cli.typer_commands import Command, option, takes
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.printable import one_line
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
     from tfadvisor.report.model import Report
+    from tfadvisor.serve.export.pgle import Profile
     from tfadvisor.trace.runs import Run
+
 
 _EXAMPLES = """\
 Examples:
@@ -54,40 +43,33 @@ _ENDINGS = {"perfetto": "pftrace", "parquet": "tables", "pgle": "pgle.pb"}
 To = Annotated[str, choice("--to", names=("perfetto", "parquet", "pgle"), help="what to write", panel=OUTPUT)]
 Target = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, "
+    option(
+        "--output -o",
+        "FILE",
+        "the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, "
         "the folder RUN.tables, or RUN.pgle.pb, where you are)",
-        rich_help_panel=OUTPUT,
-        readable=False,
+        OUTPUT,
     ),
 ]
 Percentile = Annotated[
     int | None,
-    typer.Option(
-        "--percentile",
-        metavar="N",
-        help="pgle: which of an instruction's costs in several traces, 0 to 100 (90, as JAX does)",
-        rich_help_panel=PGLE,
+    option(
+        "--percentile", "N", "pgle: which of an instruction's costs in several traces, 0 to 100 (90, as JAX does)", PGLE
     ),
 ]
 JaxlibVersion = Annotated[
     str | None,
-    typer.Option(
-        "--jaxlib",
-        metavar="V",
-        help="pgle: count executions as this jaxlib does (the one that recorded, else the newest)",
-        rich_help_panel=PGLE,
+    option(
+        "--jaxlib", "V", "pgle: count executions as this jaxlib does (the one that recorded, else the newest)", PGLE
     ),
 ]
 ByProgram = Annotated[
     bool,
-    typer.Option(
+    option(
         "--by-program",
-        help="pgle: keep programs apart by the fingerprint that XLA gave them, which jaxlib's converter misses",
-        rich_help_panel=PGLE,
+        "",
+        "pgle: keep programs apart by the fingerprint that XLA gave them, which jaxlib's converter misses",
+        PGLE,
     ),
 ]
 
@@ -100,17 +82,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     epilog=_EXAMPLES,
     short_help="a timeline for Perfetto with the findings marked, tables as Parquet, or a profile for XLA",
 )
+@takes(Reading, "run host steps params bandwidth rules preview")
 def export(
     paths: Paths,
     to: To,
+    *,
     output: Target = None,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    preview: Preview = False,
+    reading: Reading,
     percentile: Percentile = None,
     jaxlib: JaxlibVersion = None,
     by_program: ByProgram = False,
@@ -128,7 +106,7 @@ def export(
     scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the percentile of each
     instruction's costs. Prints the two lines that use it.
     """
-    options = reading(run=run, host=host, steps=steps, params=params, bandwidth=bandwidth, rules=rules, preview=preview)
+    options = reading.options()
     read = places(paths)
     if to == "pgle":
         return _to_pgle(read, options, output, percentile, jaxlib, by_program)
@@ -164,7 +142,7 @@ def _to_pgle(
     jaxlib: str | None,
     by_program: bool,
 ) -> int:
-    from tfadvisor.cli.pgle import write_pgle
+    from tfadvisor.cli.commands.export import write_pgle
 
     target = output or _new_name(chosen_run(paths[:1], options), "pgle")
     check_outside(target, paths, "--output")
@@ -206,3 +184,74 @@ def _to_parquet(run: Run, options: Options, output: Path) -> Report:
             return export_run(run, options, Selection(None), sink, progress)
         finally:
             sink.close()
+
+
+# `tfadvisor export --to pgle`: which files, where to, what to say about them.
+
+
+def write_pgle(
+    paths: Sequence[Path], options: Options, output: Path, *, percentile: int, jaxlib: str | None, by_program: bool
+) -> None:
+    """Writes the profile, notes on standard error what speaks against it, and prints how to use it.
+
+    Raises UsageError for what the profile cannot be made with, TraceError where no event names an instruction.
+    """
+    from tfadvisor.serve.export.perfetto_conclusions import export_file  # other exports need none of it
+    from tfadvisor.serve.export.pgle import FORMS, profile
+    from tfadvisor.serve.export.pgle_events import remarks
+
+    _check(options, output, percentile, jaxlib, tuple(FORMS))
+    files = _files(paths, options)
+    made = profile(files, percentile, jaxlib, by_program=by_program)
+    against = list(remarks(made.facts, by_program=by_program))
+    if not made.costs:
+        cause = against[0] if against else "no event of a device names an instruction of XLA."
+        raise TraceError(
+            str(paths[0]), f"holds no cost: {cause}", "Record a run of JAX, or of `jit_compile=True`, on GPUs."
+        )
+    with export_file(output) as file:
+        file.write(FORMS[output.suffix](made.costs))
+    for one in against:
+        note(one)
+    _print(made, output, jaxlib, len(files))
+
+
+def _check(options: Options, output: Path, percentile: int, jaxlib: str | None, endings: Sequence[str]) -> None:
+    from tfadvisor.advice.flags.recorded import order
+
+    if output.suffix not in endings:
+        raise UsageError(
+            f"--output {output}: XLA reads a profile only from a file that ends in {' or '.join(endings)}."
+        )
+    if not 0 <= percentile <= 100:
+        raise UsageError(f"--percentile {percentile}: give 0 to 100.")
+    if jaxlib is not None and order(jaxlib) is None:
+        raise UsageError(f"--jaxlib {jaxlib}: give a version as 0.6.2")
+    if options.steps is not None:
+        raise UsageError("--steps: a profile is made of whole traces. Record the steps that you want.")
+
+
+def _files(paths: Sequence[Path], options: Options) -> list[Path]:
+    """All hosts of each path's run, files with the very bytes of another one once."""
+    from tfadvisor.trace.runs import choose_run, without_duplicates
+
+    found = [file for path in paths for file in choose_run([path], options.run, options.host)[0].files]
+    kept, left_out = without_duplicates(found)
+    for file in left_out:
+        note(f"{file} holds the very bytes of another file, and counts once.")
+    return list(kept)
+
+
+def _print(made: Profile, output: Path, jaxlib: str | None, files: int) -> None:
+    from tfadvisor.serve.export.pgle import launch_lines
+
+    lines = launch_lines(output, made.framework, jaxlib or made.jax_version)
+    executions = sum(one.executions for one in made.costs.values())
+    traces = "1 trace" if files == 1 else f"{files:,} traces"
+    write_out(f"# {len(made.costs):,} instructions, {executions:,} executions, from {traces}. Compile with them:\n")
+    for one in lines.notes:
+        write_out(f"# {one_line(one)}\n")
+    if lines.profile:
+        write_out(f"{one_line(lines.profile)}\n")
+    if lines.automatic:
+        write_out(f"# or let JAX measure and compile again on its own, each time it starts:\n{lines.automatic}\n")

@@ -13,18 +13,13 @@ from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import (
     OUTPUT,
     WHAT,
-    HostName,
     Paths,
-    RuleFolders,
-    RulesConfig,
-    RunName,
-    SetLimits,
+    Reading,
     choice,
     chosen_run,
     places,
-    reading,
 )
-from tfadvisor.cli.typer_commands import Command, rule_ids
+from tfadvisor.cli.typer_commands import Command, option, rule_ids, takes
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
@@ -49,17 +44,12 @@ Each finding gets one change at most. `mechanical`: derived from the source, res
 A line on standard error says what changes in the results. docs/fix.md lists every change.
 
 Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, 4 nothing to patch, or several places to choose from."""
-_AT = re.compile(r"^(?P<file>.+):(?P<line>\d+)$")
+_AT = re.compile(r"^(?P<file>.+):(?P<line>\d{1,9})$")
 
 Diff = Annotated[
-    bool,
-    typer.Option(
-        "--diff", help="print the changes as a unified diff (what happens without --apply)", rich_help_panel=OUTPUT
-    ),
+    bool, option("--diff", "", "print the changes as a unified diff (what happens without --apply)", OUTPUT)
 ]
-Apply = Annotated[
-    bool, typer.Option("--apply", help="write the changes; wants a clean git work tree", rich_help_panel=OUTPUT)
-]
+Apply = Annotated[bool, option("--apply", "", "write the changes; wants a clean git work tree", OUTPUT)]
 Format = Annotated[
     str | None,
     choice(
@@ -72,44 +62,31 @@ Format = Annotated[
 ]
 RuleId = Annotated[
     list[str] | None,
-    typer.Option(
-        "--rule",
-        metavar="ID",
-        help="only findings of this rule; may be repeated",
-        autocompletion=rule_ids,
-        rich_help_panel=WHAT,
-    ),
+    option("--rule", "ID", "only findings of this rule; may be repeated", WHAT, autocompletion=rule_ids),
 ]
 SourcePlace = Annotated[
     Path,
-    typer.Option(
+    option(
         "--source",
-        metavar="DIR",
-        help="the program: a folder, or its script, which is read with what it imports (the folder where you are)",
+        "DIR",
+        "the program: a folder, or its script, which is read with what it imports (the folder where you are)",
+        WHAT,
         show_default=False,
-        readable=False,
-        rich_help_panel=WHAT,
     ),
 ]
-Chosen = Annotated[
-    str | None,
-    typer.Option("--at", metavar="FILE:LINE", help="the place to patch, where several fit", rich_help_panel=WHAT),
-]
+Chosen = Annotated[str | None, option("--at", "FILE:LINE", "the place to patch, where several fit", WHAT)]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("fix", cls=Command, epilog=_EXAMPLES, short_help="patches to your program for what a trace shows")
+@takes(Reading, "run host rules set_limits config")
 def fix(
     paths: Paths,
-    run: RunName = None,
-    host: HostName = None,
+    reading: Reading,
     rule: RuleId = None,
     source: SourcePlace = Path(),
     at: Chosen = None,
-    rules: RuleFolders = None,
-    set_limits: SetLimits = None,
-    config: RulesConfig = None,
     diff: Diff = False,
     apply: Apply = False,
     format: Format = None,
@@ -117,7 +94,7 @@ def fix(
     """Change the program where a trace shows that it loses time.
 
     The report's findings tell which change and, where the trace knows files and lines, the place. Else the program is
-    searched for the pattern of the fault. Where it stands in several places, they are listed, and --at names one.
+    searched for the pattern of the fault. Where it is in several places, they are listed, and --at names one.
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")
@@ -125,7 +102,7 @@ def fix(
 
     chosen_place = _place(at)
     sources = read_sources(source)
-    options = reading(run=run, host=host, rules=rules, config=config, limits=set_limits)
+    options = reading.options()
     report, catalogue = _measured(paths, options)
     plan = _planned(report, catalogue, sources, rule or [], chosen_place)
     for one in sources.left_alone:

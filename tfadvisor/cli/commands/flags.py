@@ -10,7 +10,7 @@ import typer
 
 from tfadvisor.cli.outputs import write_out
 from tfadvisor.cli.reading_options import choice
-from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.terminal import DIM, TextPage, screen_of
@@ -46,16 +46,9 @@ class _TakesFlags(Command):
         return list(super().parse_args(ctx, given))
 
 
-Flags = Annotated[
-    str,
-    typer.Argument(
-        metavar="FLAGS", help="flags and NAME=value pairs in quotes, or - for standard input", show_default=False
-    ),
-]
-Jaxlib = Annotated[str | None, typer.Option("--jaxlib", metavar="V", help="judge by this jaxlib (the newest recorded)")]
-TensorFlow = Annotated[
-    str | None, typer.Option("--tensorflow", metavar="V", help="judge XLA's flags by this TensorFlow instead")
-]
+Flags = Annotated[str, argument("FLAGS", "flags and NAME=value pairs in quotes, or - for standard input")]
+Jaxlib = Annotated[str | None, option("--jaxlib", "V", "judge by this jaxlib (the newest recorded)")]
+TensorFlow = Annotated[str | None, option("--tensorflow", "V", "judge XLA's flags by this TensorFlow instead")]
 FailOn = Annotated[
     str | None, choice("--fail-on", names=("error", "warning"), help="exit with 1 if anything is at least this bad")
 ]
@@ -104,9 +97,9 @@ def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
 
     if jaxlib is not None and tensorflow is not None:
         raise UsageError("--jaxlib and --tensorflow exclude each other: give one of them.")
-    for option, version in (("jaxlib", jaxlib), ("tensorflow", tensorflow)):
+    for name, version in (("jaxlib", jaxlib), ("tensorflow", tensorflow)):
         if version is not None and order(version) is None:
-            raise UsageError(f"--{option} {version}: give a version as 0.6.2")
+            raise UsageError(f"--{name} {version}: give a version as 0.6.2")
 
 
 def _text(given: str) -> str:

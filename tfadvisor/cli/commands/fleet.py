@@ -22,7 +22,7 @@ from tfadvisor.cli.reading_options import (
     engine_of,
     places,
 )
-from tfadvisor.cli.typer_commands import Command, Commands
+from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.fleet.forms import FLEET_FORMS
 from tfadvisor.report.forms.forms import form_of, names_of
@@ -59,40 +59,14 @@ class _TableOrReport(Commands):
 
 
 Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SOURCE",
-        help="folders with runs anywhere below, or addresses of such",
-        show_default=False,
-        readable=False,
-        path_type=str,
-    ),
+    list[str], argument("SOURCE", "folders with runs anywhere below, or addresses of such", path_type=str)
 ]
-TableFile = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="the table, a Parquet file; what it holds already is kept",
-        readable=False,
-    ),
-]
+TableFile = Annotated[Path, option("--output -o", "FILE", "the table, a Parquet file; what it holds already is kept")]
 LabelsBy = Annotated[
     str | None,
-    typer.Option(
-        "--labels",
-        metavar="TEMPLATE",
-        help="which folders below SOURCE name what, as {team}/{model}/*/{job} ({model})",
-        rich_help_panel=WHAT,
-    ),
+    option("--labels", "TEMPLATE", "which folders below SOURCE name what, as {team}/{model}/*/{job} ({model})", WHAT),
 ]
-TableRead = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE", help="what `tfadvisor fleet` wrote", show_default=False, readable=False, path_type=str
-    ),
-]
+TableRead = Annotated[str, argument("TABLE", "what `tfadvisor fleet` wrote", path_type=str)]
 Format = Annotated[
     str | None, choice("--format", "-f", names=names_of(FLEET_FORMS), help="format of the report (text)", panel=OUTPUT)
 ]

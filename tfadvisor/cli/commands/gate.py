@@ -4,60 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from tfadvisor.cli.gate_against import COMMAND
-from tfadvisor.cli.gate_options import (
-    Add,
-    Against,
-    Branch,
-    Budget,
-    Candidates,
-    CheckConfig,
-    CodeQuality,
-    Comment,
-    Format,
-    JUnit,
-    Links,
-    OnCannotTell,
-    Pages,
-    Preset,
-    Sarif,
-    Store,
-)
+from tfadvisor.cli.gate_options import COMMAND, Judging
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form, write_output
-from tfadvisor.cli.reading_options import (
-    Bandwidth,
-    Config,
-    HostName,
-    Labels,
-    Model,
-    Output,
-    Params,
-    PathsOrNone,
-    Preview,
-    RuleFolders,
-    RunName,
-    SetLimits,
-    Steps,
-    places,
-    reading,
-)
-from tfadvisor.cli.typer_commands import Command
-from tfadvisor.comparison.gate.forms.forms import FILES, VERDICT_FORMS
+from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading, places
+from tfadvisor.cli.typer_commands import Command, takes
+from tfadvisor.comparison.gate.forms import FILES, VERDICT_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import Form, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.cli.gate_against import Turns
+    from tfadvisor.cli.gate_options import Turns
     from tfadvisor.comparison.baseline.snapshot import Snapshot
-    from tfadvisor.comparison.gate.config import Config as Judging
+    from tfadvisor.comparison.gate.config import Config as Settings
     from tfadvisor.comparison.gate.config import Written
     from tfadvisor.comparison.gate.result import GateResult
     from tfadvisor.report.model import Report
@@ -84,23 +50,15 @@ Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the command line asks for, with the configuration. files: for each option that writes a file beside."""
+    """What the command line asks for, with the configuration."""
 
     paths: Sequence[Path]
     against: Turns | None
     candidates: Sequence[Path]
     options: Options
     written: Written
-    baseline: str | None
-    branch: str | None
-    model: str | None
-    labels: Sequence[str]
-    on_cannot_tell: str | None
-    add: bool
     form: Form
-    output: Path | None
-    files: Mapping[str, Path | None]
-    pages: Path | None
+    judging: Judging
 
 
 class _TakesSeveral(Command):
@@ -127,37 +85,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
+@takes(Reading, "run host steps params bandwidth rules preview set_limits config")
+@takes(Judging)
 def gate(
-    context: typer.Context,
-    paths: PathsOrNone = None,
-    candidates: Candidates = None,
-    baseline: Store = None,
-    branch: Branch = None,
-    model: Model = None,
-    label: Labels = None,
-    config: Config = None,
-    preset: Preset = None,
-    on_cannot_tell: OnCannotTell = None,
-    add: Add = False,
-    check_config: CheckConfig = False,
-    run: RunName = None,
-    host: HostName = None,
-    steps: Steps = None,
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    preview: Preview = False,
-    set_limits: SetLimits = None,
-    format: Format = None,
-    output: Output = None,
-    junit: JUnit = None,
-    sarif: Sarif = None,
-    codequality: CodeQuality = None,
-    comment: Comment = None,
-    pages: Pages = None,
-    against: Against = None,
-    budget: Budget = None,
-    link: Links = None,
+    context: typer.Context, judging: Judging, reading: Reading, paths: PathsOrNone = None, config: Config = None
 ) -> int:
     """Judge a run against budgets and against earlier runs, or what is checked out against another commit.
 
@@ -165,45 +96,19 @@ def gate(
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.gate_against import asked_for
+    from tfadvisor.cli.gate_options import asked_for
     from tfadvisor.comparison.gate.read_config import known_names, read
 
-    written = read(gate_inputs.config_file(config), known_names(rules or ()), preset)
-    if check_config:
+    written = read(gate_inputs.config_file(config), known_names(reading.rules or ()), judging.preset)
+    if judging.check_config:
         note(f"{written.file}: fine.")
         return 0
-    turns = asked_for(context, against, budget, link)
+    turns = asked_for(context, judging.against, judging.budget, judging.link)
     if not paths and turns is None:
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
-    return _gated(
-        Asked(
-            paths=places(paths),
-            against=turns,
-            candidates=places(candidates),
-            options=reading(
-                run=run,
-                host=host,
-                steps=steps,
-                params=params,
-                bandwidth=bandwidth,
-                rules=rules,
-                config=config,
-                limits=set_limits,
-                preview=preview,
-            ),
-            written=written,
-            baseline=baseline,
-            branch=branch,
-            model=model,
-            labels=label or (),
-            on_cannot_tell=on_cannot_tell,
-            add=add,
-            form=form_of(VERDICT_FORMS, format, output),
-            output=output,
-            files={"junit": junit, "sarif": sarif, "codequality": codequality, "comment": comment},
-            pages=pages,
-        )
-    )
+    form = form_of(VERDICT_FORMS, judging.format, judging.output)
+    options = reading.options()
+    return _gated(Asked(places(paths), turns, places(judging.candidates), options, written, form, judging))
 
 
 def _gated(asked: Asked) -> int:
@@ -213,10 +118,10 @@ def _gated(asked: Asked) -> int:
         return _gated_against(asked, asked.against)
     verdict, candidates, store = _judged(asked)
     verdict = _placed(verdict, asked)
-    if asked.pages is not None:
+    if asked.judging.pages is not None:
         from tfadvisor.cli.gate_options import drawing_of, write_pages
 
-        write_pages(asked.pages, verdict, [drawing_of(asked.paths, asked.options)])
+        write_pages(asked.judging.pages, verdict, [drawing_of(asked.paths, asked.options)])
     _write(verdict, asked)
     _tell_github(verdict)
     _keep(verdict, candidates, store, asked)
@@ -225,20 +130,19 @@ def _gated(asked: Asked) -> int:
 
 def _gated_against(asked: Asked, turns: Turns) -> int:
     """Compares a commit with what is checked out, recorded in turns."""
-    from tfadvisor.cli.gate_against import judged_in_turns
     from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of
-    from tfadvisor.cli.gate_options import write_pages
+    from tfadvisor.cli.gate_options import judged_in_turns, write_pages
 
-    model = asked.model or asked.written.layer.model
-    labels = labels_of(asked.labels, asked.written.layer.labels)
+    model = asked.judging.model or asked.written.layer.model
+    labels = labels_of(asked.judging.label or (), asked.written.layer.labels)
 
-    def config_for(report: Report) -> Judging:
-        return _config(asked.written, report, judged_snapshot(report, model, labels), asked.on_cannot_tell)
+    def config_for(report: Report) -> Settings:
+        return _config(asked.written, report, judged_snapshot(report, model, labels), asked.judging.on_cannot_tell)
 
     with judged_in_turns(turns, asked.options, model, labels, config_for) as judged:
         verdict = _placed(judged.verdict, asked)
-        if asked.pages is not None:
-            write_pages(asked.pages, verdict, judged.drawings(asked.options))
+        if asked.judging.pages is not None:
+            write_pages(asked.judging.pages, verdict, judged.drawings(asked.options))
     _write(verdict, asked)
     _tell_github(verdict)
     return verdict.exit_code
@@ -251,7 +155,7 @@ def _placed(verdict: GateResult, asked: Asked) -> GateResult:
     from tfadvisor.cli.gate_options import link_of
     from tfadvisor.comparison.gate.forms.sarif import with_places
 
-    return replace(with_places(verdict, Path.cwd()), link=link_of(asked.pages, os.environ))
+    return replace(with_places(verdict, Path.cwd()), link=link_of(asked.judging.pages, os.environ))
 
 
 def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
@@ -259,20 +163,20 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     from datetime import datetime, timezone
 
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.comparison.baseline.comparable import choose
+    from tfadvisor.comparison.baseline.snapshot import choose
     from tfadvisor.comparison.gate.judge import judge
 
-    written, model = asked.written, asked.model or asked.written.layer.model
+    written, model = asked.written, asked.judging.model or asked.written.layer.model
     reports = [gate_inputs.report_of(asked.paths, asked.options)]
     reports += [gate_inputs.report_of([path], gate_inputs.newest(asked.options)) for path in asked.candidates]
-    labels = gate_inputs.labels_of(asked.labels, written.layer.labels)
+    labels = gate_inputs.labels_of(asked.judging.label or (), written.layer.labels)
     candidates = [gate_inputs.judged_snapshot(report, model, labels) for report in reports]
     reports, candidates = _without_copies(reports, candidates)
-    config = _config(written, reports[0], candidates[0], asked.on_cannot_tell)
-    store = gate_inputs.store_of(asked.baseline, written)
+    config = _config(written, reports[0], candidates[0], asked.judging.on_cannot_tell)
+    store = gate_inputs.store_of(asked.judging.baseline, written)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
-    runs = choose(stored, candidates, config.keep, gate_inputs.branches(asked.branch, candidates))
+    runs = choose(stored, candidates, config.keep, gate_inputs.branches(asked.judging.branch, candidates))
     return judge(config, reports, candidates, runs, today), candidates, store
 
 
@@ -290,7 +194,7 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
     return [report for report, _ in kept], [candidate for _, candidate in kept]
 
 
-def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tell: str | None) -> Judging:
+def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tell: str | None) -> Settings:
     from msgspec.structs import replace
 
     from tfadvisor.comparison.gate.config import Identity, resolve
@@ -302,18 +206,23 @@ def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tel
     )
 
 
+def _files(asked: Asked) -> dict[str, Path | None]:
+    """For each option that writes a file beside the verdict."""
+    return {form.name: getattr(asked.judging, form.name) for form in FILES}
+
+
 def _check_outputs(asked: Asked) -> None:
-    check_page_has_a_file(asked.form, asked.output, "gate")
-    for option, target in {"output": asked.output, "pages": asked.pages, **asked.files}.items():
+    check_page_has_a_file(asked.form, asked.judging.output, "gate")
+    for option, target in {"output": asked.judging.output, "pages": asked.judging.pages, **_files(asked)}.items():
         if target is not None:
             check_outside(target, [*asked.paths, *asked.candidates], f"--{option}")
 
 
 def _write(verdict: GateResult, asked: Asked) -> None:
     for form in FILES:
-        if (target := asked.files[form.name]) is not None:
+        if (target := _files(asked)[form.name]) is not None:
             write_output(target, form.write(verdict), f"--{form.name}")
-    write_form(asked.form, verdict, asked.output)
+    write_form(asked.form, verdict, asked.judging.output)
 
 
 def _tell_github(verdict: GateResult) -> None:
@@ -338,7 +247,7 @@ def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, aske
     from tfadvisor.comparison.gate.result import Outcome
 
     passed = verdict.outcome not in (Outcome.FAIL, Outcome.BROKEN)
-    if asked.add and passed:
+    if asked.judging.add and passed:
         added, known = add(store, candidates, keep_of(asked.written))
         note(f"{len(added)} run{'s' if len(added) != 1 else ''} added to {store}, {len(known)} there already.")
     if not passed or verdict.outcome is Outcome.CANNOT_TELL or any(check.improved for check in verdict.checks):

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, note, write_out, write_output
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Model
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.reading_options import OUTPUT, Config, Model, Store
+from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import TraceError, UsageError
 
 _EXAMPLES = """\
@@ -21,23 +21,7 @@ Examples:
 Exit codes: 0 fine, 2 usage or configuration, 3 the store holds no run that can be read."""
 
 _REMEDY = "`tfadvisor baseline add PATH` adds one."
-Store = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="DIR",
-        help="the store of runs (.tfadvisor/baselines)",
-        rich_help_panel=BASELINE,
-        readable=False,
-        path_type=str,
-    ),
-]
-Page = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="the page, one HTML file", rich_help_panel=OUTPUT, readable=False
-    ),
-]
+Page = Annotated[Path | None, option("--output -o", "FILE", "the page, one HTML file", OUTPUT)]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

@@ -11,7 +11,7 @@ import typer
 
 from tfadvisor.cli.outputs import write_out
 from tfadvisor.cli.reading_options import choice
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import TraceError
 from tfadvisor.report.forms.terminal import screen_of
 
@@ -23,7 +23,7 @@ Examples:
 
 Exit codes: 0 fine, 2 usage, 3 there is no ledger, or it cannot be read."""
 
-LedgerFile = Annotated[Path, typer.Option("--ledger", metavar="FILE", help="the ledger", readable=False)]
+LedgerFile = Annotated[Path, option("--ledger", "FILE", "the ledger")]
 Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="format (text)")]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tfadvisor.cli.outputs import note
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import UsageError
 
 _EXAMPLES = """\
@@ -23,13 +23,7 @@ Exit codes: 0 the agent closed the connection, 2 usage."""
 
 Root = Annotated[
     Path,
-    typer.Option(
-        "--root",
-        metavar="DIR",
-        help="nothing outside of this folder is read (the folder where you are)",
-        show_default=False,
-        readable=False,
-    ),
+    option("--root", "DIR", "nothing outside of this folder is read (the folder where you are)", show_default=False),
 ]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -46,7 +40,7 @@ def mcp(root: Root = Path()) -> int:
 
     folder = root_of(root)
     try:
-        from tfadvisor.serve.agents.server import serve
+        from tfadvisor.serve.agents.tools import serve
     except ImportError as error:
         raise UsageError(
             f"`tfadvisor mcp` needs the MCP SDK, which cannot be loaded ({error}): pip install 'tfadvisor[mcp]'"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.typer_commands import Command, Commands, rule_ids
+from tfadvisor.cli.typer_commands import Command, Commands, argument, option, rule_ids
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
@@ -20,27 +20,11 @@ if TYPE_CHECKING:
     from tfadvisor.advice.loading.rule import Rule
 
 Folders = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--rules",
-        metavar="DIR",
-        help="a folder with more rules, or the name of an installed rule package",
-        readable=False,
-    ),
+    list[Path] | None, option("--rules", "DIR", "a folder with more rules, or the name of an installed rule package")
 ]
-RuleId = Annotated[
-    str,
-    typer.Argument(
-        metavar="ID", help="as `tfadvisor rules list` prints it", autocompletion=rule_ids, show_default=False
-    ),
-]
-PagesFolder = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="where to (rule-pages)", show_default=False, readable=False)
-]
-CheckedFolder = Annotated[
-    Path,
-    typer.Argument(metavar="DIR", help="a folder with rule files and their cases", show_default=False, readable=False),
-]
+RuleId = Annotated[str, argument("ID", "as `tfadvisor rules list` prints it", autocompletion=rule_ids)]
+PagesFolder = Annotated[Path, option("--out", "DIR", "where to (rule-pages)", show_default=False)]
+CheckedFolder = Annotated[Path, argument("DIR", "a folder with rule files and their cases")]
 
 app = typer.Typer(
     cls=Commands,

@@ -9,19 +9,12 @@ import typer
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import (
-    Bandwidth,
-    Disabled,
     Output,
-    Params,
-    Preview,
-    RuleFolders,
-    RulesConfig,
-    SetLimits,
+    Reading,
     choice,
-    reading,
 )
 from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, check_rules, keep_and_write
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.typer_commands import Command, argument, option, takes
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
@@ -31,6 +24,7 @@ Examples:
   tfadvisor run -- python -m mypackage.train --config big.yaml
   tfadvisor run --then stop -- bash train.sh              ends the program once it is recorded
   tfadvisor run --after 60 --steps 50 -- python train.py  from its first minute on, fifty steps
+  tfadvisor run --step train_step -- python train.py      what is the step, where another function repeats
   tfadvisor run -o report.html -- torchrun --nproc-per-node 2 train.py
 
 What it does: starts the program with a hook that Python loads before it, waits until nothing has compiled for a while, looks
@@ -40,15 +34,16 @@ Python calls could make a step more than 5% longer, the report is about a trace 
 Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 the program failed or never stepped, 5 a rule
 or metric broke, 130 interrupted, 143 terminated."""
 
-TheCommand = Annotated[
-    list[str], typer.Argument(metavar="COMMAND", help="the program and its arguments, after --", show_default=False)
-]
+TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
 After = Annotated[
+    str, option("--after", "auto|SECONDS", "start recording once compilation settles, or after SECONDS", RECORDING)
+]
+TheStep = Annotated[
     str,
     typer.Option(
-        "--after",
-        metavar="auto|SECONDS",
-        help="start recording once compilation settles, or after SECONDS",
+        "--step",
+        metavar="NAME|FILE:LINE",
+        help="take this function, marker or line for the step",
         rich_help_panel=RECORDING,
     ),
 ]
@@ -65,19 +60,16 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     short_help="record an unmodified program and print its report",
     context_settings={"allow_interspersed_args": False},
 )
+@takes(Reading, "params bandwidth rules disable preview set_limits config")
 def run(
     command: TheCommand,
+    *,
     after: After = "auto",
     steps: StepCount = 20,
+    step: TheStep = "",
     out: Out = Path("tfadvisor-run"),
     then: Then = "continue",
-    params: Params = None,
-    bandwidth: Bandwidth = None,
-    rules: RuleFolders = None,
-    disable: Disabled = None,
-    preview: Preview = False,
-    set_limits: SetLimits = None,
-    config: RulesConfig = None,
+    reading: Reading,
     format: Format = None,
     output: Output = None,
     details: Details = False,
@@ -89,22 +81,14 @@ def run(
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
     after_seconds = seconds_or_auto(after)
-    options = reading(
-        params=params,
-        bandwidth=bandwidth,
-        rules=rules,
-        disabled=disable,
-        config=config,
-        limits=set_limits,
-        preview=preview,
-    )
+    options = reading.options()
     check_rules(options)
     from tfadvisor.act.record.conduct import (
         Wanted,  # imports NumPy, which no --help needs
         recorded_program,
     )
 
-    with recorded_program(command, Wanted(after_seconds, steps), options) as (program, recorded):
+    with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
         kept = keep_and_write(recorded, out, form, output, options, details=details)
         if then == "stop":
             program.stop()

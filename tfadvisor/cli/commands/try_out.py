@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +12,8 @@ import typer
 
 from tfadvisor.cli.commands.run import TheCommand
 from tfadvisor.cli.outputs import note, write_out, write_output
-from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice
-from tfadvisor.cli.typer_commands import Command
+from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice, seconds_in
+from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.report.forms.terminal import screen_of
 
@@ -39,59 +38,38 @@ TFADVISOR_TRY=1 in its environment tells it. What was measured goes into the led
 Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or never stepped, 4 cannot tell, or
 the report offers nothing to try, 130 interrupted (what was measured by then is printed), 143 terminated."""
 TRYING = "What to try"
-_BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h)?$")
-_SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 EXIT_CODES = {"winner": 0, "none better": 1, "cannot tell": 4}
 
 Patches = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--patch",
-        metavar="ID|FILE.diff",
-        help="a diff, a codemod of docs/fix.md, or a rule of the report given with --from; may be repeated",
-        rich_help_panel=TRYING,
+        "ID|FILE.diff",
+        "a diff, a codemod of docs/fix.md, or a rule of the report given with --from; may be repeated",
+        TRYING,
     ),
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env", metavar="NAME=VALUE", help="a variable; may be repeated, each is a candidate", rich_help_panel=TRYING
-    ),
+    list[str] | None, option("--env", "NAME=VALUE", "a variable; may be repeated, each is a candidate", TRYING)
 ]
 From = Annotated[
-    Path | None,
-    typer.Option(
-        "--from",
-        metavar="PATH",
-        help="try the fixes of the findings in a logdir, a trace or a JSON report",
-        readable=False,
-        rich_help_panel=TRYING,
-    ),
+    Path | None, option("--from", "PATH", "try the fixes of the findings in a logdir, a trace or a JSON report", TRYING)
 ]
 Passes = Annotated[
-    bool,
-    typer.Option(
-        "--passes", help="switch off each XLA pass that changes the program, one at a time", rich_help_panel=TRYING
-    ),
+    bool, option("--passes", "", "switch off each XLA pass that changes the program, one at a time", TRYING)
 ]
 SourcePlace = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--source",
-        metavar="DIR",
-        help="where codemods look for the program (the script of the command, or the folder where you are)",
+        "DIR",
+        "where codemods look for the program (the script of the command, or the folder where you are)",
+        TRYING,
         show_default=False,
-        readable=False,
-        rich_help_panel=TRYING,
     ),
 ]
-Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="time limit for all runs: 90s, 10m, 2h")]
-LedgerFile = Annotated[
-    Path,
-    typer.Option(
-        "--ledger", metavar="FILE", help="file that keeps the measurements", readable=False, rich_help_panel=OUTPUT
-    ),
-]
+Budget = Annotated[str, option("--budget", "TIME", "time limit for all runs: 90s, 10m, 2h")]
+LedgerFile = Annotated[Path, option("--ledger", "FILE", "file that keeps the measurements", OUTPUT)]
 Format = Annotated[
     str | None, choice("--format", "-f", names=("text", "json"), help="format of the result (text)", panel=OUTPUT)
 ]
@@ -123,7 +101,7 @@ def try_out(
 
     The fixes of a report, your own patches, variables, XLA's passes: each is a candidate. What is better is tried together.
     """
-    seconds = seconds_of(budget)
+    seconds = seconds_in(budget)
     if not (patch or env or from_ or passes):
         raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
@@ -143,14 +121,6 @@ def try_out(
     return EXIT_CODES[result.outcome]
 
 
-def seconds_of(text: str) -> float:
-    """`90s`, `10m`, `2h`, or seconds. Raises UsageError."""
-    found = _BUDGET.match(text.strip())
-    if found is None or float(found[1]) <= 0:
-        raise UsageError(f"--budget {text}: give a time as 90s, 10m or 2h.")
-    return float(found[1]) * _SECONDS[found[2]]
-
-
 def _tried(
     wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: Asked, tell: Tell
 ) -> TrialResult:
@@ -166,7 +136,7 @@ def _tried(
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
     if passes:
-        from tfadvisor.act.trial.from_findings import pass_candidates
+        from tfadvisor.act.trial.asked_for import pass_candidates
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
     return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
@@ -210,7 +180,7 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
 
 
 def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
-    from tfadvisor.act.trial.ledger import entries_of
+    from tfadvisor.act.trial.result import entries_of
     from tfadvisor.comparison.ledger import append
 
     entries = entries_of(result, wanted.sketch)

@@ -1,4 +1,4 @@
-"""A folder of snapshots: the baselines. One file a run, so that writers hardly meet and a repository merges them.
+"""A folder of snapshots: the baselines. One file a run, added and removed with care for other writers.
 
 DIR/<model>/<recorded at>-<fingerprint>.json     the runs
 DIR/.pending/<model>-<key>.json                  what the gate judged last, for `baseline accept`
@@ -16,8 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.comparable import branch_of, must_be_alike
-from tfadvisor.comparison.baseline.snapshot import Snapshot, with_days
+from tfadvisor.comparison.baseline.snapshot import Snapshot, branch_of, must_be_alike, with_days
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -121,7 +120,12 @@ def _write(
             dated = with_days(snapshot, [kept.snapshot for kept in alike], now[:10])
             kept = Kept(_file_of(folder, snapshot), replace(dated, level=level, added_at=now))
             kept.file.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(kept.file, as_text(kept.snapshot))
+            text = as_text(kept.snapshot)
+            try:
+                from_text(text)
+            except SnapshotError as error:
+                raise UsageError(f"{kept.file}: is not written, since it could not be read again: {error}.") from error
+            replace_file(kept.file, text)
             added.append(kept)
             own = (kept.snapshot.origin.branch, "")
             others = [one for one in there if one.file != kept.file and one.snapshot.origin.branch in own]
@@ -214,13 +218,6 @@ def named(folder: Path, names: Sequence[str]) -> list[Kept]:
             raise UsageError(f"{folder}: {name} {what}. `tfadvisor baseline list` names them.")
         found[fitting[0].file] = fitting[0]
     return list(found.values())
-
-
-def before(folder: Path, one: Kept) -> Kept | None:
-    """The run of the same baseline that came before another; None for its first."""
-    alike = [kept for kept in read_store(folder).runs if baseline_of(kept.snapshot) == baseline_of(one.snapshot)]
-    at = [kept.file for kept in alike].index(one.file)
-    return alike[at - 1] if at else None
 
 
 def remove(folder: Path, names: Sequence[str]) -> list[Kept]:

@@ -1,4 +1,4 @@
-"""The gate's configuration, checked and resolved for one run."""
+"""The gate's configuration, checked and resolved for one run: limits, presets, branches."""
 
 from __future__ import annotations
 

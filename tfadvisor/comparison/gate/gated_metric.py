@@ -8,15 +8,13 @@ from math import exp, inf, log, sqrt
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
 from tfadvisor.comparison.gate.config import Config, Relative
 from tfadvisor.comparison.ops import match_ops, op_speed, same_work
 from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.comparison.statistics import signed_rank
-from tfadvisor.comparison.statistics.metric_traits import Nature, nature_of
 from tfadvisor.comparison.statistics.ranks import p_above, shift, smallest_p, surely_above
-from tfadvisor.comparison.statistics.spread import Prediction, predict
+from tfadvisor.comparison.statistics.spread import Nature, Prediction, nature_of, predict
 
 STEP_TIME = "step_time_ms"
 

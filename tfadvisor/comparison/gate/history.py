@@ -1,4 +1,4 @@
-"""Step times over runs as a picture: a bar a run, split into classes of time, a line where a level begins."""
+"""Step times over runs: a bar a run, split into classes of time, as a picture and a page."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
-from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Baseline, Snapshot
 from tfadvisor.comparison.gate.config import Budget, Config, Relative
 from tfadvisor.comparison.gate.gated_metric import ask
 from tfadvisor.comparison.gate.relative import check_relative

@@ -25,9 +25,8 @@ from tfadvisor.comparison.gate.config import (
     RuleLevel,
     Written,
 )
-from tfadvisor.comparison.gate.config_file import NAME, ConfigFile, find_config, read_config
+from tfadvisor.comparison.gate.config_file import NAME, ConfigFile, Values, find_config, meant, read_config
 from tfadvisor.comparison.gate.config_file import KeyPath as Path
-from tfadvisor.comparison.gate.config_values import Values, meant
 from tfadvisor.errors import SeveralMistakes
 
 _DIRECTIONS = ("up", "down", "both")

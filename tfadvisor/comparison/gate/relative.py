@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.comparable import Baseline
-from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Baseline, Snapshot
 from tfadvisor.comparison.gate import words
 from tfadvisor.comparison.gate.config import Config, Relative
 from tfadvisor.comparison.gate.gated_metric import STEP_TIME, GatedMetric, ask, nature_asked

@@ -9,7 +9,7 @@ import msgspec
 
 from tfadvisor.comparison.gate.gated_metric import GatedMetric
 from tfadvisor.comparison.side import middle_of
-from tfadvisor.comparison.statistics.metric_traits import Nature
+from tfadvisor.comparison.statistics.spread import Nature
 from tfadvisor.units import Unit, in_words
 
 _HUGE = 1e15

@@ -1,4 +1,4 @@
-"""Mann and Whitney's test whether new runs are above the base runs, exact for the numbers that a gate sees.
+"""Tests on ranks: Mann and Whitney's, exact for the numbers that a gate sees, and Holm's correction for many.
 
 It assumes nothing about how runs scatter, only that base and new runs scatter alike; for that, record them in turns.
 """

@@ -1,4 +1,4 @@
-"""How much runs of an unchanged program differ: what is believed beforehand and what the runs show, blended.
+"""How much runs of an unchanged program differ, and where the next one is expected.
 
 Beforehand, runs are believed to differ by a prior spread, and that belief is worth so many runs. Each further run counts
 beside it, so nothing jumps when there are enough of them, and nothing a few runs show by chance is believed outright.
@@ -7,14 +7,14 @@ beside it, so nothing jumps when there are enough of them, and nothing a few run
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import log, sqrt
 
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.side import middle_of
+from tfadvisor.comparison.side import Traits, middle_of
 from tfadvisor.comparison.statistics.distributions import normal_quantile, normal_tail, t_quantile, t_tail
-from tfadvisor.comparison.statistics.metric_traits import Nature
+from tfadvisor.vocabulary import Better, Scatter
 
 _CLIP, _OF_CLIPPED = 1.75, 0.8632
 """Runs further than so many spreads from their centre count as if they lay there. The mean square of normal values that are
@@ -47,7 +47,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
-    """From runs by level, the present one last, each around a centre of its own: levels differ, scatter does not.
+    """From runs by level, the present one last, each around its own centre: levels differ, scatter does not.
 
     Centres and spread are Huber's (proposal 2) with the prior as further degrees of freedom: a run further out
     than 1.75 spreads is drawn in to there. So it counts, and from six runs on no single one moves the centre or hides a
@@ -151,3 +151,49 @@ def predict(levels: Sequence[Sequence[float]], nature: Nature, fewest_runs: int)
     known = blended(levels, Prior(nature.assumed, _PRIOR_WORTH))
     few = sum(len(level) for level in levels) < fewest_runs
     return Prediction(known, nature.floor_at(known.centre), few)
+
+
+# What a metric's numbers are like: which way is worse, how they scatter between runs of one program, and their floor.
+
+
+_WORSE = {Better.LESS: "up", Better.MORE: "down", Better.NEITHER: "both"}
+_EXACT = 0.001
+"""Spread that is believed of what does not scatter: changes from about 0.5% on are then seen at any level in use."""
+
+
+class Nature(msgspec.Struct, frozen=True):
+    """How a metric is judged.
+
+    worse: up, down or both. exact: the same in every run of an unchanged program but for rounding. by_factor: changes are
+    factors (times, rates) rather than differences. floor: no two runs are nearer than this, relative to the value;
+    absolute_floor: the same in the metric's unit, for values near 0. assumed: the spread between runs while too few are
+    known, relative (by_factor) or in the metric's unit.
+    """
+
+    worse: str
+    exact: bool
+    by_factor: bool
+    floor: float
+    absolute_floor: float
+    assumed: float
+
+    def scaled(self, value: float) -> float:
+        """The scale on which runs scatter evenly: logarithms of factors."""
+        return log(value) if self.by_factor else value
+
+    def floor_at(self, centre: float) -> float:
+        """The smallest spread that is believed, on the scale."""
+        return self.floor if self.by_factor else max(self.floor * abs(centre), self.absolute_floor)
+
+
+def nature_of(unit: str, traits: Traits, worse: str | None = None) -> Nature:
+    """What a metric declares about itself, as numbers. worse: what the configuration says instead."""
+    worse = worse or _WORSE[traits.better]
+    if traits.scatter is Scatter.FACTOR:
+        return Nature(worse, False, True, 0.01, 0.0, 0.10)
+    if traits.scatter is Scatter.SHARE:
+        return Nature(worse, False, False, 0.01, 0.005, 0.05)
+    exact = traits.scatter is Scatter.EXACT
+    if unit == "fraction":
+        return Nature(worse, exact, False, _EXACT, 0.001, 0.0)
+    return Nature(worse, exact, False, _EXACT, 16.0 if unit == "bytes" else 0.002, 1.0)

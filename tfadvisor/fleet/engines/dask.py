@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tfadvisor.errors import AdvisorError, UsageError
-from tfadvisor.fleet.engines.engine import ClusterError, name_of, work_called
+from tfadvisor.fleet.engines.local import ClusterError, name_of, work_called
 from tfadvisor.timeline.run.one_host import Answer, Work
 from tfadvisor.version import VERSION
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from queue import SimpleQueue
 from threading import Thread
 
-from tfadvisor.fleet.engines.engine import name_of
-from tfadvisor.processes import Replaced, Worker
+from tfadvisor.errors import AdvisorError
+from tfadvisor.processes import Replaced, Worker, answer_tasks
 from tfadvisor.timeline.run.one_host import Answer, Work
 
-_WORKER = "tfadvisor.fleet.engines.local_worker"
+_WORKER = "tfadvisor.fleet.engines.local"
 
 
 class LocalProcesses:
@@ -56,3 +57,37 @@ def _drive(
             ended.put(Answer(index, None))
         except Exception as error:
             ended.put(error)
+
+
+# What every engine needs: the error of a cluster, and names of functions that another process can find.
+
+
+class ClusterError(AdvisorError):
+    """The cluster that was to read the input failed, or is none."""
+
+    exit_code = 3
+
+
+def name_of(work: Work) -> str:
+    """`module:function`, as `work_called` finds it again."""
+    return f"{work.__module__}:{work.__name__}"
+
+
+def work_called(name: str) -> Work:
+    """The function of the name."""
+    module, _, function = name.partition(":")
+    found: Work = getattr(import_module(module), function)
+    return found
+
+
+# The process that does the work of `local`: a function's name and a task in, its answer out.
+
+
+def main() -> None:
+    """Works until whoever asked is gone."""
+    answer_tasks(_answer)
+
+
+def _answer(asked: tuple[str, bytes]) -> bytes:
+    name, task = asked
+    return work_called(name)(task)

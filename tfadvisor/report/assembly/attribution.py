@@ -19,6 +19,7 @@ from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.units import number_of
 from tfadvisor.vocabulary import TimeClass
 
 _MOST = 10
@@ -89,7 +90,7 @@ def _kind_of(part: Part) -> str:
 def _place_of(part: Part, kernel: str) -> Place:
     file, _, line = part.line.rpartition(":")
     function = next((one.partition(" ")[0] for one in reversed(part.stack) if one.endswith(f" {part.line}")), "")
-    return Place(file, int(line) if line else None, function, "", part.layer, part.name, _kernel(kernel, part.name))
+    return Place(file, number_of(line), function, "", part.layer, part.name, _kernel(kernel, part.name))
 
 
 def _kernel(kernel: str, op: str) -> str:

@@ -1,4 +1,4 @@
-"""The report's ops: what ran on the devices in the counted steps, per step and device, the hottest first."""
+"""Tables of the report: ops, time by what the program calls its parts, and the machines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Timeline, metrics and rule outcomes put together as the report."""
+"""A run's summary, metrics and outcomes put together as the report."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -16,6 +18,7 @@ from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.parts import machine_infos, run_ops, time_by
 from tfadvisor.report.model import (
+    ClassTime,
     DeviceInfo,
     MetricValue,
     Report,
@@ -24,14 +27,20 @@ from tfadvisor.report.model import (
     StepInfo,
     StepsInfo,
     StepTimes,
+    TimeBy,
     Tool,
 )
+from tfadvisor.report.wording import OTHER
+from tfadvisor.timeline.attribution.model import NOT_RECORDED
 from tfadvisor.timeline.model import StepKind
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host import HostSummary
-from tfadvisor.units import PS_PER_MS
+from tfadvisor.units import PS_PER_MS, percent
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import TimeClass
+
+_WORTH_A_LOOK = 0.2
+"""From this share of step time on, one line or layer is where to look first."""
 
 
 def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue) -> Report:
@@ -41,7 +50,10 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     broken = [Broken(error.file, str(error)) for error in catalogue.broken]
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
-    verdict = give_verdict(breakdown, metrics, [one for one in outcomes.findings if one.bears_verdict])
+    computed = time_by(run)
+    bearing = [one for one in outcomes.findings if one.bears_verdict]
+    largest = _largest(computed, breakdown["compute"])
+    verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest)
     findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
         tool=Tool("tfadvisor", VERSION),
@@ -63,13 +75,30 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
         ),
         broken=tuple(broken),
         ops=run_ops(run),
-        time_by=time_by(run),
+        time_by=computed,
         attribution=attributed,
         attribution_absent=no_attribution or None,
         changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=plan_of(findings) or msgspec.UNSET,
     )
+
+
+def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
+    """What is recorded in most of the time that is idle; None where nothing is."""
+    for one in attributed:
+        if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith((NOT_RECORDED, OTHER)):
+            return one.parts[0].activity if one.parts[0].fraction >= one.fraction / 2 else None
+    return None
+
+
+def _largest(computed: TimeBy, compute: float) -> str | None:
+    """The line or layer of the program where to look first."""
+    for what, parts in (("line", computed.line), ("layer", computed.layer)):
+        share = parts[0].share * compute if parts and parts[0].name else 0.0
+        if share >= _WORTH_A_LOOK:
+            return f"the {what} {parts[0].name} takes {percent(share)} of the step"
+    return None
 
 
 def _breakdown(run: RunSummary) -> dict[str, float]:

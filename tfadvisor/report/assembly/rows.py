@@ -1,4 +1,4 @@
-"""The collectives of a run one by one: how often, how long, how much of it is exposed or waiting, and how fast."""
+"""Rows of the page: the collectives of a run one by one, and its devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else: no network, no server, no other file."""
+"""The report as one page that needs nothing else, as a plain page where it cannot be drawn, and as JSON."""
 
 from __future__ import annotations
 

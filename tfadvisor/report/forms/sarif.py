@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -29,9 +32,10 @@ _LEVELS = {
 
 
 def as_sarif(report: Report) -> str:
-    """Findings about the program, in their order, then questions. One without a known file has no location."""
+    """Findings about the program in their order, then questions. A file outside of the working folder is no location."""
     found = [*advice(report), *questions(report)]
-    return sarif_log([_rule(one) for one in found], [_result(report, one, at) for at, one in enumerate(found)])
+    there = files_below(Path.cwd(), [place.file for one in found for place in one.locations])
+    return sarif_log([_rule(one) for one in found], [_result(report, one, at, there) for at, one in enumerate(found)])
 
 
 def sarif_log(rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], **run: Any) -> str:
@@ -75,7 +79,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _result(report: Report, finding: Finding, at: int) -> dict[str, Any]:
+def _result(report: Report, finding: Finding, at: int, there: Mapping[str, str]) -> dict[str, Any]:
     saving = saving_words(finding.saving)
     words = f"{one_line(finding.summary)}{f' Saves {saving}.' if saving else ''}"
     if finding.ask is not msgspec.UNSET:
@@ -86,7 +90,7 @@ def _result(report: Report, finding: Finding, at: int) -> dict[str, Any]:
         "ruleIndex": at,
         "level": _LEVELS[finding.severity],
         "message": {"text": words},
-        "locations": [place_at(one.file, one.line) for one in finding.locations],
+        "locations": [place_at(there[one.file], one.line) for one in finding.locations if there.get(one.file)],
         "partialFingerprints": {"tfadvisorFinding/v1": _fingerprint(report, finding)},
     }
 
@@ -95,3 +99,43 @@ def _fingerprint(report: Report, finding: Finding) -> str:
     """The same for the same finding at the same place, whatever its numbers."""
     places = (f"{one.file}:{one.op}" for one in finding.locations)
     return digest_of((report.run.framework, finding.rule_id, *places))
+
+
+# Files that a report names, as they lie below a folder: reports name a program's file without its folder, and a trace may
+# name any file.
+
+_MOST_FILES = 50_000
+_NOT_SOURCES = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
+
+
+def files_below(folder: Path, named: Iterable[str]) -> dict[str, str]:
+    """Of each file that is named: the file below the folder that is meant, relative to it; "" where none or several may be."""
+    wanted = {one for one in named if one}
+    found: dict[str, list[str]] = {}
+    if wanted:
+        names = {Path(one).name for one in wanted}
+        for file in islice(_files(folder), _MOST_FILES):
+            if file.name in names:
+                found.setdefault(file.name, []).append(file.relative_to(folder).as_posix())
+    return {one: _meant(Path(one), folder, found.get(Path(one).name, [])) for one in wanted}
+
+
+def _meant(named: Path, folder: Path, places: Sequence[str]) -> str:
+    if not named.is_absolute() and os.pardir not in named.parts and (folder / named).is_file():
+        return str(named)
+    meant = [one for one in places if _is_meant(named, Path(one), folder)]
+    return meant[0] if len(meant) == 1 else ""
+
+
+def _is_meant(named: Path, one: Path, folder: Path) -> bool:
+    """Whether a file below the folder is the named one: of a bare name any, else one whose last folder is the same."""
+    if len(named.parts) == 1 or named == folder / one:
+        return True
+    common = min(len(named.parts), len(one.parts))
+    return common > 1 and named.parts[-common:] == one.parts[-common:]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for at, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in _NOT_SOURCES)
+        yield from (Path(at) / one for one in sorted(files))

@@ -32,7 +32,7 @@ from tfadvisor.report.wording import (
     tried_words,
     verdict_name,
 )
-from tfadvisor.units import Unit, duration, in_words, percent
+from tfadvisor.units import Unit, duration, in_words, number_of, percent
 from tfadvisor.vocabulary import Severity, TimeClass
 
 # The one writer of text for a terminal: lines wrapped to its width, and coloured by rich where that is wanted.
@@ -66,8 +66,8 @@ def screen_of(out: TextIO) -> Screen:
 
 def _width(out: TextIO) -> int:
     given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given) > 0:
-        width = int(given)
+    if number_of(given):
+        width = min(number_of(given) or 0, 1 << 15)
     elif out.isatty():
         try:
             width = os.get_terminal_size(out.fileno()).columns or WIDEST

@@ -1,4 +1,4 @@
-"""Reports of runs below the root: one analysis at a time, the last ones kept, since agents ask about one run often."""
+"""What an agent may ask about: paths below the root, reports of its runs, patches for their findings."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.model import Report
 from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of
+from tfadvisor.units import number_of
 
 if TYPE_CHECKING:
     from tfadvisor.act.repair.plan import At, Plan
@@ -98,7 +99,7 @@ class Root(msgspec.Struct, frozen=True):
     """Absolute, without links."""
 
     def path(self, given: str) -> Path:
-        """Where a path leads that stands below the root, or is absolute. Raises UsageError where that is outside."""
+        """Where a path leads that is below the root, or is absolute. Raises UsageError where that is outside."""
         try:
             found = (self.folder / given).resolve()
         except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte
@@ -189,7 +190,7 @@ def _place(at: str | None) -> At | None:
     if at is None:
         return None
     file, _, line = at.rpartition(":")
-    if not file or not line.isdecimal():
+    if not file or number_of(line) is None:
         raise UsageError(f"{at}: give a file and a line of it, as train.py:41.")
     return At(file, int(line))
 

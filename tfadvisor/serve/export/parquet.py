@@ -1,4 +1,4 @@
-"""The tables of a Parquet export: what each holds and means. Files, reference page and tests are made from this."""
+"""The tables of a Parquet export, events and report: what each holds and means."""
 
 from __future__ import annotations
 

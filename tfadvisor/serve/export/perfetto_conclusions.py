@@ -68,7 +68,7 @@ class Conclusions:
     """One group of tracks a host."""
 
     def __init__(self, write: Write, texts: Texts, numbers: TrackNumbers) -> None:
-        """texts: of a sequence of its own."""
+        """texts: of its own sequence."""
         self._write, self._texts, self._numbers = write, texts, numbers
         self._hosts: list[_Host] = []
 

@@ -1,4 +1,4 @@
-"""Perfetto's messages: tracks, interned texts, and the begins and ends of slices.
+"""Perfetto's messages on the wire: tracks, interned texts, and the begins and ends of slices.
 
 Field numbers and meanings are those of Perfetto's protos/perfetto/trace (trace_packet, track_descriptor, track_event,
 interned_data, debug_annotation).
@@ -114,7 +114,7 @@ class Texts:
 
 
 def text_argument(texts: Texts, name: str, content: str) -> bytes:
-    """An argument of a slice, as it stands in each event that has it."""
+    """An argument of a slice, as it is in each event that has it."""
     return sized(_ANNOTATIONS, number(1, texts.argument(name)) + number(17, texts.value(content)))
 
 

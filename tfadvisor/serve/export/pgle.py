@@ -1,4 +1,4 @@
-"""Trace files to one profile."""
+"""The profile for XLA's latency-hiding scheduler: costs of instructions from trace files, and whether they fit it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tfadvisor.program.find_modules import find_modules
 from tfadvisor.program.module import Module
 from tfadvisor.program.wire import Entry, Proto, message_of, messages_of, number_of, text_of
 from tfadvisor.serve.export.perfetto_packets import sized, tag
-from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, facts, named_events
+from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, Program, facts, named_events
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
 from tfadvisor.trace.columns import HostTrace
@@ -208,9 +208,6 @@ def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArr
 # The fingerprint that XLA gave a program before it scheduled it, by which its scheduler finds the costs that are
 # meant for it.
 
-
-Program = tuple[str, int | None]
-"""The module's name and its id, which events carry as `hlo_module` and `program_id`; None where an event has no id."""
 
 _ATTRIBUTE = "fingerprint_before_lhs"
 _ID = 5

@@ -17,14 +17,12 @@ from tfadvisor.timeline.names.drivers import launches_graph
 from tfadvisor.trace.columns import HostTrace, Int64Array, Selection, Value
 
 if TYPE_CHECKING:
-    from tfadvisor.serve.export.pgle import Program
-
-if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.serve.export.pgle import Program
-
     BoolArray = npt.NDArray[np.bool_]
+
+Program = tuple[str, int | None]
+"""The module's name and its id, which events carry as `hlo_module` and `program_id`; None where an event has no id."""
 
 _SCOPE_RANGE_ID = "scope_range_id"
 SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, stats.PROGRAM_ID, _SCOPE_RANGE_ID)))

@@ -1,4 +1,4 @@
-"""Analyses that were asked for: each in a process of its own, a few at a time, the one asked for last first."""
+"""Analyses that were asked for: each in its own process, a few at a time, the one asked for last first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from queue import LifoQueue
 from typing import IO, Any
 
@@ -17,6 +16,7 @@ import msgspec
 from tfadvisor.comparison.gate.config import limits_of_project
 from tfadvisor.comparison.gate.read_config import ignored_of_project
 from tfadvisor.errors import UsageError, fault_of_environment
+from tfadvisor.memory import Limits, limits_of_files
 from tfadvisor.processes import start
 from tfadvisor.serve.tensorboard.cache import (
     COMPARISON,
@@ -35,13 +35,10 @@ from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.remote_path import places_of
 
 _AT_ONCE = 2
+_MOST_WAITING = 32
 _REMEMBERED_FAILURES = 256
 _WORKER = "tfadvisor.serve.tensorboard.worker"
-_SHORTEST_DEADLINE_S = 120.0
-_BYTES_A_SECOND = 1 << 20
-"""The slowest analyses of real traces read ten times as many."""
-_LEAST_MEMORY = 2 << 30
-_MEMORY_PER_BYTE = 20
+_TOO_MANY = {"cause": "was given up: too many others were asked for since.", "remedy": "Ask for it again."}
 _KILLED = {
     "cause": "could not be read: the system killed the process that read it, probably because memory ran out.",
     "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
@@ -66,20 +63,25 @@ class Analysis:
         return {"state": self.state, "fraction": self.fraction, "error": self.error}
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """What an analysis of the tab may take, so that a trace that was made to take all harms no other."""
+class _StepOfReport(msgspec.Struct, frozen=True):
+    host: str
+    index: int
 
-    deadline_s: float
-    memory: int
-    """Bytes of memory of each of its processes."""
+
+class _StepsOfReport(msgspec.Struct, frozen=True):
+    each: tuple[_StepOfReport, ...] = ()
+    set_aside: tuple[_StepOfReport, ...] = ()
+
+
+class _Reported(msgspec.Struct, frozen=True):
+    """What of a JSON report tells which steps there are."""
+
+    steps: _StepsOfReport
 
 
 def limits_of(task: Mapping[str, Any]) -> Limits:
-    """From the sizes of the files: long and large enough for any trace of theirs, many times over."""
-    sizes = [_unpacked_size(file) for file in places_of(task.get("files", ()))]
-    return Limits(
-        _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
-    )
+    """Of a task's files."""
+    return limits_of_files(places_of(task.get("files", ())))
 
 
 def _limits_here() -> dict[str, Any]:
@@ -117,6 +119,12 @@ class Analyses:
         content = self._cache.read(key_of(listed, self._installation), SUMMARY)
         found: dict[str, Any] | None = json.loads(content) if content else None
         return found
+
+    def has_step(self, listed: ListedRun, host: str, index: int) -> bool:
+        """Whether the report of a run, which is there, has a step of this host."""
+        content = self._cache.read(key_of(listed, self._installation), REPORT)
+        steps = msgspec.json.decode(content, type=_Reported).steps if content else _StepsOfReport()
+        return any((one.host, one.index) == (host, index) for one in (*steps.each, *steps.set_aside))
 
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
         """One step with all of its threads, packed, or the analysis that is to draw it."""
@@ -167,6 +175,12 @@ class Analyses:
             analysis = self._asked[key] = Analysis(key, task)
             for old in [one for one, past in self._asked.items() if past.ended.is_set()][:-_REMEMBERED_FAILURES]:
                 del self._asked[old]
+            with self._turns.mutex:
+                dropped = self._turns.queue[: max(len(self._turns.queue) + 1 - _MOST_WAITING, 0)]
+                del self._turns.queue[: len(dropped)]
+            for waited in dropped:
+                waited.state, waited.error = "failed", {"place": waited.task["path"], **_TOO_MANY}
+                waited.ended.set()
             self._turns.put(analysis)
             if self._workers < _AT_ONCE:
                 self._workers += 1
@@ -250,14 +264,6 @@ def _too_late(limits: Limits) -> dict[str, str]:
         "cause": f"took longer than the {limits.deadline_s:,.0f} s that an analysis of a run of this size has in the tab.",
         "remedy": "Analyse it without a deadline: tfadvisor analyze PATH -o report.html.",
     }
-
-
-def _unpacked_size(file: Path) -> int:
-    try:
-        size = file.stat().st_size
-    except OSError:
-        return 0  # reading it will say what is wrong
-    return size * 10 if file.suffix == ".gz" else size
 
 
 def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:

@@ -8,12 +8,15 @@ import platform
 import shutil
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
+
 from tfadvisor.serve.tensorboard.listing import ListedRun
-from tfadvisor.trace.copies import is_ours
+from tfadvisor.trace.copies import claimed, is_entry, is_ours
 from tfadvisor.version import VERSION
 
 REPORT, PAGE, SNAPSHOT, SUMMARY = "report.json", "page.json.gz", "snapshot.json", "summary.json"
@@ -33,17 +36,19 @@ class Cache:
     """Any number of processes may use the same folder."""
 
     def __init__(self, folder: Path, most_bytes: int = _MOST_BYTES) -> None:
-        """folder: made when missing, readable by its owner alone."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder = folder
+        """folder: made when missing, readable by its owner alone. Raises OSError for one that holds other files."""
+        self.folder = claimed(folder)
         self._most_bytes = most_bytes
         self._throw_away_left_behind()
 
     def read(self, key: str, name: str) -> bytes | None:
-        """A file of a finished analysis; None when there is none (any more)."""
+        """A file of a finished analysis; None when there is none (any more). One that was cut is thrown away with all of it."""
         try:
             content = (self.folder / key / name).read_bytes()
         except OSError:
+            return None
+        if not _whole(name, content):
+            self.throw_away(key)
             return None
         with contextlib.suppress(OSError):
             os.utime(self.folder / key)  # used last now
@@ -74,7 +79,7 @@ class Cache:
 
     def _new_folder(self) -> Path:
         """Named after this process, so that another one can tell when nobody is making it any more."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # somebody may have cleared everything
+        claimed(self.folder)  # somebody may have cleared everything
         return Path(tempfile.mkdtemp(prefix=f"{_MAKING}{_machine()}-{os.getpid()}-", dir=self.folder))
 
     def _throw_away_left_behind(self) -> None:
@@ -92,6 +97,8 @@ class Cache:
                     if now - used > _LEFT_BEHIND_S or _is_left_behind(entry.name):
                         shutil.rmtree(entry.path, ignore_errors=True)
                     continue
+                if not is_entry(entry.name):
+                    continue
                 size = sum(one.stat().st_size for one in os.scandir(entry.path))
             except OSError:
                 continue  # another process threw it away
@@ -103,6 +110,19 @@ class Cache:
             if name != keep:
                 self.throw_away(name)
                 total -= size
+
+
+def _whole(name: str, content: bytes) -> bool:
+    """Whether a file is what was written: the machine may have stopped, the disk may have been full."""
+    try:
+        if name.endswith(".gz"):
+            unpacker = zlib.decompressobj(wbits=31)
+            unpacker.decompress(content)
+            return unpacker.eof
+        msgspec.json.decode(content)
+    except (zlib.error, msgspec.DecodeError):
+        return False
+    return True
 
 
 def _is_left_behind(name: str) -> bool:
@@ -152,8 +172,9 @@ def installation_stamp() -> str:
 
 
 def open_cache(roots: Sequence[Path]) -> Cache:
-    """At TFADVISOR_CACHE, else below XDG_CACHE_HOME or ~/.cache; a temporary folder where that is inside a root or closed,
-    and where others could put reports there, which the tab would show as those of the user's runs.
+    """At TFADVISOR_CACHE, else below XDG_CACHE_HOME or ~/.cache; a temporary folder where that is inside a root or around
+    one, is closed or holds other files, and where others could put reports there, which the tab would show as those of the
+    user's runs.
     """
     chosen = os.environ.get("TFADVISOR_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -161,7 +182,7 @@ def open_cache(roots: Sequence[Path]) -> Cache:
         folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "tensorboard"
     except RuntimeError:  # nobody has a home here
         return _temporary()
-    if not any(_inside(folder, root) for root in roots):
+    if not any(_inside(folder, root) or _inside(root, folder.resolve()) for root in roots):
         with contextlib.suppress(OSError):
             cache = Cache(folder)
             if is_ours(folder):

@@ -41,7 +41,7 @@ class Listing:
     """The runs below some folders. Safe to ask from many threads."""
 
     def __init__(self, roots: Sequence[tuple[str, Path]]) -> None:
-        """roots: as of `roots_of`. Begins to look at once, in a thread of its own."""
+        """roots: as of `roots_of`. Begins to look at once, in its own thread."""
         self.roots = tuple(roots)
         self._fresh_s = _FRESH_REMOTE_S if any(isinstance(root, RemotePath) for _, root in roots) else _FRESH_S
         self._looking = threading.Lock()
@@ -58,7 +58,7 @@ class Listing:
         return self._runs
 
     def current(self) -> Mapping[str, ListedRun]:
-        """The same, after a look of its own."""
+        """The same, after its own look."""
         self._look(wait=True)
         return self._runs
 

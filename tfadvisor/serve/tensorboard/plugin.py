@@ -1,4 +1,4 @@
-"""The tab's routes: which runs there are, one run's report, and the page that shows them."""
+"""The tab's routes: which runs there are, one run's report, the page, and TensorBoard's own frontend for it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tfadvisor.version import VERSION
 _JSON = "application/json"
 _LONGEST_WAIT_S = 600
 _DIGITS = 9
+_OWN_SITES = ("same-origin", "same-site", "none")
 _LASTING_S = 24 * 3600
 _TRACE_VIEWER = "../../../?tool=trace_viewer&run={run}&host={host}#profile"
 """From the folder of the plugin's routes to XProf's tab."""
@@ -103,7 +104,10 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         listed, index = self._asked_for(request), request.args.get("index", "")
         if listed is None or not index.isdecimal() or len(index) > _DIGITS:
             return _unknown(request)
-        found = self._analyses.step(listed, request.args.get("host", ""), int(index))
+        host = request.args.get("host", "")
+        if not self._analyses.has_step(listed, host, int(index)):
+            return _unknown(request)
+        found = self._analyses.step(listed, host, int(index))
         if isinstance(found, Analysis):
             return _json(request, found.told())
         return http_util.Respond(request, found, _JSON, content_encoding="gzip")
@@ -155,6 +159,8 @@ def _only_reading(app: App) -> App:
     def checked(request: wrappers.Request) -> wrappers.Response:
         if request.method not in ("GET", "HEAD"):
             return _json(request, {"error": "only GET"}, 405)
+        if request.headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES:  # what browsers add, and no page can change
+            return _json(request, {"error": "only for TensorBoard's own pages"}, 403)
         return app(request)
 
     return checked

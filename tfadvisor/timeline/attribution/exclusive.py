@@ -37,7 +37,7 @@ def exclusive_time(start: Int64Array, end: Int64Array, stream: npt.NDArray[Any],
 def _own_stretches(
     start: Int64Array, end: Int64Array, stream: npt.NDArray[Any]
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(from, to, event) in which an event is the innermost of its stream. One pass: each stream has a time of its own."""
+    """(from, to, event) in which an event is the innermost of its stream. One pass: each stream has its own time."""
     rank = ranks(stream)
     first, span = int(start.min()), int(end.max()) - int(start.min()) + 1
     everything = np.arange(len(start))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.exclusive import shared
-from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
+from tfadvisor.timeline.attribution.model import NOT_RECORDED, Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -28,6 +28,8 @@ from tfadvisor.timeline.names.input_pipeline import produced_kind, stage_kind, s
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
 
+_FEWEST_TICKS = 8
+"""In the time of a class of which nothing is recorded; with fewer it stays without a name."""
 _MOST = 200
 """Activities of a class that are listed one by one."""
 _WORTH_LOOKING = 0.005
@@ -55,15 +57,24 @@ class HostWork:
     """What takes the instants of classes in which the host is what a device waits for, summed over devices."""
 
     def __init__(
-        self, threads: Threads, names: NameKinds, driver: Chains, others: Others, locked_out: Intervals, steps_ps: int
+        self,
+        threads: Threads,
+        names: NameKinds,
+        driver: Chains,
+        others: Others,
+        locked_out: Intervals,
+        steps_ps: int,
+        sampled: Sampled | None = None,
     ) -> None:
         """driver: what the driving thread does. locked_out: where that waits for the input pipeline although it seems to run.
 
-        steps_ps: length of the counted steps.
+        steps_ps: length of the counted steps. sampled: lines of the driving thread, for what is not recorded of it.
         """
         self._threads, self._names, self._driver, self._others = threads, names, driver, others
         self._locked_out, self._worth = locked_out, max(_WORTH_LOOKING * steps_ps, 1)
         self._spent: dict[tuple[TimeClass, int], tuple[Chains, Int64Array]] = {}
+        self._sampled = sampled if not names.frames.any() else None
+        self._ticks: dict[TimeClass, Int64Array] = {}
 
     def add(self, kind: TimeClass, instants: Intervals) -> None:
         """Shares out instants of a class on one device.
@@ -73,22 +84,39 @@ class HostWork:
         wait.
         """
         driver = self._driver
+        spent = instants.within(driver.lo, driver.hi)
         elsewhere = _elsewhere(kind, driver, self._names)
-        if elsewhere.any() or (kind is TimeClass.INPUT and len(self._locked_out)):
-            idle = elsewhere & (instants.within(driver.lo, driver.hi) > 0)
-            locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
+        locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
+        if elsewhere.any() or len(locked_out):
+            idle = elsewhere & (spent > 0)
             waiting = intersection(instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out))
             if waiting.length() >= self._worth:
                 for telling in (True, False):
                     covered = self._add_others(kind, waiting, telling=telling)
-                    instants = difference(instants, intersection(waiting, covered))
-                    waiting = difference(waiting, covered)
-        self._add(kind, driver, instants.within(driver.lo, driver.hi))
+                    if len(covered):
+                        left = difference(instants, intersection(waiting, covered))
+                        instants, waiting, spent = left, difference(waiting, covered), left.within(driver.lo, driver.hi)
+        self._add(kind, driver, spent)
+        if self._sampled is not None and len(driver.lo):
+            at, place = self._sampled.at, self._sampled.place
+            stretch = np.searchsorted(driver.lo, at, side="right") - 1
+            gap = (stretch >= 0) & (driver.leaf[stretch] < 0) & (at < driver.hi[stretch]) & instants.contains(at)
+            count = np.bincount(place[gap & (place >= 0)], minlength=len(self._sampled.places))
+            self._ticks[kind] = self._ticks.get(kind, 0) + count
 
     def told(self) -> Iterator[Spent]:
         """One entry for all stretches of a thread with the same chain of names, the largest of each class first."""
         for (kind, _), (chains, spent) in self._spent.items():
-            yield from _told(kind, chains, spent, self._threads, self._names)
+            rest = spent
+            if (
+                chains is self._driver
+                and self._sampled is not None
+                and (ticks := self._ticks[kind]).sum() >= _FEWEST_TICKS
+            ):
+                gap = chains.leaf < 0
+                yield from _by_ticks(kind, int(spent[gap].sum()), ticks, self._sampled)
+                rest = np.where(gap, 0, spent)
+            yield from _told(kind, chains, rest, self._threads, self._names)
 
     def _add_others(self, kind: TimeClass, waiting: Intervals, *, telling: bool) -> Intervals:
         """When other threads do the class's work at these instants.
@@ -119,6 +147,18 @@ class HostWork:
             self._spent[kind, id(chains)] = chains, spent
         else:
             np.add(known[1], spent, out=known[1])
+
+
+def _by_ticks(kind: TimeClass, ps: int, ticks: Int64Array, sampled: Sampled) -> Iterator[Spent]:
+    """Time of which nothing is recorded, shared out among the lines that the thread was on at the ticks in it."""
+    ends = np.rint(np.cumsum(ticks) * (ps / ticks.sum())).astype(np.int64)
+    for row in true_at(ticks > 0).tolist():
+        file, line, function, inner = sampled.places[row]
+        mine = int(ends[row] - (ends[row - 1] if row else 0))
+        if file and mine:
+            yield Spent(kind, f"{function} ({file}:{line})", inner or OWN, file, line, function, ps=mine)
+        elif mine:
+            yield Spent(kind, inner or NOT_RECORDED, ps=mine)
 
 
 def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:

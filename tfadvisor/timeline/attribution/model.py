@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import msgspec
 
+from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.trace.columns import HostTrace, session_start_ns
+from tfadvisor.trace.runs import host_of
+from tfadvisor.trace.samples import read_samples
 from tfadvisor.vocabulary import TimeClass
 
 NOT_RECORDED = "not recorded"
@@ -40,3 +47,46 @@ class Spent(msgspec.Struct, frozen=True):
     """The compiled program."""
     ps: int = 0
     """Summed over the devices that take part, exclusive: an instant is given once."""
+
+
+_WORTH_NAMING = 0.25
+"""Of a class, what its largest place must take."""
+
+
+def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
+    """By class, `input_place`: the function or op of the user's program that takes most of it, if it takes a quarter, with its
+    line: `save (train.py:42)`. Needs Python frames, or HLO.
+    """
+    time: dict[TimeClass, dict[tuple[str, int, str], int]] = {}
+    for one in spent:
+        mine, place = time.setdefault(one.kind, {}), (one.file, one.line, one.function or one.op)
+        mine[place] = mine.get(place, 0) + one.ps
+    largest = {kind: max(mine, key=lambda place: mine[place] * bool(place[0])) for kind, mine in time.items()}
+    return {
+        f"{kind.label}_place": f"{what} ({file}:{line})"
+        for kind, (file, line, what) in largest.items()
+        if file and time[kind][file, line, what] >= _WORTH_NAMING * sum(time[kind].values())
+    }
+
+
+class Sampled(msgspec.Struct, frozen=True):
+    """Where a program's main thread was at the ticks of a timer."""
+
+    at: Int64Array
+    """ps, on the trace's clock."""
+    place: Int64Array
+    """Row of places, -1 for none."""
+    places: tuple[tuple[str, int, str, str], ...]
+    """(file, line and function of the program, "" outside of it; what that line calls, "" for itself)."""
+
+
+def sampled(trace: HostTrace) -> Sampled | None:
+    """What lies beside a host's trace; None where nothing does, or the trace does not say when it began."""
+    began = session_start_ns(trace.planes)
+    file = Path(trace.path)
+    found = read_samples(file, host_of(file)) if began else None
+    if found is None:
+        return None
+    at, place = found.ticks()
+    places = tuple((Path(file).name, line, function, inner) for file, line, function, inner, _ in found.places)
+    return Sampled((at - began) * 1000, place, places)

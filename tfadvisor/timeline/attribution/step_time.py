@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, infeed_wait, queued_work
 from tfadvisor.timeline.attribution.host_spent import HostWork
-from tfadvisor.timeline.attribution.model import Spent
+from tfadvisor.timeline.attribution.model import Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Intervals, difference, intersection, union
@@ -40,11 +40,12 @@ def step_time(
     programs: Modules,
     pipeline: BoolArray,
     pipeline_python: Intervals,
+    samples: Sampled | None = None,
 ) -> tuple[Spent, ...]:
     """Summed over the devices that take part in each counted step, or of the host alone without any.
 
     host: of host_classes_of_time. first: the classes on the first device, as break_down gives them. breakdown: as the host's.
-    pipeline: which events work for the input pipeline. pipeline_python: where that runs Python.
+    pipeline: which events work for the input pipeline. pipeline_python: where that runs Python. samples: of the main thread.
     """
     if not len(steps) or not steps.steady().any():
         return ()
@@ -63,7 +64,7 @@ def step_time(
 
     found: list[Spent] = []
     whole = dict.fromkeys(TimeClass, 0)
-    work = HostWork(threads, names, driver, others, pipeline_python, steps.steady_time.length())
+    work = HostWork(threads, names, driver, others, pipeline_python, steps.steady_time.length(), samples)
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
         windows = union(steps.starts[part[index]], steps.ends[part[index]])

@@ -1,4 +1,4 @@
-"""The collectives that one device took part in, as a small table: what other devices' tables are matched with."""
+"""The collectives that one device took part in, as its events and its programs show them."""
 
 from __future__ import annotations
 

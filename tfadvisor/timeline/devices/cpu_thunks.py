@@ -1,4 +1,4 @@
-"""When an asynchronous thunk of XLA's CPU runtime is done: it returns at once, and the trace marks its end late.
+"""Work of XLA's CPU runtime: thunks that return at once, the runs they belong to, and time without a named op.
 
 The thread that finishes such a thunk goes on with the thunks that waited for it before it writes the `end: name` mark,
 so the mark may come as late as the end of a collective that they lead to. Work that leads up to the mark without a pause

@@ -1,4 +1,4 @@
-"""What a kind of device answers about itself. One file here for each kind; the registry lists them.
+"""What a kind of device answers about itself, its peaks included. One file here for each kind; the registry lists them.
 
 Most kinds record their work on planes of their own: they answer `PlaneQuestions`, and `planes.devices_of_planes` turns
 the answers into devices.

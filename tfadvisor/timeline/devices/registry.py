@@ -1,4 +1,4 @@
-"""The kinds of devices that are known, and the questions that are put to all of them."""
+"""The kinds of devices that are known, the questions put to all of them, and whether device work was left unrecorded."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _SIGN = 1 << 63
 
 
 class Tpu:
-    """Google's TPUs, of all generations: what a generation could do at most stands in its plane."""
+    """Google's TPUs, of all generations: what a generation could do at most is in its plane."""
 
     kind = DeviceKind.TPU
     label = DeviceKind.TPU.label

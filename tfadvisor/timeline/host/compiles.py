@@ -1,4 +1,4 @@
-"""Which functions were traced or compiled while the steps ran."""
+"""Which functions were traced or compiled while the steps ran, and which libraries the program uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls on the host that hold a step up by themselves: waits, synchronisation, allocation, dynamic loss scaling."""
+"""Calls on the host that hold a step up by themselves, and the time that each kind of them takes."""
 
 from __future__ import annotations
 

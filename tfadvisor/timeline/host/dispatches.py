@@ -25,7 +25,6 @@ from tfadvisor.timeline.names.programs import (
     calls_module,
     executes,
     is_jitted,
-    jitted_function,
     names_what_it_dispatches,
     runs_program,
 )
@@ -131,13 +130,6 @@ def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64A
     evaluates = compiling < _COMPILES * (ends - starts)  # one in which nothing runs compiles throughout
     many = evaluates & (count >= _INTERPRETED)
     return traces[evaluates & union(starts[many], ends[many]).contains(starts)]
-
-
-def interpreted_function(threads: Threads, thread: Thread) -> str:
-    """The jitted function that Python runs on a thread, "" when there is none."""
-    candidates = threads.of(thread, HostClass.LAUNCH)
-    found = candidates[_interpreted(threads, candidates)]
-    return (jitted_function(threads.names[threads.row[found[0]]]) or "") if len(found) else ""
 
 
 def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:

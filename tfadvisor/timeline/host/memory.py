@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.devices import is_allocation, is_host_allocator
+from tfadvisor.timeline.names.devices import is_host_allocator
 from tfadvisor.timeline.names.drivers import blocks_on_memory
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
@@ -19,21 +19,15 @@ from tfadvisor.trace.columns import HostTrace
 class DeviceMemory(msgspec.Struct, frozen=True):
     """One device allocator.
 
-    peak_bytes: the most in use. capacity_bytes: what it could have given out in all. fragmentation: the largest share of
-    free memory that lies in pieces too small for one large block, as the allocator reports it, None when it does not.
-    allocations, allocated_bytes: in the counted steps; largest_bytes: the largest of them.
+    peak_bytes: the most in use. capacity_bytes: what it could have given out in all.
     """
 
     allocator: str
     peak_bytes: int
     capacity_bytes: int
-    fragmentation: float | None
-    allocations: int
-    allocated_bytes: int
-    largest_bytes: int
 
 
-def device_memory(trace: HostTrace, threads: Threads, steps: Steps) -> tuple[DeviceMemory, ...]:
+def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...]:
     """By allocator, host memory left out; empty when no device allocator left events."""
     column = trace.stat(stats.ALLOCATOR_NAME)
     event, code = column.codes()
@@ -50,17 +44,11 @@ def device_memory(trace: HostTrace, threads: Threads, steps: Steps) -> tuple[Dev
             )
             capacity = int((held + _values(trace, threads, stats.BYTES_AVAILABLE, mine)).max())
             if capacity > 0:
-                taken = mine[_allocates(threads, mine) & in_counted_steps(threads.start[mine], steps)]
-                size = _values(trace, threads, stats.ALLOCATION_BYTES, taken)
                 found.append(
                     DeviceMemory(
                         allocator=name,
                         peak_bytes=int(max(peak.max(), held.max())),
                         capacity_bytes=capacity,
-                        fragmentation=_fragmentation(trace, threads, mine),
-                        allocations=len(taken),
-                        allocated_bytes=int(size.sum()),
-                        largest_bytes=int(size.max(initial=0)),
                     )
                 )
     return tuple(found)
@@ -70,17 +58,6 @@ def device_memory_calls(threads: Threads, steps: Steps) -> int:
     """Calls of cudaMalloc, cudaFree and their kin in the counted steps: each waits for all work on the device."""
     calls = threads.named(blocks_on_memory)
     return int(in_counted_steps(threads.start[calls], steps).sum()) if len(calls) else 0
-
-
-def _allocates(threads: Threads, positions: Int64Array) -> BoolArray:
-    return threads.bear(positions, is_allocation)
-
-
-def _fragmentation(trace: HostTrace, threads: Threads, positions: Int64Array) -> float | None:
-    event, value = trace.stat(stats.FRAGMENTATION).numbers()
-    where = threads.positions(event)
-    mine = value[is_in(where, positions)]
-    return float(mine.max()) if len(mine) else None
 
 
 def _values(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:

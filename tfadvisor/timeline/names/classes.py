@@ -1,4 +1,4 @@
-"""What host threads and devices can be doing: the classes that names are sorted into."""
+"""What names are sorted into: classes of host threads and devices, frameworks, planes and lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.drivers import host_planes
+from tfadvisor.units import number_of
 
 
 class HostClass(IntEnum):
@@ -72,7 +73,9 @@ COPIES = (
 
 # By which names a trace tells its framework, its version, what it lost, and that Keras runs the loop.
 
-_DROPPED = re.compile(r"(\d[\d,]*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE)
+_DROPPED = re.compile(
+    r"(?<!\d)(?<!\d,)(\d+(?:,\d+)*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE
+)
 """`1,234 events dropped`, and the same the other way round."""
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 """PyTorch/XLA's executor and Python files."""
@@ -110,7 +113,7 @@ def is_between_slices(name: str) -> bool:
 def lost_events(warning: str) -> int:
     """How many events the profiler says it dropped; 0 for warnings of other things."""
     match = _DROPPED.search(warning)
-    return int((match.group(1) or match.group(2)).replace(",", "")) if match else 0
+    return number_of((match.group(1) or match.group(2)).replace(",", "")) or 0 if match else 0
 
 
 _COMPILED = r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data|(?:train|test|predict)_function)"
@@ -173,7 +176,7 @@ def is_host_plane(name: str) -> bool:
 def device_number(name: str, label: str) -> int | None:
     """`/device:GPU:3` -> 3 for the label `GPU`; None for any other plane."""
     number = name.removeprefix(f"{DEVICE_PLANES}{label}:")
-    return int(number) if number != name and re.fullmatch(r"\d+", number) else None
+    return number_of(number) if number != name else None
 
 
 def is_tpu_plane(name: str) -> bool:

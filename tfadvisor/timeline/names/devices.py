@@ -1,4 +1,4 @@
-"""What a device does, by the name of its event, and which GPU it is, by what its plane states where nobody names it."""
+"""What a device does, by the name of its event; which GPU it is; what a copy or an allocation says of itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import called_collective, kernel_collective, op_collective, op_stem
+from tfadvisor.units import number_of
 
 _COPY_STARTS = (
     (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD", "COPYHOSTTODEVICE")),
@@ -207,7 +208,8 @@ _DIRECTIONS = (
 def copy_bytes(details: str) -> int:
     """Bytes of a copy from its detail string (`size:` or `num_bytes:`, split by spaces or newlines); -1 if not there."""
     match = _BYTES.search(details)
-    return int(match.group(1)) if match else -1
+    found = number_of(match.group(1)) if match else None
+    return -1 if found is None else found
 
 
 def memory_kinds(details: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Python frames as JAX's and TensorFlow's tracers write them: `$train.py:42 load_batch`, `$builtins sum`."""
+"""Python frames as tracers write them (`$train.py:42 load_batch`), and whose file each is: the user's or a library's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.units import number_of
 
 _FRAME = "$"
 _NEXT = "$builtins next"
@@ -100,9 +101,9 @@ def frame_place(name: str) -> tuple[str, int, str] | None:
     """`$train.py:42 step` -> ("train.py", 42, "step"); None for names that are no Python frame with a file."""
     head, _, function = name[1:].partition(" ")
     file, _, line = head.rpartition(":")
-    if not name.startswith("$") or not file.endswith(".py") or not line.isdecimal() or not function:
+    if not name.startswith("$") or not file.endswith(".py") or not function or (number := number_of(line)) is None:
         return None
-    return file, int(line), function
+    return file, number, function
 
 
 def frame_class(name: str) -> HostClass:
@@ -209,7 +210,6 @@ _NNX_WALKS = {
     ),
 }
 """Functions of Flax NNX, in files whose names programs have too."""
-_CHECKPOINT_FILES = frozenset(one for one in _CHECKPOINTS.split() if "checkpoint" in one or one == "serialization.py")
 _LIBRARY_FILES = frozenset(" ".join((_PYTHON, _JAX, _CHECKPOINTS, _TENSORFLOW, _TORCH)).split())
 
 

@@ -16,6 +16,7 @@ from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import asks_tf_data, frame_class, sounds_like_loading
+from tfadvisor.timeline.names.op_path import without_numbers
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,8 +33,6 @@ _PYTHON_THUNK = re.compile(
 """XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
 """TensorFlow's eager runtime handling one op or function, which the rest of the name gives."""
-_FUNCTION_NUMBER = re.compile(r"(?:_\d+)+$")
-"""What tells copies of one tf.function apart."""
 _WRITING_OPS = frozenset(
     """
     SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
@@ -148,7 +147,7 @@ _LAUNCH_STARTS = (
     "MemcpyP",
     "Memset",
 )
-"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it stands in drivers.py."""
+"""Dispatch by TensorFlow, JAX and PjRt; what the drivers call it is in drivers.py."""
 _LAUNCH_PARTS = ("Executable::",)
 """The same in the middle of a C++ name."""
 
@@ -262,11 +261,6 @@ def blocks_in_eager_call(name: str) -> bool:
     return name == "EagerKernelExecute"
 
 
-def is_profiler_call(name: str) -> bool:
-    """Whether the profiler starts, stops or collects here, by its own events or by JAX's Python frames."""
-    return name.startswith((*_PROFILER_STARTS, "$profiler.py"))
-
-
 PROGRAM_RUNS = ("GpuExecutable::",)
 """Runs of XLA programs on a GPU, whose stat names the program."""
 _KERNEL_LAUNCHES = (
@@ -291,7 +285,7 @@ def is_jitted_call(name: str) -> bool:
 
 def function_name(name: str) -> str:
     """The tf.function that an event is a call of, without the number of its copy: `__inference_step_42` -> `__inference_step`."""
-    return _FUNCTION_NUMBER.sub("", name).removeprefix(_EAGER_OP)
+    return without_numbers(name).removeprefix(_EAGER_OP)
 
 
 def is_kernel_of_one_op(name: str) -> bool:

@@ -21,8 +21,6 @@ _WAITING = ("Generator", "TFRecord", "TextLine", "FixedLengthRecord", "Interleav
 """Kinds of stages that may wait for Python or for a file on the thread that asks them."""
 _FILLING = ("Shuffle",)
 """Kinds of stages that fill a buffer before they give the first element."""
-_DROPPING = ("Shard", "Filter", "ParallelFilter")
-"""Kinds of stages that give only some of the elements that they ask for."""
 _MAPPING = ("Map", "ParallelMap")
 """Kinds of stages that run the user's function once for each element."""
 _FUNCTIONS = ("Map", "MapAndBatch", "Generator", "Filter", "Interleave", "Scan")

@@ -1,6 +1,6 @@
 """What a GPU kernel's name tells of its arithmetic: precision, matrix or convolution, Tensor Cores.
 
-Libraries change their names with every GPU generation, so a name that no rule knows is UNKNOWN, a class of its own:
+Libraries change their names with every GPU generation, so a name that no rule knows is UNKNOWN, its own class:
 metrics report its share and rules abstain when it is large. XLA names what it generates after opcodes
 (`loop_add_fusion`, `gemm_fusion_dot_3`), never after types.
 

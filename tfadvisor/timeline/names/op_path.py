@@ -6,13 +6,16 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from tfadvisor.units import number_of
+
 _TRANSFORMED = re.compile(r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|linearize|custom_jvp|custom_vjp)\((.*)\)$")
 _FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
 _REPLICA = re.compile(r"^replica_(\d+)$")
 _NUMBERED = re.compile(r"^_\d+$")
 _EINSUM = "->"
 """In JAX's name of an einsum, `bsd,de->bse`."""
-_TRAILING_NUMBER = re.compile(r"(?:_\d+)+$")
+_TRAILING_NUMBERS = re.compile(r"^(?:\d+_)+")
+"""Read backwards: from the front, each underscore of a name would be tried as the first of them."""
 _SURROUNDINGS = frozenset(
     """
     StatefulPartitionedCall PartitionedCall gradient_tape gradients while body cond closed_call checkpoint
@@ -106,7 +109,13 @@ def _differentiated(of: str) -> str:
 
 def is_optimizer(layer: str) -> bool:
     """Whether a layer's name is an optimizer's: `Adam`, `sgd_1`."""
-    return _TRAILING_NUMBER.sub("", layer).lower() in _OPTIMIZERS
+    return without_numbers(layer).lower() in _OPTIMIZERS
+
+
+def without_numbers(name: str) -> str:
+    """`dense_1_2` -> `dense`."""
+    found = _TRAILING_NUMBERS.match(name[::-1])
+    return name[: -found.end()] if found else name
 
 
 def is_recurrent_cell(layer: str) -> bool:
@@ -126,7 +135,7 @@ def _scopes(parts: list[str]) -> tuple[list[str], int]:
     for part in parts:
         found = _REPLICA.match(part)
         if found:
-            replica = int(found.group(1))
+            replica = number_of(found.group(1)) or 0
             continue
         plain = _plain(part)
         if plain and plain not in _SURROUNDINGS and not _NUMBERED.match(plain) and _EINSUM not in plain:

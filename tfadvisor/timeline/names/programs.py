@@ -29,10 +29,6 @@ _FINGERPRINT = re.compile(r"\(\d+\)$")
 """The number that XLA appends to a program's name on a TPU's line."""
 _JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 """An XLA module, named after the function that was compiled."""
-_TAKES_ELEMENTS = frozenset(
-    ("dynamic_slice", "gather", "squeeze", "_take", "_rewriting_take", "_multi_slice", "_unstack")
-)
-"""Functions that JAX jits for `array[i]` and for walking through an array, one for each element."""
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 

@@ -1,4 +1,4 @@
-"""Events of many lanes as no more rows than a drawing needs: the smallest neighbours merged into blocks."""
+"""Events of many lanes as no more rows than a drawing needs, and device memory over time."""
 
 from __future__ import annotations
 

@@ -28,13 +28,9 @@ _MOST_REFERENCES = 4
 
 
 class Clocks(msgspec.Struct, frozen=True):
-    """offset_ps: what to subtract from each host's times to be on the reference's clock, None where it is not known.
-
-    spread_ps: median deviation of the shared collectives' ends after that, 0 for the reference.
-    """
+    """offset_ps: what to subtract from each host's times to be on the reference's clock, None where it is not known."""
 
     offset_ps: tuple[int | None, ...]
-    spread_ps: tuple[int, ...]
 
 
 def align(hosts: Sequence[HostSummary]) -> Clocks:
@@ -42,7 +38,7 @@ def align(hosts: Sequence[HostSummary]) -> Clocks:
     calls = [_most_calls(host) for host in hosts]
     communicating = [index for index, one in enumerate(calls) if one is not None]
     if not communicating:
-        return Clocks((0,) + (None,) * (len(hosts) - 1), (0,) * len(hosts))
+        return Clocks((0,) + (None,) * (len(hosts) - 1))
     best: Clocks | None = None
     for reference in communicating[:_MOST_REFERENCES]:
         found = _aligned(hosts, calls, reference)
@@ -50,7 +46,7 @@ def align(hosts: Sequence[HostSummary]) -> Clocks:
             best = found
         if 2 * _known(best) > len(communicating):
             break
-    return best or Clocks((), ())
+    return best or Clocks(())
 
 
 def _known(clocks: Clocks) -> int:
@@ -58,15 +54,12 @@ def _known(clocks: Clocks) -> int:
 
 
 def _aligned(hosts: Sequence[HostSummary], calls: Sequence[CollectiveCalls | None], reference: int) -> Clocks:
-    offsets: list[int | None] = []
-    spreads = []
-    for index, host in enumerate(hosts):
-        offset, spread = (
-            (0, 0) if index == reference else _offset(hosts[reference], calls[reference], host, calls[index])
+    return Clocks(
+        tuple(
+            0 if index == reference else _offset(hosts[reference], calls[reference], host, calls[index])
+            for index, host in enumerate(hosts)
         )
-        offsets.append(offset)
-        spreads.append(spread)
-    return Clocks(tuple(offsets), tuple(spreads))
+    )
 
 
 def _most_calls(host: HostSummary) -> CollectiveCalls | None:
@@ -76,10 +69,10 @@ def _most_calls(host: HostSummary) -> CollectiveCalls | None:
 
 def _offset(
     one: HostSummary, its: CollectiveCalls | None, other: HostSummary, theirs: CollectiveCalls | None
-) -> tuple[int | None, int]:
-    """(offset, spread) of the other host's clock; (None, 0) when they share no collectives that could be paired."""
+) -> int | None:
+    """Of the other host's clock; None when they share no collectives that could be paired."""
     if its is None or theirs is None:
-        return None, 0
+        return None
     for groups in (_by_key(its, theirs), _by_step(one, its, other, theirs), _by_order(its, theirs)):
         if groups is None:
             continue
@@ -88,9 +81,8 @@ def _offset(
         paired = mine[first] >= 0
         if paired.sum() >= _FEWEST_SHARED:
             apart = theirs.end[second[paired]] - its.end[first[paired]]
-            offset = int(median(apart))
-            return offset, int(median(np.abs(apart - offset)))
-    return None, 0
+            return int(median(apart))
+    return None
 
 
 def _by_key(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array, Int64Array] | None:

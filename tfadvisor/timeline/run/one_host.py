@@ -1,4 +1,4 @@
-"""One host of a run: its file decoded, its timeline built and reduced to its summary."""
+"""One host of a run: read and summarised, here or as a task of bytes for any engine that maps one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hosts of a run, each read and reduced to its summary by itself: one after the other, or in parallel processes.
+"""The hosts of a run, each read and reduced to its summary: one after the other, or in parallel processes.
 
 Only summaries are kept, so memory does not grow with the number of hosts, and a process can hand its result over.
 """
@@ -18,7 +18,7 @@ from tfadvisor.memory import free_memory
 from tfadvisor.processes import Replaced, Worker
 from tfadvisor.timeline.run.one_host import Engine, Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host import HostSummary
-from tfadvisor.trace.copies import fetched_ahead
+from tfadvisor.trace.source import fetched_ahead
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import Drawing

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, true_at
-from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import EMPTY, Int64Array, Intervals, difference, union, union_of
+from tfadvisor.arrays import blocks
+from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
 from tfadvisor.timeline.model import Device, Steps
-from tfadvisor.timeline.names.host import is_profiler_call, writes_file
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -135,31 +133,3 @@ def _launched_not_started(device: Device) -> Intervals:
     ops = device.ops
     linked = (ops.launch_end >= 0) & (ops.start > ops.launch_end)
     return union(ops.launch_end[linked], ops.start[linked])
-
-
-# What starting and stopping the profiler costs the thread that drives the steps, before the first and after the
-# last.
-
-
-def capture_work_ps(threads: Threads, steps: Steps) -> tuple[int, int]:
-    """(before the first step, after the last one), ps; 0 where nothing there is the profiler's or its callback's.
-
-    Files that are also written in or between the steps are the program's own.
-    """
-    if steps.thread < 0:
-        return 0, 0
-    thread = threads.threads[steps.thread]
-    first, last = int(steps.starts[0]), int(steps.ends.max())
-    own, writes = (_named(threads, thread, wanted) for wanted in (is_profiler_call, writes_file))
-    before = own[threads.end[own] <= first]
-    after = own[threads.start[own] >= last]
-    if (threads.start[writes] >= last).all():
-        after = np.concatenate([after, writes])
-    return (
-        first - int(threads.start[before].min()) if len(before) else 0,
-        int(threads.end[after].max()) - last if len(after) else 0,
-    )
-
-
-def _named(threads: Threads, thread: Thread, wanted: Callable[[str], bool]) -> Int64Array:
-    return true_at(threads.bear(slice(thread.lo, thread.hi), wanted)) + thread.lo

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import median, true_at
+from tfadvisor.arrays import is_in, median, true_at
 from tfadvisor.errors import UsageError
-from tfadvisor.timeline.host.dispatches import driving_thread
+from tfadvisor.timeline.host.dispatches import driving_thread, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import frame_place
+from tfadvisor.timeline.names.host import called_function
+from tfadvisor.timeline.names.programs import jitted_function
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
 from tfadvisor.timeline.steps.periodicity import LEAST_CYCLES, Calls, Inferred, calls_with_device_work, uneven_calls
 from tfadvisor.timeline.steps.without_markers import (
@@ -33,6 +37,8 @@ from tfadvisor.timeline.steps.without_markers import (
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.windows import leading
 from tfadvisor.trace.columns import HostTrace
+from tfadvisor.trace.runs import host_of
+from tfadvisor.trace.samples import read_samples
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -55,6 +61,8 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
 
     What is left is a line that a viewer drew, and the whole trace as one step of no confidence.
     """
+    if (asked := asked_steps(threads, asked_step(trace))) is not None:
+        return asked
     marked = marked_steps(trace, threads)
     if marked is not None and len(marked.starts):
         return _as_marked(marked, threads)
@@ -71,6 +79,49 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
         return _few_steps(calls)
     drawn = drawn_steps(trace)
     return _as_marked(drawn, threads) if drawn is not None else _whole_trace(threads, devices, driver)
+
+
+def asked_step(trace: HostTrace) -> str:
+    """What whoever recorded it called the step, as it lies beside the trace; "" for nothing."""
+    found = read_samples(Path(trace.path), host_of(Path(trace.path)))
+    return "" if found is None else found.step
+
+
+def asked_steps(threads: Threads, step: str) -> Steps | None:
+    """From one call of a function, marker or line to the next. None where the trace holds fewer than two.
+
+    step: a name as in the program, or `FILE:LINE` of a line in a function, for traces with Python frames.
+    """
+    rows = _rows_of(threads.names, step) if step else []
+    position = true_at(is_in(threads.row, rows)) if rows else np.zeros(0, np.int64)
+    if len(position) < 2:
+        return None
+    thread = threads.thread_of(position)
+    mine = int(np.bincount(thread).argmax())
+    position = outermost(threads, position[thread == mine])
+    starts, ends = threads.start[position], threads.end[position]
+    if len(starts) < 2:
+        return None
+    names = tuple(f"step {index}" for index in range(len(starts)))
+    periods = starts, np.append(starts[1:], ends[-1:]), ends
+    return _periods(*periods, names, StepSource.MARKER, 1.0, mine, f"{step}, as --step says")
+
+
+def _rows_of(names: Sequence[str], step: str) -> list[int]:
+    file, _, line = step.rpartition(":")
+    if not (file and line.isdecimal()):
+        return [row for row, name in enumerate(names) if step in _called(name)]
+    places = {
+        row: place for row, name in enumerate(names) if (place := frame_place(name)) and place[0] == Path(file).name
+    }
+    defined = max((place[1] for place in places.values() if place[1] <= int(line)), default=None)
+    return [row for row, place in places.items() if place[1] == defined]
+
+
+def _called(name: str) -> tuple[str | None, ...]:
+    """What the program may call the thing that an event is of."""
+    place = frame_place(name)
+    return name, jitted_function(name), called_function(name), place and place[2]
 
 
 def _as_marked(marked: MarkedSteps, threads: Threads) -> Steps:

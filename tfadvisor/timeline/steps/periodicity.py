@@ -1,4 +1,4 @@
-"""The period of a sequence of names that a training loop repeats, for traces without step markers."""
+"""The period of what a training loop repeats, its rhythm, and the few calls that make a loop of long steps."""
 
 from __future__ import annotations
 

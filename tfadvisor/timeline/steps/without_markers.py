@@ -1,4 +1,4 @@
-"""Steps as batches that the loop takes from tf.data, one each."""
+"""Steps that nobody marked: by batches, by a function, by a module, or by a repeated pattern of dispatches."""
 
 from __future__ import annotations
 

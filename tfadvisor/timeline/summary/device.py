@@ -138,7 +138,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
 
 def sharing(device: DeviceSummary, held: dict[object, object]) -> DeviceSummary:
     """The device with columns of its tables that are those of an earlier one, where they are equal: most devices of a host
-    run the same programs. held: what the devices so far have, by what it holds.
+    run the same programs. held: what the devices so far have, by what it contains.
     """
     ops = _shared(device.ops, held)
     by_path = ops if device.ops_by_path is device.ops else _shared(device.ops_by_path, held)

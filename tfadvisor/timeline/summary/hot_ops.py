@@ -1,4 +1,4 @@
-"""The ops that take most of a device's time, with their cost and their place in the user's program by the trace's HLO."""
+"""The ops that take most of a device's time, with cost and place, and what they take in undisturbed steps."""
 
 from __future__ import annotations
 

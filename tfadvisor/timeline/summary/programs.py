@@ -1,4 +1,4 @@
-"""What the program that takes most time does in a way that could be done better, by the HLO that the trace carries."""
+"""What the program that takes most time does in a way that could be done better, and its text for the page."""
 
 from __future__ import annotations
 

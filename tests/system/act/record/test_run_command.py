@@ -236,12 +236,13 @@ def test_a_program_that_records_itself_comes_first(place: Place) -> None:
         """
         import time, jax
         step = jax.jit(lambda: time.sleep(0.01))
+        mine, first = 0, jax.profiler.start_trace
         for number in range(400):
             step()
-            if number == 60:  # in the middle of the first look
-                before = jax.profiler.start_trace
+            if jax.profiler.start_trace is not first and not mine:  # in the first look
+                mine, before = number, jax.profiler.start_trace
                 jax.profiler.start_trace("mine")
-            if number == 62:
+            if mine and number == mine + 2:
                 jax.profiler.stop_trace()
         print("its own is back:", jax.profiler.start_trace is jax._src.profiler.start_trace is not before)
         """
@@ -300,7 +301,15 @@ def test_a_child_that_forked_after_the_import_and_trains_is_recorded(place: Plac
 
 
 def test_what_is_recorded_when_the_program_ends_is_written_first(place: Place) -> None:
-    code, out, _ = place.run("--", sys.executable, place.program(TRAINS), 60)  # it ends during the first look
+    program = place.program(
+        """
+        import time, jax
+        step = jax.jit(lambda: time.sleep(0.01))
+        while not jax._src.profiler._active:  # it ends during the first look
+            step()
+        """
+    )
+    code, out, _ = place.run("--", sys.executable, program)
 
     assert code == 0
     assert "load_batch" in out

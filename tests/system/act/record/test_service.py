@@ -10,8 +10,7 @@ import pytest
 from support.places import FIXTURES
 
 from tfadvisor.act.record.conduct import Wanted
-from tfadvisor.act.record.service import address_of, captured
-from tfadvisor.act.record.service_messages import ProfileRequest, decoded
+from tfadvisor.act.record.service import ProfileRequest, address_of, captured, decoded
 from tfadvisor.analysis import Options
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import TraceError, UsageError

@@ -16,7 +16,7 @@ from support.places import FIXTURES
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.engines.engine import ClusterError
+from tfadvisor.fleet.engines.local import ClusterError
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.trace.runs import choose_run
 

@@ -17,7 +17,7 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.advice.findings import Plan, PlanStep
-from tfadvisor.comparison.wording import signed, verdict_words
+from tfadvisor.comparison.forms import signed, verdict_words
 from tfadvisor.report.forms.html import as_html
 from tfadvisor.report.forms.page_data import PageData
 

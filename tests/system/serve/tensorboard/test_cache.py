@@ -8,34 +8,36 @@ from pathlib import Path
 import pytest
 from support.logdirs import add_run
 
-from tfadvisor.serve.tensorboard.cache import PAGE, Cache, key_of, open_cache
+from tfadvisor.serve.tensorboard.cache import REPORT, Cache, key_of, open_cache
 from tfadvisor.serve.tensorboard.listing import Listing
 
+KEY, OTHER, NEXT = "a" * 64, "b" * 64, "c" * 64
 
-def put(cache: Cache, key: str, content: bytes = b"x") -> None:
+
+def put(cache: Cache, key: str, content: bytes = b"[]") -> None:
     with cache.making(key) as folder:
-        (folder / PAGE).write_bytes(content)
+        (folder / REPORT).write_bytes(content)
 
 
 def kept(cache: Cache) -> list[str]:
-    return sorted(one.name for one in cache.folder.iterdir())
+    return sorted(one.name for one in cache.folder.iterdir() if one.name != ".tfadvisor-cache")
 
 
 def test_what_was_put_is_read(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
 
-    put(cache, "key", b"content")
+    put(cache, KEY, b"[1]")
 
-    assert cache.read("key", PAGE) == b"content"
-    assert cache.read("other", PAGE) is None
-    assert kept(cache) == ["key"]
+    assert cache.read(KEY, REPORT) == b"[1]"
+    assert cache.read("other", REPORT) is None
+    assert kept(cache) == [KEY]
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
 
-    with pytest.raises(ZeroDivisionError), cache.making("key") as folder:
-        (folder / PAGE).write_bytes(b"half")
+    with pytest.raises(ZeroDivisionError), cache.making(KEY) as folder:
+        (folder / REPORT).write_bytes(b"[")
         raise ZeroDivisionError
 
     assert kept(cache) == []
@@ -44,32 +46,32 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 def test_of_several_writers_the_first_wins(tmp_path: Path) -> None:
     one, other = Cache(tmp_path / "cache"), Cache(tmp_path / "cache")
 
-    with one.making("key") as folder:
-        (folder / PAGE).write_bytes(b"second")
-        put(other, "key", b"first")
+    with one.making(KEY) as folder:
+        (folder / REPORT).write_bytes(b"[2]")
+        put(other, KEY, b"[1]")
 
-    assert one.read("key", PAGE) == b"first"
-    assert kept(one) == ["key"]
+    assert one.read(KEY, REPORT) == b"[1]"
+    assert kept(one) == [KEY]
 
 
 def test_the_one_used_longest_ago_is_thrown_away_first(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache", most_bytes=25)
-    for age, key in enumerate(["a", "b"]):
-        put(cache, key, b"x" * 10)
+    for age, key in enumerate([KEY, OTHER]):
+        put(cache, key, b"[        ]")
         os.utime(cache.folder / key, (age, age))
-    cache.read("a", PAGE)
+    cache.read(KEY, REPORT)
 
-    put(cache, "c", b"x" * 10)
+    put(cache, NEXT, b"[        ]")
 
-    assert kept(cache) == ["a", "c"]
+    assert kept(cache) == [KEY, NEXT]
 
 
 def test_what_was_just_made_stays_however_large(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache", most_bytes=5)
 
-    put(cache, "large", b"x" * 10)
+    put(cache, KEY, b"[        ]")
 
-    assert cache.read("large", PAGE) is not None
+    assert cache.read(KEY, REPORT) is not None
 
 
 def test_only_its_owner_may_look(tmp_path: Path) -> None:
@@ -115,5 +117,5 @@ def test_where_nothing_can_be_written_a_temporary_folder_serves(
 
     cache = open_cache([])
 
-    put(cache, "key")
-    assert cache.read("key", PAGE) == b"x"
+    put(cache, KEY)
+    assert cache.read(KEY, REPORT) == b"[]"

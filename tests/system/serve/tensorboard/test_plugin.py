@@ -162,12 +162,20 @@ def test_a_step_that_is_no_number_is_not_asked_for(logdir: Path, index: str) -> 
     assert answered(started(logdir), host="vm", index=index).status_code == 404
 
 
-def test_a_step_that_the_run_does_not_have_is_explained(logdir: Path) -> None:
+def test_a_step_that_the_run_does_not_have_starts_nothing(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = started(logdir)
     host = client.get(f"{ROUTES}/report").json["run"]["hosts"][0]
+    monkeypatch.setattr("tfadvisor.serve.tensorboard.analyses.Analyses.step", None)
 
-    assert "holds no step 5000" in answered(client, host=host, index="5000").json["error"]["cause"]
-    assert "holds no host nobody" in answered(client, host="nobody", index="1").json["error"]["cause"]
+    assert client.get(f"{ROUTES}/step", query_string={"host": host, "index": "5000"}).status_code == 404
+    assert client.get(f"{ROUTES}/step", query_string={"host": "nobody", "index": "1"}).status_code == 404
+
+
+def test_a_page_of_another_origin_starts_nothing(logdir: Path) -> None:
+    """Its browser says where the request is from."""
+    client = started(logdir)
+    for site, code in (("cross-site", 403), ("same-origin", 200), ("none", 200)):
+        assert client.get(f"{ROUTES}/page", headers={"Sec-Fetch-Site": site}).status_code == code
 
 
 def test_two_runs_are_compared_once_both_are_read(logdir: Path) -> None:

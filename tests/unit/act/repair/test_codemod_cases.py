@@ -1,26 +1,25 @@
-"""Each codemod against the cases beside it: programs that it must leave alone first, then what it makes of others."""
+"""Each codemod against the cases beside its module: programs that it must leave alone first, then what it makes of others."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import pytest
 import yaml
 from support.places import ROOT
 
-from tfadvisor.act.repair.hits import Hit, Place
-from tfadvisor.act.repair.registry import CODEMODS, load
+from tfadvisor.act.repair.registry import CODEMODS, Hit, Place, load
 from tfadvisor.advice import codemods
 from tfadvisor.advice.codemods import LAUNCH_LINE, NEVER_MECHANICAL
 
 FOLDER = ROOT / "tfadvisor" / "act" / "repair" / "codemods"
+CASES = {one.name.split(".")[0]: yaml.safe_load(one.read_text(encoding="utf-8")) for one in FOLDER.glob("*.cases.yaml")}
 NAMES = sorted(name for name in CODEMODS if name != LAUNCH_LINE)
 
 
 def cases_of(name: str) -> list[dict[str, Any]]:
-    file = FOLDER / f"{CODEMODS[name].module.replace('.', '/')}.cases.yaml"
-    cases: list[dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    cases: list[dict[str, Any]] = CASES[CODEMODS[name].module][name]
     return cases
 
 
@@ -73,12 +72,14 @@ def test_line_ends_and_tabs_stay(name: str) -> None:
             assert found.source.count("\r\n") == case["after"].count("\n")
 
 
-def test_every_codemod_has_a_module_and_cases_and_every_module_a_name() -> None:
-    modules = {str(one.relative_to(FOLDER).with_suffix("")).replace("/", ".") for one in FOLDER.glob("*/*.py")}
-    named = {CODEMODS[name].module for name in NAMES}
+def test_every_public_function_is_a_codemod_with_cases_beside_its_module() -> None:
+    for theme, cases in CASES.items():
+        module = import_module(f"tfadvisor.act.repair.codemods.{theme}")
+        functions = {name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__}
+        named = {name for name in NAMES if CODEMODS[name].module == theme}
 
-    assert {one for one in modules if not one.endswith("__init__")} == named
-    assert all(Path(FOLDER, f"{one.replace('.', '/')}.cases.yaml").exists() for one in named)
+        assert set(cases) == named
+        assert {one.replace("_", "-") for one in functions if not one.startswith("_")} == named
 
 
 def test_every_codemod_is_named_by_a_rule() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfadvisor.act.repair.hits import Place
 from tfadvisor.act.repair.plan import At, Plan, hits_of, make_plan, unified
 from tfadvisor.act.repair.reading import program
 from tfadvisor.act.repair.reading.program import program_of
+from tfadvisor.act.repair.registry import Place
 from tfadvisor.advice.codemods import CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity

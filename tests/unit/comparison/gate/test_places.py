@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, snapshot
 from support.trace_builder import trace
 
-from tfadvisor.comparison.baseline.comparable import NOTHING
+from tfadvisor.comparison.baseline.snapshot import NOTHING
 from tfadvisor.comparison.gate.forms.ci import workflow_commands
 from tfadvisor.comparison.gate.forms.sarif import with_places
 from tfadvisor.comparison.gate.judge import judge

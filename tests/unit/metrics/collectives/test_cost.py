@@ -69,7 +69,6 @@ def test_waiting_for_the_last_device_is_told_from_the_exchange() -> None:
     assert picoseconds_of(metrics, "exposed_collective_fraction", 2000) == us(700)
     assert picoseconds_of(metrics, "exposed_transfer_fraction", 2000) == us(400)
     assert picoseconds(metrics, "allreduce_ms_per_step") == us(350)
-    assert picoseconds(metrics, "allreduce_transfer_ms_per_step") == us(200)
 
 
 def test_waiting_that_computation_hides_costs_nothing() -> None:
@@ -150,7 +149,6 @@ def test_waiting_between_hosts_whose_clocks_differ_by_seconds(marked: bool) -> N
     assert metrics.value("steps_counted") == (8 if marked else 7)
     assert picoseconds_of(metrics, "collective_wait_fraction", 3000) == us(500)
     assert picoseconds_of(metrics, "exposed_collective_fraction", 3000) == us(500 + 200 + 400)
-    assert picoseconds(metrics, "allreduce_transfer_ms_per_step") == us(200)
     assert picoseconds_of(metrics, "host_skew_fraction", 1000) == us(300)
     assert metrics.fact("late_host") == "b"
 
@@ -168,7 +166,6 @@ def test_where_clocks_cannot_be_aligned_waiting_is_unknown_and_the_rest_stands()
     assert picoseconds_of(metrics, "exposed_transfer_fraction", 2000) == us(700)
     assert metrics.value("collective_wait_fraction") is None
     assert "clocks" in metrics["collective_wait_fraction"].reason
-    assert metrics.value("allreduce_transfer_ms_per_step") is None
 
 
 def test_collectives_outside_of_steps_are_not_of_the_steps() -> None:
@@ -248,7 +245,6 @@ def test_an_allreduce_of_known_bytes_against_its_ideal() -> None:
     assert picoseconds(metrics, "allreduce_ideal_ms") == us(10_000)
     assert picoseconds(metrics, "allreduce_ring_ideal_ms") == us(15_000)
     assert picoseconds(metrics, "allreduce_ms_per_step") == us(32_500)
-    assert picoseconds(metrics, "allreduce_transfer_ms_per_step") == us(25_000)
     assert metrics.value("allreduce_efficiency") == approx(10 / 32.5, rel=1e-12)
     assert metrics.value("allreduce_bus_gb_s") == approx(60, rel=1e-12)
 
@@ -291,7 +287,6 @@ def test_an_allreduce_that_not_all_devices_were_seen_in_keeps_its_waiting() -> N
     metrics = builder.collective("GPU:0", 60, 100, **second).measure()
 
     assert picoseconds(metrics, "allreduce_ms_per_step") == us((50 + 40 + 20) / 2)
-    assert picoseconds(metrics, "allreduce_transfer_ms_per_step") == us((20 + 40 + 20) / 2)
     assert metrics.value("allreduce_bus_gb_s") == approx(3e6 / 80e-6 / 1e9, rel=1e-12)
 
 
@@ -304,7 +299,7 @@ def test_collectives_that_are_no_allreduce_count_as_collectives_only() -> None:
     metrics = builder.measure()
 
     assert metrics.value("collectives_per_step") == 2
-    for name in ("allreduce_ms_per_step", "allreduce_transfer_ms_per_step", "allreduce_bytes_per_step"):
+    for name in ("allreduce_ms_per_step", "allreduce_bytes_per_step"):
         assert metrics.value(name) is None
         assert "AllReduce" in metrics[name].reason
 
@@ -330,7 +325,5 @@ def test_nobody_is_late_where_devices_are_missing_from_the_trace(group: range, w
         builder.collective("GPU:1", at + 60, at + 90, run_id=step, **stats)
     metrics = builder.measure()
 
-    assert metrics.value("collective_group_devices") == len(group)
-    assert words in (metrics.fact("collective_partners") or "")
     assert (metrics.value("late_device_fraction") is None) == (len(group) > 2)
     assert (metrics.value("allreduce_bus_gb_s") is None) == (len(group) > 2)

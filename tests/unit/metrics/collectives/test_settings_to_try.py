@@ -37,28 +37,13 @@ def test_copies_between_host_and_device() -> None:
 
     assert metrics.value("host_copies_per_step") == 3
     assert metrics.value("host_copy_bytes") == 2000
-    assert metrics.fact("copy_direction") == "in"
 
 
-@pytest.mark.parametrize(("kind", "word"), [("H2D", "in"), ("D2H", "out"), ("D2D", "within")])
-def test_the_direction_of_most_copying(kind: str, word: str) -> None:
-    assert copying((kind, 60, 90, 10)).measure().fact("copy_direction") == word
-
-
-def test_a_run_without_copies_has_no_direction() -> None:
+def test_a_run_without_copies() -> None:
     metrics = copying().measure()
 
-    assert metrics.fact("copy_direction") is None
     assert metrics.value("host_copies_per_step") == 0
     assert metrics.value("host_copy_bytes") is None
-
-
-def test_the_op_that_is_copied_for() -> None:
-    builder = copying()
-    stats = {"hlo_op": "copy.5", "hlo_module": "jit_step"}
-    builder.on_line("/device:GPU:0", "Stream #9(MemcpyD2D)", "MemcpyD2D", 60, 80, **stats)
-
-    assert builder.measure().fact("copied_op") == "copy.5 of jit_step"
 
 
 def test_the_place_of_the_most_frequent_tiny_op() -> None:

@@ -40,30 +40,6 @@ def test_host_memory_is_not_device_memory() -> None:
     assert builder.measure()["peak_memory_fraction"].reason == "no device allocator left events in this trace"
 
 
-def test_fragmentation_is_the_worst_that_the_allocator_said() -> None:
-    builder = allocated(two_steps(), 10, GIB, GIB, fragmentation=0.25)
-    allocated(builder, 20, GIB, GIB, fragmentation=0.75)
-
-    assert builder.measure().value("memory_fragmentation") == 0.75
-
-
-def test_an_allocator_that_does_not_say_leaves_fragmentation_unknown() -> None:
-    reason = allocated(two_steps(), 10, GIB, GIB).measure()["memory_fragmentation"].reason
-
-    assert reason == "the allocator's events do not say how fragmented its memory is"
-
-
-def test_allocations_in_steps_are_counted_and_those_before_are_not() -> None:
-    """One before the steps, three in two steps: 1.5 a step. A deallocation is none."""
-    builder = trace().step(100, 200).step(200, 300).busy("GPU:0", (100, 150), (200, 250))
-    for at in (50, 110, 120, 210):
-        allocated(builder, at, GIB, GIB, allocation_bytes=4096)
-    free = {"allocator_name": "GPU_0_bfc", "bytes_allocated": 0, "bytes_available": 2 * GIB}
-    builder.call("MemoryDeallocation", 220, 220, **free)
-
-    assert builder.measure().value("allocations_per_step") == 1.5
-
-
 def test_driver_allocations_are_counted_apart() -> None:
     """cudaMalloc and cudaFree in the two steps, once before them: one a step."""
     builder = trace().step(100, 200).step(200, 300).busy("GPU:0", (100, 150), (200, 250))

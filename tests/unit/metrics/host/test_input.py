@@ -169,25 +169,22 @@ def test_a_buffer_filled_twice_makes_batches_come_in_bursts() -> None:
     metrics = shuffled(fills=2, elements=30, wait=300).measure()
 
     assert metrics.fact("input_stage_fault") == "shuffle-refill"
-    assert metrics.value("input_refill_fraction") == approx(602 / 4000)
 
 
 def test_a_buffer_filled_once_is_not_filled_anew() -> None:
     metrics = shuffled(fills=1, elements=90, wait=300).measure()
 
-    assert metrics.value("input_refill_fraction") == 0
     assert metrics.fact("input_stage_fault") != "shuffle-refill"
 
 
 def test_a_few_elements_fill_no_buffer() -> None:
-    assert shuffled(fills=4, elements=15, wait=300).measure().value("input_refill_fraction") == 0
+    assert shuffled(fills=4, elements=15, wait=300).measure().fact("input_stage_fault") != "shuffle-refill"
 
 
 def test_a_map_that_is_too_slow_on_average_is_the_cause_and_not_the_shuffle() -> None:
     """The map's 2,400 µs do not fit beside the 400 µs that are no waiting."""
     metrics = shuffled(fills=4, elements=60, wait=900).measure()
 
-    assert metrics.value("input_refill_fraction") == approx(2404 / 4000)
     assert metrics.fact("input_stage_fault") == "sequential-map"
 
 

@@ -98,13 +98,3 @@ def test_kernels_of_no_type_beside_named_ops_are_no_sorts() -> None:
     metrics = gpu_steps(("some_kernel", 40.0), ("dense/MatMul:MatMul", 20.0)).measure()
 
     assert metrics.value("sort_fraction") == 0
-
-
-@pytest.mark.parametrize(
-    ("path", "use"), [("jit(update)/jit(quantile)/sort", "rank"), ("jit(step)/jit(argsort)/sort", "order")]
-)
-def test_what_a_sort_is_for_by_the_scope_around_it(path: str, use: str) -> None:
-    whole = hlo.op(2, "sort", "f32[1000]", 1, name="all", metadata=hlo.metadata(path))
-    body = hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[1000]"), whole))
-
-    assert gpu_steps(("sort_kernel", 40.0, "all"), program=body).measure().fact("sort_use") == use

@@ -109,14 +109,6 @@ def test_a_coordinator_that_marks_steps_but_has_no_device_is_no_device_either() 
     assert metrics.value("kernels_per_step") == 1
 
 
-def test_steps_most_of_which_have_no_length_have_no_spread() -> None:
-    """Three markers over the same 100: the first two periods end where the next begins."""
-    metrics = trace().step(0, 100).step(0, 100).step(0, 100).busy("GPU:0", (0, 50)).measure()
-
-    assert metrics.value("step_time_spread") is None
-    assert "no length" in metrics["step_time_spread"].reason
-
-
 def test_a_host_with_devices_but_without_steps_does_not_dilute_those_with_steps() -> None:
     """Host b's one kernel in a trace without markers or rhythm is no step: shares are host a's."""
     builder = trace().host("a").steps(4, period=100).busy("GPU:0", *((t, t + 60) for t in (0, 100, 200, 300)))

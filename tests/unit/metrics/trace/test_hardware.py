@@ -42,11 +42,6 @@ def test_the_oldest_gpu_decides() -> None:
     assert builder.measure().value("compute_capability") == 7
 
 
-def test_the_model_is_named_where_the_trace_does() -> None:
-    assert gpus(1, gpu_device_name="NVIDIA H100").measure().fact("device_model") == "NVIDIA H100"
-    assert gpus(1).measure().fact("device_model") is None
-
-
 @pytest.mark.parametrize(
     ("functions", "expected"),
     [

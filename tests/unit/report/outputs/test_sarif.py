@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -19,12 +20,19 @@ def test_it_is_sarif(name: str) -> None:
     jsonschema.validate(json.loads(as_sarif(tfadvisor.analyze(FIXTURES / name))), SCHEMA)
 
 
-def test_a_finding_stands_at_its_file_and_line() -> None:
+def test_a_finding_stands_at_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file is there; a trace may name any."""
+    monkeypatch.chdir(tmp_path)
+    analysis = tfadvisor.analyze(FIXTURES / "jax-logging")
+    (run,) = json.loads(as_sarif(analysis))["runs"]
+    assert run["results"][0]["locations"] == []
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "program.py").touch()
     (run,) = json.loads(as_sarif(tfadvisor.analyze(FIXTURES / "jax-logging")))["runs"]
     first = run["results"][0]
 
     assert (first["ruleId"], first["level"]) == ("host-work-in-loop", "error")
     assert first["locations"] == [
-        {"physicalLocation": {"artifactLocation": {"uri": "program.py"}, "region": {"startLine": 28}}}
+        {"physicalLocation": {"artifactLocation": {"uri": "src/program.py"}, "region": {"startLine": 28}}}
     ]
     assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == "host-work-in-loop"

@@ -18,7 +18,6 @@ from tfadvisor.timeline.names.host import (
     is_jitted_call,
     is_kernel_launch,
     is_kernel_of_one_op,
-    is_profiler_call,
     is_python_op,
     is_single_op,
     keeps_state,
@@ -332,14 +331,6 @@ def test_calls_that_launch_one_kernel(name: str) -> None:
     assert is_kernel_launch(name)
     assert not is_kernel_launch(f"before {name}")
     assert not is_kernel_launch("cuGraphLaunch")
-
-
-@pytest.mark.parametrize(
-    "name", ["ProfilerSession::Stop", "CollectData", "ProfilerStart", "ProfilerStop", "$profiler.py:91 start_trace"]
-)
-def test_calls_of_the_profiler(name: str) -> None:
-    assert is_profiler_call(name)
-    assert not is_profiler_call(f"my {name}")
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""One module a codemod: `hits` finds where its fault stands in a program, and how the program is without it."""
+"""One function a codemod: where its fault stands in a program, and how the program is without it. Cases stand beside."""

@@ -9,8 +9,10 @@ from typing import Any, TypeAlias, TypeVar
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
+from tfadvisor.act.repair.registry import Hit
+
 Change: TypeAlias = Callable[[Any], Any]
-"""From a node, whose inside may have been changed already, to what stands in its place."""
+"""From a node, whose inside may have been changed already, to what is in its place."""
 Answer = TypeVar("Answer")
 _ANYWHERE = cst.Module([])
 _MOST_CHANGED = 2_000_000
@@ -148,6 +150,17 @@ class Program:
             module = module.with_changes(body=[*body[:place], *added, *body[place:]])
         return str(module.code)
 
+    def hit(
+        self,
+        node: cst.CSTNode,
+        did: str,
+        changes: Mapping[cst.CSTNode, Change],
+        names: Sequence[str] = (),
+        imports: str = "",
+    ) -> Hit:
+        """The hit that stands at a node, with the program changed as `changed` does. Raises TooManyChanges."""
+        return Hit(*self.lines(node), did, self.changed(changes, imports=imports), tuple(names))
+
 
 def pairs(program: Program) -> list[tuple[Any, Any]]:
     """(target, value) of all assignments, also of `a, b = c, d` and `a = b = c`, in the order in which they are written."""
@@ -170,6 +183,13 @@ def pairs_of(assign: Any) -> list[tuple[Any, Any]]:
 def before(program: Program, text: str) -> Change:
     """Puts statements before one."""
     return lambda node: cst.FlattenSentinel([*program.statements(text), node])
+
+
+def removed(program: Program, line: Any) -> Any:
+    """Takes a statement away; `pass` stays where a block would be empty."""
+    block = program.inside(line, cst.IndentedBlock)
+    alone = block is not None and len(block.body) == 1
+    return lambda node: node.with_changes(body=[cst.Pass()]) if alone else cst.RemovalSentinel.REMOVE
 
 
 def instead(text: str) -> Change:
@@ -213,7 +233,7 @@ class _Replaced(cst.CSTTransformer):
         self._changes = changes
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        """What stands in place of a node."""
+        """What is in place of a node."""
         change = self._changes.get(original_node)
         return super().on_leave(original_node, updated_node) if change is None else change(updated_node)
 
@@ -287,6 +307,15 @@ def with_keyword(call: cst.Call, name: str, value: str) -> Any:
         kept[-1] = last.with_changes(comma=cst.Comma(whitespace_after=_between(call)))
         added = added.with_changes(comma=last.comma)
     return call.with_changes(args=[*kept, added, *args[place:]])
+
+
+def with_default(call: cst.Call, name: str, value: str) -> Any:
+    """The call with this argument, inside `**kwargs` where it has such, so that a caller may still say otherwise."""
+    given = next((arg for arg in call.args if arg.star == "**"), None)
+    if given is None:
+        return with_keyword(call, name, value)
+    merged = expression(f'{{"{name}": {value}, **{text_of(given.value)}}}')
+    return call.with_changes(args=[arg.with_changes(value=merged) if arg is given else arg for arg in call.args])
 
 
 def without_keywords(call: cst.Call, *names: str) -> Any:

@@ -1,4 +1,4 @@
-"""The verdict as Code Climate issues, in the subset that GitLab reads."""
+"""The verdict for CI systems: Code Climate issues, GitHub annotations, JUnit."""
 
 from __future__ import annotations
 

@@ -1,11 +1,19 @@
-"""The verdict as Markdown, for job summaries and comments: at most 60 KiB, cut section by section."""
+"""The verdict as Markdown, at most 60 KiB, and as a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from tfadvisor.comparison.forms import causes_table
+from tfadvisor.comparison.forms import (
+    TOTAL,
+    beside_words,
+    cause_words,
+    causes_table,
+    shown_causes,
+    signed,
+    verdict_words,
+)
 from tfadvisor.comparison.gate.forms.text import (
     NAMES,
     QUIET,
@@ -17,7 +25,6 @@ from tfadvisor.comparison.gate.forms.text import (
     subject_parts,
 )
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
-from tfadvisor.comparison.wording import TOTAL, beside_words, cause_words, shown_causes, signed, verdict_words
 from tfadvisor.printable import in_code, in_markdown
 from tfadvisor.report.forms.html import table, text, whole_page
 from tfadvisor.units import Unit, in_words

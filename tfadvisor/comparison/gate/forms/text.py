@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from tfadvisor.comparison.forms import causes
+from tfadvisor.comparison.forms import causes, signed, verdict_words
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.comparison.gate.words import change_words
-from tfadvisor.comparison.wording import signed, verdict_words
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
 from tfadvisor.units import Unit

@@ -15,7 +15,7 @@ from support.places import ROOT
 
 from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot
 from tfadvisor.comparison.baseline.snapshot_json import as_text, from_text
-from tfadvisor.comparison.baseline.store import add, before, named, prune, read_store, remove
+from tfadvisor.comparison.baseline.store import add, named, prune, read_store, remove
 from tfadvisor.comparison.side import Found, Traits
 from tfadvisor.errors import UsageError
 from tfadvisor.vocabulary import Better, Scatter
@@ -62,15 +62,6 @@ def test_pruning_leaves_the_latest_of_each_baseline(tmp_path: Path) -> None:
     assert [kept.snapshot.recorded_at[8:10] for kept in prune(tmp_path, 1, "m", "release")] == []
     assert [kept.snapshot.recorded_at[8:10] for kept in prune(tmp_path, 1, None)] == ["01", "02"]
     assert days(tmp_path) == ["03", "04"]
-
-
-def test_the_run_before_is_of_the_same_baseline(tmp_path: Path) -> None:
-    add(tmp_path, [on(1), on(2, model="other"), on(3)], 10)
-    first, other, third = read_store(tmp_path).runs
-
-    assert before(tmp_path, third) == first
-    assert before(tmp_path, first) is None
-    assert before(tmp_path, other) is None
 
 
 def test_a_finding_keeps_the_day_it_came(tmp_path: Path) -> None:

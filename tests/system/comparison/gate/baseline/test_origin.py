@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 from support.made_runs import snapshot
 
-from tfadvisor.comparison.baseline.comparable import choose
-from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot, branches_to_ask, commit_and_branch
+from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot, branches_to_ask, choose, commit_and_branch
 from tfadvisor.comparison.baseline.store import accept, add, read_store
 
 HASH = "0123456789abcdef0123456789abcdef01234567"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.made_runs import snapshot
 
-from tfadvisor.comparison.baseline.comparable import choose, may_differ, must_be_alike
+from tfadvisor.comparison.baseline.snapshot import choose, may_differ, must_be_alike
 
 
 @pytest.mark.parametrize(

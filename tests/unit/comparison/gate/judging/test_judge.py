@@ -11,8 +11,7 @@ from support.made_runs import QUIET
 from support.trace_builder import trace
 
 from tfadvisor.advice.findings import Broken, Evidence, Finding, Fix, Location, Saving
-from tfadvisor.comparison.baseline.comparable import NOTHING, Baseline, choose
-from tfadvisor.comparison.baseline.snapshot import snapshot_of
+from tfadvisor.comparison.baseline.snapshot import NOTHING, Baseline, choose, snapshot_of
 from tfadvisor.comparison.gate.config import Budget, Config, Ignore, Relative, RuleLevel
 from tfadvisor.comparison.gate.judge import judge
 from tfadvisor.comparison.gate.result import GateResult, Outcome

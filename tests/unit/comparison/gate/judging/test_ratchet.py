@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, side, snapshot
 
 from tfadvisor.advice.findings import Evidence, Finding, Saving
-from tfadvisor.comparison.baseline.comparable import NOTHING, Baseline, choose
-from tfadvisor.comparison.baseline.snapshot import CALLS, Snapshot
+from tfadvisor.comparison.baseline.snapshot import CALLS, NOTHING, Baseline, Snapshot, choose
 from tfadvisor.comparison.gate.config import Config, RuleLevel
 from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome

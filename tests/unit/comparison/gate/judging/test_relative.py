@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 from support.made_runs import QUIET, UNITS, op, side, snapshot
 
-from tfadvisor.comparison.baseline.comparable import choose
-from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.baseline.snapshot import Snapshot, choose
 from tfadvisor.comparison.gate.config import Config, Relative
 from tfadvisor.comparison.gate.relative import _weights, check_relative
 from tfadvisor.comparison.gate.result import Check, Outcome

@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tfadvisor.comparison.gate.gated_metric import Sample, Surprise, limit_on_scale, on_scale, turned
-from tfadvisor.comparison.statistics.metric_traits import Nature
-from tfadvisor.comparison.statistics.spread import predict
+from tfadvisor.comparison.statistics.spread import Nature, predict
 
 PLAIN = Nature(worse="up", exact=False, by_factor=False, floor=0.0, absolute_floor=0.1, assumed=10.0)
 FACTOR = replace(PLAIN, by_factor=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from threading import get_ident
+from types import FrameType
 from typing import Any
 
 _TRACES_FUNCTIONS = "tensorflow.python.framework.func_graph"
@@ -12,6 +14,26 @@ _JAX_DEVICES = "jax._src.xla_bridge"
 _TRACE = "func_graph_from_py_func"
 _JAX_COMPILES = "/jax/core/compile/"
 _JAX_COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+_COMPILERS = (
+    os.path.join("jax", "_src", "compiler.py"),
+    os.path.join("jax", "_src", "interpreters", "partial_eval.py"),
+)
+_DEEPEST = 200
+
+
+def _under_way() -> bool:
+    """Whether a thread is inside a compiler just now: JAX tells of a compilation when it has ended, minutes later perhaps."""
+    for frame in sys._current_frames().values():
+        one: FrameType | None = frame
+        for _ in range(_DEEPEST):
+            if one is None:
+                break
+            if one.f_code.co_filename.endswith(_COMPILERS):
+                return True
+            one = one.f_back
+    return False
 
 
 class Compilations:
@@ -60,6 +82,8 @@ class Compilations:
 
     def look(self) -> None:
         """A program may have compiled before it was watched: then JAX has a device by now."""
+        if _under_way():
+            self._last = time.time()
         if "jax" in self._watched and not self.of("jax") and getattr(sys.modules.get(_JAX_DEVICES), "_backends", None):
             self._seen("jax")
 

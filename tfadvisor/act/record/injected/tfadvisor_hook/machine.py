@@ -87,19 +87,15 @@ def _own() -> dict[str, Any]:
     io = _tried(lambda: _numbers("/proc/self/io"))
     return {
         "major_faults": usage.ru_majflt,
-        "minor_faults": usage.ru_minflt,
-        "involuntary_switches": usage.ru_nivcsw,
         "read_bytes": io.get("read_bytes"),
-        "written_bytes": io.get("write_bytes"),
     }
 
 
 def _memory() -> dict[str, Any]:
-    machine, own, swapped = _numbers("/proc/meminfo"), _numbers("/proc/self/status"), _numbers("/proc/vmstat")
+    machine, swapped = _numbers("/proc/meminfo"), _numbers("/proc/vmstat")
     pages = swapped.get("pswpin", 0) + swapped.get("pswpout", 0)
     return {
         "available_bytes": machine["MemAvailable"] << 10,
-        "resident_bytes": own["VmRSS"] << 10,
         "swapped_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
     }
 

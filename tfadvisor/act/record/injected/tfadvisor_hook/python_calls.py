@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import sysconfig
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from .sampling import is_ours, is_own
+
 _KEPT: list[object] = []
 """What the main thread may still be going to call, however long it takes until it can: never freed."""
-_INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen", os.path.dirname(__file__))
 
 
 class PythonCalls:
@@ -30,7 +30,6 @@ class PythonCalls:
         self._over = False
         self.followed = 0
         """How often Python has called us, at calls and returns alike: what tracing costs."""
-        self._standard = sysconfig.get_paths()["stdlib"]
         self._begin = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._install)
 
     def begin(self) -> None:
@@ -56,7 +55,7 @@ class PythonCalls:
             try:
                 if what == "call" and not self._over:
                     code, caller = frame.f_code, frame.f_back
-                    if is_own(code) or (caller is not None and is_own(caller.f_code)):
+                    if is_own(code) or (caller is not None and is_own(caller.f_code) and not is_ours(code)):
                         opened.append((frame, event(_name_of(code))))
                 elif what == "return" and opened and opened[-1][0] is frame:
                     opened.pop()[1].Stop()
@@ -71,9 +70,7 @@ class PythonCalls:
     def _is_own(self, code: CodeType) -> bool:
         known = self._own.get(code)
         if known is None:
-            file = code.co_filename
-            known = not (file.startswith(self._standard) or any(part in file for part in _INSTALLED))
-            self._own[code] = known
+            known = self._own[code] = is_own(code)
         return known
 
 

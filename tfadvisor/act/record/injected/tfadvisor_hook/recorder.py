@@ -15,6 +15,7 @@ from .compiling import Compilations
 from .giving_way import GivingWay
 from .letters import read_letter, write_letter
 from .machine import VERSION, reading, settings
+from .sampling import Sampler
 from .tracers import Tracer, tracer_for
 
 FRAMEWORKS = ("jax", "tensorflow")
@@ -35,6 +36,7 @@ class Recorder:
         self.leaving = threading.Event()
         self.finished = threading.Event()
         self.way: GivingWay | None = None
+        self.sampler = Sampler()
         self.state: dict[str, Any] = {
             "name": self.name,
             "pid": self.pid,
@@ -67,6 +69,7 @@ class Recorder:
         except Exception as error:
             self.fail(error)
         finally:
+            self.sampler.stop()
             self.compilations.close()
             self.finished.set()
 
@@ -104,8 +107,13 @@ class Recorder:
             return False
         if order["number"] > self.done and self.name in order["processes"]:
             self.done = order["number"]
-            self.state["windows"][str(self.done)] = self.record(order)
+            answer = self.count(order) if order.get("only_rounds") else self.record(order)
+            self.state["windows"][str(self.done)] = answer
         return True
+
+    def count(self, order: dict[str, Any]) -> dict[str, Any]:
+        """How long a round of the main thread's loop takes while nothing is recorded."""
+        return {"loop": self.sampler.count_rounds(order["seconds"], self.leaving), "why": self.sampler.why}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -115,12 +123,17 @@ class Recorder:
         file = os.path.join(self.folder, f"window-{order['number']}-{self.name}.xplane.pb")
         try:
             tracer = tracer_for(framework, file)
+            if order.get("python_tracer"):  # which would follow the sampler's own calls
+                self.sampler.stop()
             begun = time.time()
             tracer.start(order)
             opened, before = time.time(), reading(self.root())
             compiled, compiling = self.compilations.count, self.compilations.seconds
             with GivingWay() as self.way:
-                self.way.wait(order["seconds"], self.leaving)
+                loop, until = None, time.monotonic() + order["seconds"]
+                if order.get("rounds"):
+                    loop = self.sampler.count_rounds(order["seconds"], self.way.over, least=order["seconds"])
+                cut = self.way.wait(until - time.monotonic(), self.leaving)
                 compiled = self.compilations.count - compiled
                 compiling = self.compilations.seconds - compiling
                 after = reading(self.root())
@@ -129,7 +142,11 @@ class Recorder:
                 return {"framework": framework, "error": "the program began to record itself"}
             counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
             write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
-            written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling)
+            samples = os.path.join(self.folder, f"window-{order['number']}-{self.name}.samples.json")
+            write_letter(samples, {**self.sampler.told(opened, written["closed"]), "step": order.get("step", "")})
+            if order.get("python_tracer") and not self.leaving.is_set():
+                self.sampler.start()
+            written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling, cut=cut, loop=loop)
             return {"framework": framework, **written}
         except Exception as error:
             return {"framework": framework, "error": f"{type(error).__name__}: {error}"}
@@ -156,6 +173,7 @@ class Recorder:
     def leave(self) -> None:
         """The program ends: what is being recorded is written first."""
         if os.getpid() == self.pid:
+            self.sampler.stop()
             self.leaving.set()
             if self.way is not None:
                 self.way.over.set()

@@ -63,7 +63,7 @@ def _session_of(state: Any) -> Any:
 
 
 class TensorFlowTracer(Tracer):
-    """tf.profiler.experimental's session. It writes a folder of its own, in older releases with more than the trace.
+    """tf.profiler.experimental's session. It writes its own folder, in older releases with more than the trace.
 
     Its tracer of Python cannot be switched on in TensorFlow 2.21, which refuses the levels that its own function gives.
     """

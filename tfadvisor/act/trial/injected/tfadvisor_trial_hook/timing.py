@@ -12,7 +12,7 @@ from .values import logs_of, values_of
 
 
 class Timing(Clock):
-    """One loop: its rounds after the first few, and what stands in its function's variables in those."""
+    """One loop: its rounds after the first few, and what is in its function's variables in those."""
 
     def __init__(self, folder: str, order: dict[str, Any]) -> None:
         """As Clock."""

@@ -1,0 +1,84 @@
+"""What a program's main thread does by a timer's ticks, and how often its loop goes round: a process of its own each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tfadvisor.act.record.conduct import Caps
+from tfadvisor.act.record.program import HOOK
+from tfadvisor.act.record.window import Window
+
+PROGRAM = """
+    import json, sys, threading, time
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Sampler
+
+    def spin(seconds):
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            pass
+
+    def watch():
+        time.sleep(0.2)
+        loop = sampler.count_rounds(3.0, threading.Event())
+        time.sleep(1.5)
+        told = sampler.told(0, 0)
+        sampler.stop()
+        print(json.dumps([loop, [[*told["places"][one][1:3]] for one in told["at"]]]))
+
+    def main():
+        while watcher.is_alive():
+            time.sleep(0.008)
+            spin(0.002)
+
+    sampler = Sampler()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    main()
+"""
+
+
+def test_a_loop_and_the_functions_in_it(tmp_path: Path) -> None:
+    """A round sleeps 8 ms, in which all ticks belong to the line that sleeps, and spins 2."""
+    text = dedent(PROGRAM).lstrip()
+    (tmp_path / "train.py").write_text(text)
+    lines = text.splitlines()
+    marks = ("while watcher", "time.sleep(0.008", "spin(0.002")
+    body = {number for number, line in enumerate(lines, 1) if line.strip().startswith(marks)}
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    loop, at = json.loads(done.stdout)
+    assert (Path(loop["file"]).name, loop["function"], loop["line"] in body) == ("train.py", "main", True)
+    assert 9 < loop["median_ms"] < 60  # others use the machine too
+    spun = sum(function == "spin" for _, function in at) / len(at)
+    assert 0.05 < spun < 0.5
+    assert len(at) > 100
+
+
+def window(seconds: float, *, stopping: float = 0.0, events: int = 0, cut: bool = False, folder: Path) -> Window:
+    return Window(folder, False, 0.0, seconds, None, None, events=events, stopping=stopping, cut=cut)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("stopping", "events", "cut", "longest"),
+    [(0.0, 0, False, 20.0), (2.0, 0, False, 0.8), (2.0, 1_000_000, False, 0.2), (0.1, 10, True, 0.1)],
+)
+def test_a_window_is_as_long_as_the_last_one_allows(
+    tmp_path: Path, stopping: float, events: int, cut: bool, longest: float
+) -> None:
+    """After one of 0.2 s: 8 s to stop at most, and a million events; half as long with calls of Python."""
+    caps = Caps()
+    caps.learn(window(0.2, stopping=stopping, events=events, cut=cut, folder=tmp_path))
+
+    assert caps.seconds(100.0, python_tracer=False) == pytest.approx(longest)
+    assert caps.seconds(100.0, python_tracer=True) == pytest.approx(longest / 2)
+    assert caps.shortened

@@ -1,0 +1,276 @@
+"""What the main thread does at the ticks of a timer, and how often the loop that it runs goes round.
+
+A timer of the system sends SIGURG, which programs do not use and which nothing happens to by default, to the main thread alone.
+Python runs the handler between two instructions of the thread; all ticks since the last one lie in the same call then. So a
+tick in a long call of C counts as one in it, and what holds the interpreter's lock is seen like anything else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import sysconfig
+import threading
+import time
+from types import CodeType, FrameType
+from typing import Any
+
+EVERY_NS = 6_173_000
+"""162 ticks a second, which few loops go in step with."""
+MOST = 16_000
+"""Samples, 100 s."""
+_MOST_PLACES, _DEEPEST = 2_000, 64
+_KEPT: list[object] = []  # what the main thread may still be going to call: never freed
+_HERE = os.path.dirname(__file__)
+_INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen", _HERE)
+_STANDARD = sysconfig.get_paths()["stdlib"]
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether it is of this hook."""
+    return code.co_filename.startswith(_HERE)
+
+
+def is_own(code: CodeType) -> bool:
+    """Whether it is of the program's own files."""
+    file = code.co_filename
+    return not (file.startswith(_STANDARD) or any(part in file for part in _INSTALLED))
+
+
+class Sampler:
+    """Of this process's main thread. Costs some 10 µs a tick. No failure in here reaches the program."""
+
+    def __init__(self) -> None:
+        """Does nothing yet."""
+        self.why = ""
+        """Why there are no samples."""
+        self.running = False
+        self._places: dict[tuple[Any, ...], int] = {}
+        self._told: list[list[Any]] = []
+        self._times: list[int] = []
+        self._at: list[int] = []
+        self._timer: ctypes.c_void_p | None = None
+        self._rounds: Rounds | None = None
+        self._own: dict[CodeType, bool] = {}
+        self._begin = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._install)
+
+    def start(self) -> None:
+        """From the main thread's next instruction on. May be called from any thread."""
+        if not (self.running or self.why):
+            self.running = True
+            _KEPT.append(self._begin)
+            ctypes.pythonapi.Py_AddPendingCall(self._begin, None)
+
+    def stop(self) -> None:
+        """No tick comes any more. The handler stays: a signal that is under way shall not meet another."""
+        timer, self._timer = self._timer, None
+        self.running = False
+        if timer is not None:
+            _library().timer_delete(timer)
+
+    def count_rounds(self, limit: float, over: threading.Event, least: float = 0.25) -> dict[str, Any] | None:
+        """Of the loop that the main thread is in; least and limit: s. None where none goes round three times, or nobody may
+        look."""
+        self.start()
+        rounds = self._rounds = Rounds(least, limit, self._owned)
+        ended = time.monotonic() + limit + 1.0
+        while not (rounds.done.wait(0.02) or over.is_set() or self.why or time.monotonic() > ended):
+            continue
+        self._rounds = None
+        rounds.over = True
+        return rounds.found()
+
+    def told(self, opened: float, closed: float) -> dict[str, Any]:
+        """The samples so far. opened, closed: the window, seconds since the epoch."""
+        count = min(len(self._times), len(self._at))
+        first = self._times[0] if count else 0
+        return {
+            "version": 1,
+            "every_ns": EVERY_NS,
+            "opened_ns": int(opened * 1e9),
+            "closed_ns": int(closed * 1e9),
+            "why": self.why,
+            "first_ns": first,
+            "places": list(self._told),
+            "after_us": [(one - first) // 1000 for one in self._times[:count]],
+            "at": self._at[:count],
+        }
+
+    def _install(self, _nothing: object) -> int:
+        try:
+            if signal.getsignal(signal.SIGURG) not in (signal.SIG_DFL, self._tick):
+                self.why = "the program uses SIGURG itself"
+            else:
+                signal.signal(signal.SIGURG, self._tick)
+                signal.siginterrupt(signal.SIGURG, False)
+                self._timer = _started(threading.main_thread().native_id or 0)
+        except Exception as error:
+            self.why = f"{type(error).__name__}: {error}"
+        self.running = not self.why
+        return 0
+
+    def _tick(self, _number: int, frame: FrameType | None) -> None:
+        try:
+            if frame is None or self._timer is None:
+                return
+            if self._rounds is not None:
+                self._rounds.tick(frame)
+            if len(self._times) < MOST:
+                place = self._place(frame)
+                self._times.append(time.time_ns())
+                self._at.append(place)
+        except Exception as error:
+            self.why = f"{type(error).__name__}: {error}"
+
+    def _place(self, leaf: FrameType) -> int:
+        """The line of the program that the thread is in, and the function that it is in there."""
+        while leaf.f_back is not None and is_ours(leaf.f_code):
+            leaf = leaf.f_back
+        frame: FrameType | None = leaf
+        for _ in range(_DEEPEST):
+            if frame is None or self._owned(frame.f_code):
+                break
+            frame = frame.f_back
+        user = frame if frame is not None and self._owned(frame.f_code) else None
+        key = (user and user.f_code, user and user.f_lineno, leaf.f_code)
+        known = self._places.get(key)
+        if known is None and len(self._told) < _MOST_PLACES:
+            known = self._places[key] = len(self._told)
+            place = [user.f_code.co_filename, user.f_lineno, user.f_code.co_name] if user is not None else ["", 0, ""]
+            inner = leaf.f_code
+            self._told.append([*place, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)])
+        return -1 if known is None else known
+
+    def _owned(self, code: CodeType) -> bool:
+        known = self._own.get(code)
+        if known is None:
+            known = self._own[code] = is_own(code)
+        return known
+
+
+class Rounds:
+    """Lines of the frames that are open now, each with when it began, until a frame that stays open goes round.
+
+    Python tells by sys.settrace, for as long as this takes; it slows Python's own instructions, so that a round of a loop in
+    Python is shorter than what is found, never longer.
+    """
+
+    FEWEST = 4
+    _MOST_TIMES = 20_000
+
+    def __init__(self, least: float, limit: float, owned: Any) -> None:
+        """least, limit: s."""
+        self.done, self.over = threading.Event(), False
+        self._least, self._limit, self._owned = least, limit, owned
+        self._began: float | None = None
+        self._frames: list[FrameType] = []
+        self._stack: list[tuple[str, int, str, bool]] = []
+        self._times: dict[FrameType, dict[int, list[float]]] = {}
+
+    def tick(self, frame: FrameType) -> None:
+        """In the main thread."""
+        if self._began is None:
+            if sys.gettrace() is not None:  # a debugger, or what measures coverage
+                self.over = True
+                self.done.set()
+                return
+            self._began = time.perf_counter()
+            one: FrameType | None = frame
+            while one is not None:
+                self._frames.append(one)
+                code = one.f_code
+                self._stack.append((code.co_filename, one.f_lineno, code.co_name, self._owned(code)))
+                one.f_trace = self._line
+                one = one.f_back
+            sys.settrace(self._call)
+        elif self.over or time.perf_counter() - self._began > self._limit:
+            self._end()
+
+    def _call(self, _frame: FrameType, _what: str, _argument: object) -> None:
+        if self.over:
+            self._end()
+
+    def _line(self, frame: FrameType, what: str, _argument: object) -> Any:
+        now = time.perf_counter()
+        if what == "return":
+            self._times.pop(frame, None)
+        elif what == "line" and not self.over:
+            times = self._times.setdefault(frame, {}).setdefault(frame.f_lineno, [])
+            times.append(now)
+            elapsed = now - (self._began or now)
+            enough = len(times) >= self.FEWEST and elapsed >= self._least and frame is self._outermost()
+            if enough or elapsed > self._limit or len(times) > self._MOST_TIMES:
+                self._end()
+        return None if self.over else self._line
+
+    def _outermost(self) -> FrameType | None:
+        return next((one for one in reversed(self._frames) if one in self._times), None)
+
+    def _end(self) -> None:
+        self.over = True
+        if not self.done.is_set():
+            sys.settrace(None)
+            for one in self._frames:
+                one.f_trace = None
+            self.done.set()
+
+    def found(self) -> dict[str, Any] | None:
+        """The outermost open frame with a line that came at least three times, and how long a round of it takes."""
+        for depth in range(len(self._frames) - 1, -1, -1):
+            lines = self._times.get(self._frames[depth], {})
+            counts = [len(times) for times in lines.values() if len(times) >= self.FEWEST - 1]
+            if not counts:
+                continue
+            usual = max(set(counts), key=lambda one: (counts.count(one), one))
+            line, times = next((line, times) for line, times in lines.items() if len(times) == usual)
+            between = sorted(after - before for before, after in zip(times, times[1:]))  # noqa: B905, RUF007
+            file, _, function, own = self._stack[depth]
+            at = next((one for one in self._stack[depth:] if one[3]), None)
+            place = [file, line, function] if own or at is None else [at[0], at[1], at[2]]
+            return {
+                "file": place[0],
+                "line": place[1],
+                "function": place[2],
+                "within": "" if own else function,
+                "prepares": any(name == "adapt" for _, _, name, _ in self._stack),
+                "median_ms": between[len(between) // 2] * 1e3,
+                "mean_ms": (times[-1] - times[0]) / (len(times) - 1) * 1e3,
+                "count": len(times) - 1,
+            }
+        return None
+
+
+class _Event(ctypes.Structure):
+    """struct sigevent, 64 bytes."""
+
+    _fields_ = [
+        ("value", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("thread", ctypes.c_int),
+        ("padding", ctypes.c_char * 44),
+    ]
+
+
+_TO_THREAD = 4
+
+
+def _library() -> Any:
+    here = ctypes.CDLL(None, use_errno=True)
+    return here if hasattr(here, "timer_create") else ctypes.CDLL("librt.so.1", use_errno=True)
+
+
+def _started(thread: int) -> ctypes.c_void_p:
+    """A timer that ticks for the thread of that number. Raises OSError, AttributeError where there is none."""
+    library, timer = _library(), ctypes.c_void_p()
+    event = _Event(None, int(signal.SIGURG), _TO_THREAD, thread)
+    if library.timer_create(1, ctypes.byref(event), ctypes.byref(timer)):
+        raise OSError(ctypes.get_errno(), "no timer")
+    library.timer_delete.argtypes = [ctypes.c_void_p]
+    library.timer_settime.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    spec = (ctypes.c_long * 4)(0, EVERY_NS, 0, EVERY_NS)
+    if library.timer_settime(timer, 0, ctypes.byref(spec), None):
+        raise OSError(ctypes.get_errno(), "the timer does not start")
+    return timer

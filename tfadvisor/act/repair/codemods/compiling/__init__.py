@@ -1,1 +1,0 @@
-"""Codemods: What is compiled, and how often."""

@@ -1,1 +1,0 @@
-"""Codemods: What feeds the step."""

@@ -1,1 +1,0 @@
-"""Codemods: What the compiled step computes."""

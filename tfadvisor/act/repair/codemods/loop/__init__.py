@@ -1,1 +1,0 @@
-"""Codemods: What the loop does beside the step."""

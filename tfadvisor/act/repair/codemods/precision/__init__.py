@@ -1,1 +1,0 @@
-"""Patches of the numbers of bits that a program computes with."""

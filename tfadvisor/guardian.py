@@ -1,0 +1,161 @@
+"""Nobody and nothing stays when this process ends, whatever ends it: a small process waits for that and clears up after it.
+
+It is run as a file and knows the standard library alone. What it reads are lines of JSON: `["+", kind, *what]`, and "-" when
+it is no longer its business. Kinds: `remove` a file or folder; `forget` a work tree: of which repository, which; `end` a
+program: its process id, what the environment of its processes holds, after how many seconds it is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+_watched: dict[tuple[str | float, ...], None] = {}
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def start() -> None:
+    """Once; where the system has no signals, nothing."""
+    if _started or os.name != "posix":
+        return
+    import subprocess
+
+    call, null = [sys.executable, "-I", "-S", os.path.abspath(__file__)], subprocess.DEVNULL  # noqa: PTH100  (a text)
+    process = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=null, stderr=null, cwd="/", start_new_session=True)
+    _started.append(process)
+    for one in tuple(_watched):
+        _tell("+", one)
+
+
+@contextlib.contextmanager
+def watched(*what: str | float) -> Iterator[None]:
+    """What must not outlive this process, while this is inside: its kind and what belongs to that."""
+    _watched[what] = None
+    _tell("+", what)
+    try:
+        yield
+    finally:
+        _watched.pop(what, None)
+        _tell("-", what)
+
+
+def _tell(sign: str, what: tuple[str | float, ...]) -> None:
+    if _started and _started[0].stdin is not None:
+        import json
+
+        with contextlib.suppress(OSError, ValueError):
+            _started[0].stdin.write(f"{sign}{json.dumps(what)}\n".encode())
+            _started[0].stdin.flush()
+
+
+def end_all(process: int, mark: str, grace_s: float = 0.0) -> None:
+    """Ends a program, and all whose environment holds the mark, wherever they went.
+
+    Without grace the program leads a group of its own, which ends with it.
+    """
+    known = os.path.isdir("/proc/self")  # noqa: PTH112
+    if grace_s:
+        for one in _marked(mark) if known else (process,):
+            _kill(one, signal.SIGTERM)
+        until = time.monotonic() + grace_s
+        while time.monotonic() < until and (_marked(mark) if known else _kill(process, 0)):
+            time.sleep(0.05)
+        if not known:
+            _kill(process, signal.SIGKILL)
+    else:
+        with contextlib.suppress(OSError):
+            os.killpg(process, signal.SIGKILL)
+    for _ in range(3):  # some may be starting others now
+        for one in (found := _marked(mark)):
+            _kill(one, signal.SIGKILL)
+        if not found:
+            return
+
+
+def remove(name: str) -> None:
+    """A file or a folder, also one that its owner may not write. Raises nothing."""
+    import shutil
+
+    def opened(_function: object, place: str, _error: object) -> None:
+        with contextlib.suppress(OSError):
+            for one in (os.path.dirname(place), place):  # noqa: PTH120  (a text)
+                if not os.path.islink(one):  # noqa: PTH114
+                    os.chmod(one, 0o700)  # noqa: PTH101
+            if os.path.isdir(place) and not os.path.islink(place):  # noqa: PTH112, PTH114
+                shutil.rmtree(place, ignore_errors=True)
+            else:
+                os.unlink(place)  # noqa: PTH108
+
+    with contextlib.suppress(OSError):
+        if os.path.isdir(name) and not os.path.islink(name):  # noqa: PTH112, PTH114
+            shutil.rmtree(name, onerror=opened)
+        else:
+            os.unlink(name)  # noqa: PTH108
+
+
+def _kill(process: int, number: int) -> bool:
+    """Whether it is there."""
+    try:
+        os.kill(process, number)
+    except OSError:
+        return False
+    return True
+
+
+def _marked(mark: str) -> list[int]:
+    """Of this user, by /proc: nobody where there is none."""
+    found, wanted = [], f"={mark}\0".encode()
+    for one in os.listdir("/proc") if os.path.isdir("/proc/self") else ():  # noqa: PTH112, PTH208
+        if one.isdecimal() and int(one) != os.getpid():
+            with contextlib.suppress(OSError):
+                if wanted in Path("/proc", one, "environ").read_bytes():
+                    found.append(int(one))
+    return found
+
+
+def _clear_up(kind: str, *what: str) -> None:
+    import subprocess
+
+    if kind == "end":
+        end_all(int(what[0]), what[1], float(what[2]))
+    elif kind == "remove":
+        remove(what[0])
+    elif kind == "forget":
+        remove(what[1])
+        null = subprocess.DEVNULL
+        call = ["git", "-C", what[0], "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
+        with contextlib.suppress(OSError):
+            subprocess.run([*call, "worktree", "prune"], stdin=null, stdout=null, stderr=null, check=False, timeout=60)
+
+
+def main() -> None:
+    """Listens until whoever is watched is gone, and clears up: programs first, the last begun first."""
+    import json
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    left: dict[str, None] = {}
+    for line in sys.stdin.buffer:
+        one = line[1:].decode().rstrip("\n")
+        left.pop(one, None)
+        if line[:1] == b"+":
+            left[one] = None
+    last_first = [json.loads(one) for one in reversed(left)]
+    for kind in ("end", "forget", "remove"):
+        for one in last_first:
+            if one[0] == kind:
+                with contextlib.suppress(Exception):
+                    _clear_up(*one)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""`HOST.samples.json` beside `HOST.xplane.pb`: what the program's main thread did at the ticks of a timer, and on which line.
+
+`tfadvisor run` writes it. It may come from anywhere, so nothing in it is believed unseen.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from tfadvisor.files import read_small_text
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+SAMPLES_ENDING = ".samples.json"
+VERSION = 1
+LARGEST = 2 << 20
+"""Bytes of a file; one of 16,000 samples has 250 KiB."""
+_Count = Annotated[int, Meta(ge=0, le=1 << 62)]
+_Short = Annotated[str, Meta(max_length=1000)]
+
+
+class Samples(msgspec.Struct, frozen=True):
+    """The file."""
+
+    version: int
+    every_ns: Annotated[int, Meta(ge=1000, le=10**9)]
+    """Between two ticks."""
+    opened_ns: _Count
+    """When recording began, since the epoch."""
+    closed_ns: _Count
+    first_ns: _Count
+    """When the first sample was taken."""
+    places: Annotated[list[tuple[_Short, _Count, _Short, _Short, _Short]], Meta(max_length=4000)]
+    """(the program's file, line and function; the function that runs inside of it, "" if itself; that one's file)."""
+    after_us: Annotated[list[_Count], Meta(max_length=40_000)]
+    """When each sample was taken, since the first."""
+    at: Annotated[list[Annotated[int, Meta(ge=-1, lt=4000)]], Meta(max_length=40_000)]
+    """Number of its place, -1 for one that is not listed."""
+    why: _Short = ""
+    """Why there are none."""
+    step: _Short = ""
+    """What whoever recorded it called the step: a function, or FILE:LINE; "" for nothing."""
+
+    def ticks(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """(ns since the epoch, number of the place) of each tick. The handler runs late where C code is in the way, and then
+        stands for all ticks since the sample before."""
+        if len(self.at) < 2:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        taken = self.first_ns + np.array(self.after_us, np.int64) * 1000
+        place = np.array(self.at, np.int64)
+        number = (taken - taken[0]) // self.every_ns
+        many = np.diff(number, prepend=number[0] - 1).clip(0)
+        last = np.repeat(number, many)
+        back = np.repeat(np.cumsum(many), many) - 1 - np.arange(len(last))
+        return taken[0] + (last - back) * self.every_ns, np.repeat(place, many)
+
+
+def read_samples(trace: Path, host: str) -> Samples | None:
+    """Of a host's trace file; None where none lie beside it, or what lies there cannot be used."""
+    try:
+        found = msgspec.json.decode(read_small_text(trace.with_name(f"{host}{SAMPLES_ENDING}"), LARGEST), type=Samples)
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return None
+    usable = found.version == VERSION and len(found.at) == len(found.after_us)
+    usable = usable and all(one < len(found.places) for one in found.at)
+    return found if usable else None
