@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
@@ -12,10 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
+from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.loading.limits import LimitChange, changes_of
-from tfadvisor.advice.savings import calibration, foresee
+from tfadvisor.advice.savings import calibration, foresee, plan_of
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Settings, measure
@@ -59,6 +61,8 @@ class Options(msgspec.Struct, frozen=True):
     """Numbers by which rules fire, where they are not to be as shipped."""
     preview: bool = False
     """Whether the rules that are not proven yet speak too."""
+    ignored: Mapping[str, str] = {}
+    """Patterns of ids of rules whose findings are known and left out, each with what is said about it."""
 
 
 class Analysis(Report, frozen=True, kw_only=True, dict=True):
@@ -162,7 +166,27 @@ def conclude(
     report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)
-    return report, summary
+    report = replace(report, capture=(*report.capture, _joined(run))) if run.folders else report
+    return _without_ignored(report, options.ignored), summary
+
+
+def _without_ignored(report: Report, ignored: Mapping[str, str]) -> Report:
+    """The report without the findings that a configuration ignores; a note says which and why."""
+    told = {
+        one.rule_id: next((why for pattern, why in ignored.items() if fnmatchcase(one.rule_id, pattern)), None)
+        for one in report.findings
+    }
+    notes = [CaptureNote(rule, f"{rule}: {why}", "", "") for rule, why in told.items() if why is not None]
+    if not notes:
+        return report
+    kept = tuple(one for one in report.findings if told[one.rule_id] is None)
+    return replace(report, findings=kept, plan=plan_of(kept) or msgspec.UNSET, capture=(*report.capture, *notes))
+
+
+def _joined(run: Run) -> CaptureNote:
+    """That the hosts' files come from several folders."""
+    text = f"Hosts are read together from {', '.join(sorted(run.folders))}: JAX names each host's folder by the second it starts."
+    return CaptureNote("joined-runs", text, "Give one of these folders to read its hosts alone.", "")
 
 
 def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tfadvisor.analysis import analyze
-from tfadvisor.comparison.baseline.snapshot import Snapshot, may_differ, must_be_alike, snapshot_of
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot, may_differ, must_be_alike, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, from_text
 from tfadvisor.comparison.forms import ShownComparison, shown
+from tfadvisor.comparison.side import Side
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Readable
+from tfadvisor.vocabulary import TimeClass
 
 
 def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapshot) -> ShownComparison:
@@ -23,9 +28,31 @@ def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapsho
     TraceError when a side cannot be read or holds no step.
     """
     one, other = as_snapshot(base), as_snapshot(new)
-    differences = (*must_be_alike(one.key, other.key), *may_differ(one, other))
+    refused, differences = (
+        must_be_alike(one.key, other.key),
+        (*must_be_alike(one.key, other.key), *may_differ(one, other)),
+    )
     same = one.fingerprint == other.fingerprint
-    return shown(compare_sides(one.side, other.side, differences=differences, same=same))
+    sides = [one.side, other.side]
+    if not one.recorded_like(other):
+        sides = [_host_as_one(side) for side in sides]
+        differences += (
+            "input and launch count as host here: without calls of Python functions they cannot be told apart",
+        )
+    return shown(compare_sides(*sides, differences=differences, same=same, refused=refused))
+
+
+def _host_as_one(side: Side) -> Side:
+    """The side with the classes as one that only calls of Python functions tell apart."""
+    time = sum(side.class_ms.get(name, 0.0) for name in NEED_CALLS)
+    known = [side.class_error_ms.get(name) for name in NEED_CALLS]
+    error = None if None in known else math.hypot(*(one or 0.0 for one in known))
+    none = dict.fromkeys(NEED_CALLS, 0.0)
+    return replace(
+        side,
+        class_ms={**side.class_ms, **none, TimeClass.HOST.label: time},
+        class_error_ms={**side.class_error_ms, **none, TimeClass.HOST.label: error},
+    )
 
 
 def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:

@@ -77,3 +77,29 @@ def _unknown(value: Any) -> Any:
     if hasattr(value, "item"):  # a number of NumPy's
         return value.item()
     raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+# Names of kernels as a reader says them: demangled C++ without what every kernel of its library has, HLO without its shapes.
+
+_HLO = re.compile(r"^%?([\w.\-]+) = ")
+_FUNCTOR = re.compile(r"\b(?:scalar_\w+?_op|\w*Reducer|\w*(?:Functor|Op))\b(?=[<,>( ]|$)")
+_DULL = frozenset(
+    {"TensorAssignOp", "TensorCwiseBinaryOp", "TensorCwiseUnaryOp", "TensorReductionOp", "TensorConversionOp"}
+)
+_LONGEST_NAME = 60
+
+
+def short_kernel(name: str) -> str:
+    """`void Eigen::internal::EigenMetaKernel<…scalar_product_op<…>…>(…)` -> `EigenMetaKernel<scalar_product_op>`,
+    `%copy-done.4 = f32[5,1024]… copy-done(…)` -> `copy-done.4`. Cut in the middle, since names differ at their ends.
+    """
+    if hlo := _HLO.match(name):
+        return hlo.group(1)
+    if "::" in name or "<" in name:
+        name = name.removeprefix("void ")
+        base, _, arguments = name.partition("<")
+        base = base.partition("(")[0].rpartition("::")[2]
+        functors = dict.fromkeys(one for one in _FUNCTOR.findall(arguments) if one not in _DULL)
+        name = f"{base}<{', '.join(list(functors)[:2])}>" if functors else base
+    half = _LONGEST_NAME // 2
+    return name if len(name) <= _LONGEST_NAME else f"{name[: half - 1]}…{name[-half:]}"

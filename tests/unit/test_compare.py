@@ -14,6 +14,8 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
+from tfadvisor.comparing import as_snapshot, compare
+from tfadvisor.comparison.baseline.snapshot import CALLS
 from tfadvisor.comparison.baseline.snapshot_json import as_text as snapshot_text
 from tfadvisor.comparison.forms import as_markdown, as_text
 from tfadvisor.comparison.split import compare_sides
@@ -112,7 +114,7 @@ def test_the_text_names_the_new_op_with_its_line() -> None:
 
     text = as_text(compare_sides(base, new))
 
-    assert "The step takes 50 ms (+50%) more: compute +50 ms." in text
+    assert "The step takes 50 ms (50%) more: compute +50 ms." in text
     assert "+50 ms      compute    dot.9: new, 50 ms per step, 2 times, train.py:31" in text
     assert "+50 ms      total, median step time" in text
 
@@ -125,9 +127,43 @@ def test_the_change_is_that_of_the_median_and_long_steps_have_a_row_of_their_own
     comparison = compare_sides(base, new)
     text = as_text(comparison)
 
-    assert "The step takes 10 ms (+10%) more: compile +30 ms." in text
+    assert "The step takes 10 ms (10%) more: compile +30 ms." in text
     assert "  +30 ms      compile    0 ms → 30 ms per step in which no device works" in text
     assert "  −20 ms      steps that are far longer or shorter than the middle one" in text
     assert "  +10 ms      total, median step time" in text
     assert "| **+10 ms** | | **total, median step time** |" in as_markdown(comparison)
     assert comparison.change_ms == pytest.approx(30.0)
+
+
+def test_runs_on_other_devices_are_called_not_comparable_and_their_difference_no_change() -> None:
+    one, other = as_snapshot(FIXTURES / "jax-healthy"), as_snapshot(FIXTURES / "jax-loader")
+    other = replace(other, key=replace(other.key, devices="1 gpu NVIDIA H100"))
+
+    compared = compare(one, other)
+
+    assert compared.refused == ("devices: 1 cpu in the baseline, 1 gpu NVIDIA H100 now",)
+    text = as_text(compared)
+    assert "These runs are not comparable: devices: 1 cpu" in text
+    assert "%" not in text
+    assert "per step" not in text
+
+
+def test_a_step_that_takes_many_times_as_long_is_said_so_and_not_in_per_cent() -> None:
+    one = as_snapshot(FIXTURES / "jax-healthy")
+    other = replace(one, fingerprint="another", side=replace(one.side, median_ms=39 * one.side.median_ms))
+
+    assert "takes 39 times as long, +" in as_text(compare(one, other))
+
+
+def test_classes_that_only_calls_of_python_tell_apart_change_together() -> None:
+    """3 ms of loading are other Python without them: 3 ms go from host to input, and the step takes as long as before."""
+    one = as_snapshot(FIXTURES / "jax-loader")
+    loading = one.side.class_ms["input"]
+    classes = {**one.side.class_ms, "input": 0.0, "host": one.side.class_ms["host"] + loading}
+    without = replace(one, fingerprint="another", about={**one.about, CALLS: "not recorded"})
+    without = replace(without, side=replace(without.side, class_ms=classes))
+
+    compared = compare(without, one)
+
+    assert all(abs(cause.change_ms) < 1e-9 for cause in compared.causes)
+    assert any("input and launch count as host" in difference for difference in compared.differences)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from tfadvisor.comparison.baseline.store import read_store
 from tfadvisor.comparison.forms import on_page
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Written
 from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
-from tfadvisor.comparison.gate.read_config import Known, read
+from tfadvisor.comparison.gate.read_config import known_names, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
 from tfadvisor.report.forms.html import as_html
 from tfadvisor.report.forms.page_data import PageData
@@ -67,21 +67,6 @@ def side_by_side(pages: Sequence[PageData]) -> str:
     reports = [page.report for page in pages]
     comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
     return as_html(pages, comparisons=comparisons)
-
-
-def known_names(rules: Sequence[Path] = ()) -> Known:
-    """What a configuration may name."""
-    import tfadvisor.metrics  # noqa: F401
-    from tfadvisor.advice.loading.catalogue import load_catalogue
-    from tfadvisor.advice.loading.limits import wrong_change
-    from tfadvisor.metrics.registry import registered_metrics
-
-    known = load_catalogue(rules, preview=True).rules
-    return Known(
-        metrics={name: one.unit.value for name, one in registered_metrics().items()},
-        rules=tuple(rule.id for rule in known),
-        wrong_change=partial(wrong_change, known),
-    )
 
 
 def config_file(path: Path | None) -> ConfigFile:

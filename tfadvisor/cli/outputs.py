@@ -41,6 +41,7 @@ def write_form(form: Form, subject: Any, output: Path | None, **settings: Any) -
     """A report, comparison or verdict in a form, to a file or to standard output. settings: for forms on a screen."""
     if output is not None:
         write_output(output, form.write(subject, **settings), "--output")
+        note(f"wrote {output} ({form.name}).")
     else:
         write_out(form.write(subject, screen_of(sys.stdout), **settings), page=form.drawn, json=form.is_json)
 

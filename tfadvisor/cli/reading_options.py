@@ -38,7 +38,8 @@ Paths = Annotated[list[str], argument("PATH", _TRACE, path_type=str)]
 """As written: a Path would make one slash of an address's two. `places` makes paths of them."""
 PathsOrNone = Annotated[list[str] | None, argument("PATH", _TRACE, path_type=str)]
 RunName = Annotated[
-    str | None, option("--run", "NAME", "the run instead of the newest", WHAT, autocompletion=run_names)
+    str | None,
+    option("--run", "NAME", "the run instead of the newest; A,B for several as one", WHAT, autocompletion=run_names),
 ]
 HostName = Annotated[str | None, option("--host", "NAME", "only this host of the run", WHAT, autocompletion=host_names)]
 Steps = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, counted from 0", WHAT)]
@@ -66,7 +67,7 @@ RulesConfig = Annotated[
     option(
         "--config",
         "FILE",
-        "read rule thresholds, [rules], from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
+        "read rule thresholds (`rules`) and what to ignore from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
         RULES,
     ),
 ]
@@ -170,11 +171,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def configurations_above() -> bool:
+    """Whether this folder or one above it holds a file that may be a configuration."""
+    here = Path.cwd()
+    return any((one / name).is_file() for one in (here, *here.parents) for name in _CONFIGURATIONS)
+
+
 def _limits_of_project(config: Path | None) -> tuple[LimitChange, ...]:
     """The gate's settings are loaded only where a file may hold some. Raises UsageError for one that is no TOML."""
-    here = Path.cwd()
-    folders = (here, *here.parents)
-    if config is None and not any((one / name).is_file() for one in folders for name in _CONFIGURATIONS):
+    if config is None and not configurations_above():
         return ()
     from tfadvisor.comparison.gate.config import limits_of_project
 

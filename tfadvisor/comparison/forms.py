@@ -13,7 +13,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.frames import frame_of
 from tfadvisor.html_fragments import fragment, table, text
-from tfadvisor.printable import in_code, in_markdown, one_line, plain
+from tfadvisor.printable import in_code, in_markdown, one_line, plain, short_kernel
 from tfadvisor.report.forms.forms import Form
 from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
@@ -41,7 +41,8 @@ def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
     page.line()
     page.line((verdict_words(comparison), TITLE))
     page.line()
-    causes(page, comparison)
+    if not comparison.refused:
+        causes(page, comparison)
     for difference in comparison.differences:
         _beside(page, ("differs", "yellow"), one_line(difference))
     return page.text()
@@ -83,7 +84,7 @@ def as_markdown(comparison: Comparison) -> str:
         f"- base {in_code(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
         f"- new {in_code(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
         "",
-        *causes_table(comparison),
+        *([] if comparison.refused else causes_table(comparison)),
     ]
     if comparison.differences:
         lines += ["The runs differ in:", ""]
@@ -176,13 +177,13 @@ def as_fragment(comparison: Comparison) -> str:
     causes, left = shown_causes(comparison)
     rows: list[Sequence[str]] = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in causes]
     rows += [(signed(milliseconds), "", words) for milliseconds, words in left]
-    rows.append((signed(comparison.median_change_ms), "", TOTAL))
+    rows += [] if comparison.refused else [(signed(comparison.median_change_ms), "", TOTAL)]
     sides = (("base", comparison.base), ("new", comparison.new))
     return fragment(
         [
             f"<h4>{text(verdict_words(comparison))}</h4>",
             *(f'<p class="quiet">{name}: {text(head.name)}, {text(head_words(head))}</p>' for name, head in sides),
-            table(("change", "class", "cause"), rows),
+            *([table(("change", "class", "cause"), rows)] if rows else []),
             *(f"<p>{text(one)}</p>" for one in beside_words(comparison, causes)),
             *(f'<p class="quiet">differs: {text(one)}</p>' for one in comparison.differences),
         ]
@@ -213,6 +214,8 @@ UNEVEN = "steps that are far longer or shorter than the middle one: the causes a
 TOTAL = "total, median step time"
 _SHOWN = 12
 _WORTH_A_LINE = 0.005
+_TIMES = 4.0
+"""From this factor on a change is said as one, and not in per cent."""
 _OVERLAP = {
     "collective": "other work hides {} of the collectives",
     "transfer": "other work hides {} of the copies",
@@ -222,11 +225,6 @@ _OVERLAP = {
 def signed(milliseconds: float) -> str:
     """`+1.25 ms`, `−310 µs`."""
     return f"{'−' if milliseconds < 0 else '+'}{duration(abs(milliseconds))}"
-
-
-def signed_share(fraction: float) -> str:
-    """`+18%`."""
-    return f"{'−' if fraction < 0 else '+'}{percent(abs(fraction))}"
 
 
 def head_words(head: Head) -> str:
@@ -239,6 +237,8 @@ def head_words(head: Head) -> str:
 def verdict_words(comparison: Comparison) -> str:
     """`The step takes 410 µs (+18%) more: compute +401 µs, launch +10 µs.`"""
     change = comparison.median_change_ms
+    if comparison.refused:
+        return f"These runs are not comparable: {one_line('; '.join(comparison.refused))}."
     if comparison.same:
         return "Both are the same trace."
     if abs(comparison.median_change_fraction) < 0.0005:
@@ -248,12 +248,17 @@ def verdict_words(comparison: Comparison) -> str:
         for one in sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
         if abs(one.change_ms) >= 0.05 * abs(change)
     ]
-    share, more = signed_share(comparison.median_change_fraction), "more" if change > 0 else "less"
+    factor, more = comparison.new.median_ms / comparison.base.median_ms, "more" if change > 0 else "less"
+    if factor >= _TIMES:
+        return f"The step takes {factor:.0f} times as long, {signed(change)}: {', '.join(parts[:4])}."
+    share = percent(abs(comparison.median_change_fraction))
     return f"The step takes {duration(abs(change))} ({share}) {more}: {', '.join(parts[:4])}."
 
 
 def shown_causes(comparison: Comparison) -> tuple[list[Cause], list[tuple[float, str]]]:
-    """The causes worth a line, and what is left of the change of the median step, in words."""
+    """The causes worth a line, and what is left of the change of the median step, in words; none of runs of other kinds."""
+    if comparison.refused:
+        return [], []
     enough = _WORTH_A_LINE * comparison.base.mean_ms
     shown = [cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough]
     shown = shown or list(comparison.causes[:1])
@@ -277,14 +282,14 @@ def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
     op = cause.op
     if op is None:
         return "all other ops together"
-    name = name_in(op.name)
+    name = name_in(short_kernel(op.name))
     what = f"{op.number} ops like {name}" if op.number > 1 else name
     if op.status != "changed":
         times = duration(op.new_op_ms if op.status == "new" else op.base_op_ms)
         count = op.new_count if op.status == "new" else op.base_count
         words = f"{what}: {op.status}, {times} per step, {_times(count)}"
     else:
-        renamed = f" (was {name_in(op.before)}, matched by {op.by})" if op.before else ""
+        renamed = f" (was {name_in(short_kernel(op.before))}, matched by {op.by})" if op.before else ""
         words = f"{what}{renamed}: {_span(op.base_op_ms, op.new_op_ms)} per step"
         if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
             words += f", {_times(op.base_count)} → {_times(op.new_count)}"
@@ -318,6 +323,8 @@ def speed_words(comparison: Comparison) -> str:
 
 def beside_words(comparison: Comparison, shown: Sequence[Cause]) -> list[str]:
     """What speaks for the causes that are shown: metrics of their classes, findings, the machine's speed."""
+    if comparison.refused:
+        return []
     named = {cause.class_name for cause in shown}
     beside = [metric_words(one) for one in comparison.metrics if one.class_name in named]
     beside += [finding_words(one) for one in comparison.findings]

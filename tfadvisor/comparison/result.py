@@ -136,6 +136,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """Why the runs are not quite alike."""
     same: bool
     """One trace twice."""
+    refused: tuple[str, ...] = ()
+    """Why the runs may not be compared, as the gate says it: the causes are then no one's change."""
 
     @property
     def change_fraction(self) -> float:

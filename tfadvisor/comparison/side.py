@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import sqrt
 
 import msgspec
@@ -33,6 +33,25 @@ class Found(msgspec.Struct, frozen=True):
     """"" in baselines of versions that did not keep it."""
     since: str = ""
     """The day it came into the baseline, ISO; "" outside of one."""
+    claims: str = ""
+    """The classes of step time that it is about, joined by spaces."""
+    takes: float | None = None
+    """The share of step time that it is about, 0..1; None where not known."""
+
+    def same_cause(self, other: Found, alike: Collection[str] = ()) -> bool:
+        """Whether both are about the same time of the step, whatever rules found them: the same classes, the same place where
+        both know one, shares that differ by less than a factor of two. alike: classes that cannot be told apart.
+        """
+        if self.rule_id == other.rule_id:
+            return True
+        one, another = set(self.claims.split()), set(other.claims.split())
+        if not (one & another or (one & set(alike) and another & set(alike))):
+            return False
+        if self.place and other.place and self.place.split(" in ")[0] != other.place.split(" in ")[0]:
+            return False
+        if self.takes is None or other.takes is None:
+            return False
+        return max(self.takes, other.takes) < 2 * min(self.takes, other.takes)
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -90,7 +109,7 @@ def side_of(report: Report) -> Side | None:
         metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
         units={name: one.unit for name, one in report.metrics.items() if one.value is not None},
         traits={name: Traits(one.better, one.scatter) for name, one in report.metrics.items() if one.value is not None},
-        findings=tuple(_found(one) for one in report.findings if one.category != "capture"),
+        findings=tuple(found_of(one) for one in report.findings if one.category != "capture"),
     )
 
 
@@ -139,13 +158,22 @@ def _without_number(op: Op) -> Op:
     return replace(op, module=without_program_number(op.module)) if op.module else op
 
 
-def _found(finding: Finding) -> Found:
+def found_of(finding: Finding) -> Found:
+    """The finding as a baseline keeps it."""
     place = ""
     if finding.locations:
         first = finding.locations[0]
         place = f"{first.file}:{first.line}" if first.line is not None else first.file
         place += f" in {first.op}" if first.op else ""
-    return Found(finding.rule_id, finding.category, finding.title, place, finding.severity.value)
+    return Found(
+        finding.rule_id,
+        finding.category,
+        finding.title,
+        place,
+        finding.severity.value,
+        claims=" ".join(finding.claims),
+        takes=finding.takes,
+    )
 
 
 # Names of ops without what compilers and frameworks count up: `fusion.12` and `fusion.7` have the same stem.

@@ -255,7 +255,9 @@ _SPEAKS_ABOUT = {
 _WORTH_TELLING = 0.02
 
 
-def compare_sides(base: Side, new: Side, *, differences: Sequence[str] = (), same: bool = False) -> Comparison:
+def compare_sides(
+    base: Side, new: Side, *, differences: Sequence[str] = (), same: bool = False, refused: Sequence[str] = ()
+) -> Comparison:
     """The change of the mean step time and its causes."""
     classes, causes, pairs, speed = split(base, new)
     return Comparison(
@@ -270,6 +272,7 @@ def compare_sides(base: Side, new: Side, *, differences: Sequence[str] = (), sam
         matched=dict(Counter(pair.by or ("gone" if pair.base else "new") for pair in pairs)),
         differences=tuple(differences),
         same=same,
+        refused=tuple(refused),
     )
 
 
@@ -290,10 +293,11 @@ def _metrics(base: Side, new: Side) -> list[MetricChange]:
 
 
 def _findings(base: Side, new: Side) -> list[FindingChange]:
-    before, after = {one.rule_id for one in base.findings}, {one.rule_id for one in new.findings}
-    appeared = [FindingChange(*_words(one), True) for one in new.findings if one.rule_id not in before]
-    gone = [FindingChange(*_words(one), False) for one in base.findings if one.rule_id not in after]
-    return appeared + gone
+    appeared = [one for one in new.findings if not any(one.same_cause(other) for other in base.findings)]
+    gone = [one for one in base.findings if not any(one.same_cause(other) for other in new.findings)]
+    return [
+        FindingChange(*_words(one), one_side) for one_side, some in ((True, appeared), (False, gone)) for one in some
+    ]
 
 
 def _words(one: Found) -> tuple[str, str, str, str]:

@@ -144,6 +144,8 @@ def fp16_kernel_share(question: Question) -> float:
     """
     kernels = _LATEST.of(question)
     known = _known(kernels)
+    if not kernels.sum(lambda kind: kind.is_matrix):
+        raise MetricAbsent("no kernel multiplies matrices or convolves")
     return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
 
 

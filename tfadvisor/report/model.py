@@ -58,6 +58,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     """ISO time in UTC, None where the trace does not tell."""
     window_ms: float
     """From the first event to the last, ms."""
+    python_calls: bool = False
+    """Whether calls of Python functions were recorded: without them loading looks like other Python."""
 
 
 class StepTimes(msgspec.Struct, frozen=True):

@@ -165,7 +165,7 @@ def shares(report: Report) -> list[tuple[str, float]]:
 
 def nothing_to_change(report: Report) -> str:
     """What stands where findings would."""
-    found = "Found nothing to change."
+    found = "Found nothing to change." if report.verdict.healthy else "No rule names a change for this run."
     return f"{found} Where the step goes, above, names what takes its time." if report.attribution else found
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import IO
@@ -28,6 +29,7 @@ LINES_ENDING = ".lines.pb"
 """Ends a second window in which Python is slowed so much that only lines of the program can be taken from it."""
 _PIECE = 1 << 20
 _SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
+_PROGRAM_NUMBER = re.compile(r"\(\d+\)$")
 _TOOL_OUTPUTS = re.compile(
     r"\.(trace(\.json(\.gz)?)?|(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|pod_viewer)\.(pb|json))$"
 )
@@ -43,6 +45,8 @@ class Run(msgspec.Struct, frozen=True):
     name: str
     path: Path
     files: tuple[Path, ...]
+    folders: tuple[str, ...] = ()
+    """The names of the runs that were joined to this one, itself among them; empty where one folder holds all files."""
 
 
 def host_of(file: Path) -> str:
@@ -54,7 +58,7 @@ def host_of(file: Path) -> str:
 
 
 def find_runs(root: Path, within: Path | None = None) -> list[Run]:
-    """Every run below a folder, newest first. Folders that cannot be read are passed over.
+    """Every run below a folder, newest first. Folders that cannot be read are passed over, those of one job joined.
 
     within: a folder without links; what a link leads to is looked at only below it.
     """
@@ -63,7 +67,61 @@ def find_runs(root: Path, within: Path | None = None) -> list[Run]:
         for folder, traces in _folders_with_traces(root, within)
         if traces
     ]
-    return sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True)
+    return _joined(sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True))
+
+
+_APART = 120.0
+"""Seconds between the starts of one recording on several hosts, at most: JAX names each host's folder by the second it starts."""
+
+
+def _joined(runs: Sequence[Run]) -> list[Run]:
+    """Runs, newest first, with those joined that are one recording of one job: begun within two minutes below one folder, on
+    different hosts, with the same compiled programs as far as the traces name any.
+    """
+    found: list[Run] = []
+    for run in runs:
+        stamped = _SESSION_NAME.fullmatch(run.path.name) is not None
+        near = [at for at, one in enumerate(found[-8:], max(len(found) - 8, 0)) if stamped and _one_job(one, run)]
+        if not near:
+            found.append(run)
+            continue
+        newest = found[near[0]]
+        files = tuple(sorted((*newest.files, *run.files), key=host_of))
+        found[near[0]] = Run(newest.name, newest.path, files, (*(newest.folders or (newest.name,)), run.name))
+    return found
+
+
+def _one_job(one: Run, other: Run) -> bool:
+    return (
+        one.path.parent == other.path.parent
+        and _SESSION_NAME.fullmatch(one.path.name) is not None
+        and abs(recorded_at(one) - recorded_at(other)) <= _APART
+        and not {host_of(file) for file in one.files} & {host_of(file) for file in other.files}
+        and _same_programs(one.files[0], other.files[0])
+    )
+
+
+def _same_programs(one: Path, other: Path) -> bool:
+    """Whether the programs that two traces name are mostly the same; yes where one names none or is not on this machine."""
+    if isinstance(one, RemotePath) or isinstance(other, RemotePath):
+        return True
+    first, second = (_programs(str(file), file.stat().st_mtime_ns) for file in (one, other))
+    return not first or not second or 2 * len(first & second) >= len(first | second)
+
+
+@lru_cache(maxsize=64)
+def _programs(path: str, _changed: int) -> frozenset[str]:
+    """The compiled programs that a trace names, without the numbers that they have in one run."""
+    from tfadvisor.trace.columns import Selection  # imports NumPy, which no --help needs
+    from tfadvisor.trace.decode import decode_file
+
+    try:
+        host = decode_file(Path(path), Selection())
+    except TraceError:  # reading it will say what is wrong with it
+        return frozenset()
+    holds = {index for index, plane in enumerate(host.planes) if plane.name == "/host:metadata"}
+    names = zip(host.names.plane.tolist(), host.names.name, strict=True)
+    return frozenset(_PROGRAM_NUMBER.sub("", name) for plane, name in names if plane in holds)
 
 
 def recorded_at(run: Run) -> float:
@@ -103,7 +161,7 @@ def choose_run(
             raise UsageError(
                 f"--host {host}: run {chosen.name} has no such host.{did_you_mean(host, hosts)} It has: {', '.join(hosts)}."
             )
-        chosen = Run(chosen.name, chosen.path, files)
+        chosen = Run(chosen.name, chosen.path, files, chosen.folders)
     return chosen, count
 
 
@@ -170,8 +228,10 @@ def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Ru
         raise _nothing_in(root, within)
     if run is None:
         return runs[0], len(runs)
-    matches = [candidate for candidate in runs if candidate.name == run]
-    matches = matches or [candidate for candidate in runs if candidate.name.endswith("/" + run)]
+    if "," in run:
+        return _several(root, run, within), len(runs)
+    matches = [candidate for candidate in runs if run in (candidate.name, *candidate.folders)]
+    matches = matches or [one for one in runs if any(name.endswith("/" + run) for name in (one.name, *one.folders))]
     if len(matches) == 1:
         return matches[0], len(runs)
     listed = ", ".join(candidate.name for candidate in (matches or runs)[:8])
@@ -179,6 +239,19 @@ def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Ru
     what = "is in several places" if matches else "is not there"
     meant = "" if matches else did_you_mean(run, (candidate.name for candidate in runs))
     raise UsageError(f"--run {run} {what}.{meant} Runs: {listed}{more}.")
+
+
+def _several(root: Path, named: str, within: Path | None) -> Run:
+    """Several runs, `A,B`, as one. Raises UsageError for one that is not there and for a host that two of them hold."""
+    parts = list(
+        dict.fromkeys(_run_in_folder(root, name.strip(), within)[0] for name in named.split(",") if name.strip())
+    )
+    files = tuple(sorted((file for part in parts for file in part.files), key=host_of))
+    twice = [host for host, count in Counter(map(host_of, files)).items() if count > 1]
+    if twice:
+        raise UsageError(f"--run {named}: host {twice[0]} is in several of these runs. Give one of them.")
+    names = tuple(name for part in parts for name in part.folders or (part.name,))
+    return Run(parts[0].name, parts[0].path, files, names if len(names) > 1 else ())
 
 
 def _check_exists(path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+from support.places import FIXTURES
 
+from tfadvisor.analysis import analyze
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.trace.runs import choose_run, find_runs, host_of, without_duplicates
 
@@ -117,3 +120,54 @@ def test_nothing_to_read_is_said_with_what_is_missing(tmp_path: Path) -> None:
         choose_run([tmp_path])
     with pytest.raises(TraceError, match="does not exist"):
         choose_run([tmp_path / "nowhere"])
+
+
+def split_hosts(logdir: Path, **seconds: str) -> None:
+    """Hosts of one recorded job, each below the folder that JAX names by the second it starts."""
+    for host, second in seconds.items():
+        folder = logdir / "plugins" / "profile" / f"2026_11_24_08_30_{second}"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(FIXTURES / "jax-hosts-late" / f"{host}.xplane.pb.gz", folder)
+
+
+def test_hosts_that_jax_put_into_folders_of_their_own_are_one_run(tmp_path: Path) -> None:
+    split_hosts(tmp_path, alpha="36", beta="38", gamma="38")
+
+    chosen, number = choose_run([tmp_path])
+
+    assert number == 1
+    assert [host_of(file) for file in chosen.files] == ["alpha", "beta", "gamma"]
+    assert chosen.name == "2026_11_24_08_30_38"
+    assert chosen.folders == ("2026_11_24_08_30_38", "2026_11_24_08_30_36")
+    assert choose_run([tmp_path], "2026_11_24_08_30_36")[0] == chosen
+    report = analyze(tmp_path)
+    assert report.run.hosts == ("alpha", "beta", "gamma")
+    assert any("2026_11_24_08_30_36, 2026_11_24_08_30_38" in note.note for note in report.capture)
+
+
+def test_other_programs_the_same_host_and_later_recordings_are_runs_of_their_own(tmp_path: Path) -> None:
+    split_hosts(tmp_path, alpha="36")
+    for name, source in (("38", "jax-unrolled"), ("40", "jax-hosts-late")):
+        folder = tmp_path / "plugins" / "profile" / f"2026_11_24_08_30_{name}"
+        folder.mkdir()
+        (trace, *_) = sorted((FIXTURES / source).glob("*.xplane.pb.gz"))
+        shutil.copy(trace, folder / ("other.xplane.pb.gz" if name == "38" else "alpha.xplane.pb.gz"))
+    later = tmp_path / "plugins" / "profile" / "2026_11_24_08_33_00"
+    later.mkdir()
+    shutil.copy(FIXTURES / "jax-hosts-late" / "beta.xplane.pb.gz", later)
+
+    assert [run.name[-5:] for run in find_runs(tmp_path)] == ["33_00", "30_40", "30_38", "30_36"]
+
+
+def test_several_runs_can_be_named_and_are_read_as_one(tmp_path: Path) -> None:
+    split_hosts(tmp_path, alpha="00")
+    (tmp_path / "late").mkdir()
+    shutil.copy(FIXTURES / "jax-hosts-late" / "beta.xplane.pb.gz", tmp_path / "late")
+
+    chosen, _ = choose_run([tmp_path], "late,2026_11_24_08_30_00")
+
+    assert [host_of(file) for file in chosen.files] == ["alpha", "beta"]
+    (tmp_path / "again").mkdir()
+    shutil.copy(FIXTURES / "jax-hosts-late" / "beta.xplane.pb.gz", tmp_path / "again")
+    with pytest.raises(UsageError, match="host beta is in several of these runs"):
+        choose_run([tmp_path], "late,again")

@@ -50,7 +50,7 @@ def run_rules(
     """Every rule, and a finding for each that fired. promised: puts them in order, and may give them other savings."""
     fired = fired_rules(rules, metrics)
     findings, broken = [], list(fired.broken)
-    for one in promised(fired.judged, metrics):
+    for one in map(_within, promised(fired.judged, metrics)):
         try:
             findings.append(finding_of(one, metrics))
         except Exception as error:
@@ -124,6 +124,14 @@ def _takes(rule: Rule, metrics: Metrics) -> float | None:
 
 def _share(value: float) -> float:
     return min(max(value, 0.0), 1.0)
+
+
+def _within(one: Judged) -> Judged:
+    """A minor finding promises no more than it takes: what else goes with a large fault is not measured for small ones."""
+    most = one.takes
+    if one.severity.rank > Severity.LOW.rank or most is None or one.saving.high <= most:
+        return one
+    return replace(one, saving=replace(one.saving, low=min(one.saving.low, most), high=most))
 
 
 def _standing(one: Judged, metrics: Metrics) -> Severity:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.judged import is_few, is_guessed
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.units import percent
+from tfadvisor.units import counted, percent
 from tfadvisor.vocabulary import VERDICTS, Severity
 
 _WORTH_NAMING = 0.15
@@ -21,8 +21,10 @@ _HOST_IS_AHEAD = 0.5
 """From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
 _WAITING = 0.05
 """At this share of step time a host that blocks in every step is not ahead at the step's end, as in the rules."""
-_MOST_OF_FEW_STEPS = 0.5
-"""What one or two steps lose may have been lost once. Half of them is too much to call the run healthy all the same."""
+_EXPLAINED = 0.8
+"""Compute below this share of the step leaves too much to other causes to call the run healthy."""
+_STEPS_THAT_TELL = 5
+"""Fewer steps are too few to say that nothing is worth a change."""
 _COMPUTED = ("compute", "kernel")
 """Categories of findings about what the devices compute."""
 _LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
@@ -39,7 +41,8 @@ def give_verdict(
 
     idle_in: what runs in most of the idle time. largest: what computes most, `the line train.py:42 takes 30% of the step`.
     """
-    healthy = not any(one.severity.rank >= Severity.MEDIUM.rank for one in findings) and not _loses(breakdown, metrics)
+    sound = _sound(breakdown, metrics, findings)
+    healthy = sound and _enough_steps(metrics)
     guessed = is_guessed(metrics)
     if not any(breakdown.values()):
         return Verdict("unknown", 0.0, False, "The trace holds no steps and no devices.")
@@ -73,9 +76,8 @@ def give_verdict(
         )
     elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (is_few(metrics) and losses[top] < works):
         bottleneck, fraction = top, losses[top]
-        summary = (
-            f"{percent(fraction)} of step time is {_awaited(metrics) if top == 'imbalance' else VERDICTS[top].lost}."
-        )
+        lost = f"{_awaited(metrics)}, which counts as collective below" if top == "imbalance" else VERDICTS[top].lost
+        summary = f"{percent(fraction)} of step time is {lost}."
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
         why = f"most of it during {idle_in}" if idle_in else "and the trace does not show why"
@@ -90,10 +92,10 @@ def give_verdict(
     return Verdict(
         bottleneck,
         fraction,
-        healthy and bottleneck != "unknown" and not (guessed and bottleneck != "compute"),
+        healthy and bottleneck == "compute",
         summary
-        + _weakness(metrics, healthy, findings)
-        + (_doubt(findings) or _look_at(largest) if healthy and bottleneck == "compute" else ""),
+        + _weakness(metrics, sound, findings)
+        + (_doubt(findings) or _look_at(largest) if sound and bottleneck == "compute" else ""),
     )
 
 
@@ -106,13 +108,19 @@ def led_by(verdict: Verdict, findings: Sequence[Finding], metrics: Metrics) -> t
     return (*leading, *(one for one, first in zip(findings, leads, strict=True) if not first))
 
 
-def _loses(breakdown: Mapping[str, float], metrics: Metrics) -> bool:
-    """Whether any class but compute takes enough of the steps that nobody may call the run healthy: less is enough of steady
-    ones than of one or two."""
-    if metrics.value("steps_counted") is None or is_guessed(metrics):
+def _sound(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> bool:
+    """Whether nothing in the steps that were seen is worth a change: no finding saves much, and compute, the devices' memory
+    included, explains nearly all of the time."""
+    rest = max(breakdown[name] for name in (*_LOSSES, "idle"))
+    if is_guessed(metrics) or breakdown["compute"] < _EXPLAINED or rest >= _WORTH_NAMING:
         return False
-    enough = _MOST_OF_FEW_STEPS if is_few(metrics) else _WORTH_NAMING
-    return any(breakdown[name] >= enough for name in (*_LOSSES, "idle"))
+    worth = (one for one in findings if one.severity.rank >= Severity.LOW.rank)
+    return not any(one.severity.rank >= Severity.MEDIUM.rank or one.saves >= _LARGE for one in worth)
+
+
+def _enough_steps(metrics: Metrics) -> bool:
+    """Whether so many steps were seen that a sound run may be called healthy."""
+    return (metrics.value("steps_counted") or 0) >= _STEPS_THAT_TELL
 
 
 def _beside(losses: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> str:
@@ -178,10 +186,16 @@ def _awaited(metrics: Metrics) -> str:
     return f"devices waiting for {metrics.fact('late_device') if device else 'the busiest one'}"
 
 
-def _weakness(metrics: Metrics, healthy: bool, findings: Sequence[Finding]) -> str:
+def _weakness(metrics: Metrics, sound: bool, findings: Sequence[Finding]) -> str:
     if is_guessed(metrics):
-        return " The trace shows no steps, so this is about the whole trace."
-    if healthy:
+        return " Where steps begin is a guess, so this is about the whole trace."
+    if sound and not _enough_steps(metrics):
+        seen = counted(f"{metrics.value('steps_counted') or 0:.0f}", "step", "steps")
+        return (
+            f" {seen} {'is' if seen.startswith('1 ') else 'are'} too few to tell whether anything is worth changing: "
+            "`tfadvisor run -- python train.py` records more."
+        )
+    if sound:
         return " No finding is worth acting on."
     saving = max((one.saves for one in findings), default=0.0)
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""

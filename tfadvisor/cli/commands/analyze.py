@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+import webbrowser
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
@@ -18,11 +22,12 @@ from tfadvisor.cli.reading_options import (
     Workers,
     choice,
     chosen_run,
+    configurations_above,
     hosts_read_by,
     places,
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
-from tfadvisor.errors import TraceError
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of, names_of
 from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import Severity
@@ -60,6 +65,13 @@ Format = Annotated[
 ]
 Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
+Open = Annotated[
+    bool,
+    typer.Option(
+        "--open", help="show the page in a browser; without -o it is a temporary file", rich_help_panel=OUTPUT
+    ),
+]
+
 LEDGER = Path(".tfadvisor") / "ledger.jsonl"
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -74,6 +86,7 @@ def analyze(
     format: Format = None,
     output: Output = None,
     details: Details = False,
+    open: Open = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> int:
@@ -81,9 +94,16 @@ def analyze(
 
     Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written beside it.
     """
+    if open and output is None:
+        output = Path(tempfile.mkdtemp(prefix="tfadvisor-")) / "report.html"
     form = form_of(REPORT_FORMS, format, output)
+    if open and not form.drawn:
+        raise UsageError(
+            f"--open shows a page, and {form.name} is none. Give -o report.html, or neither -o nor --format."
+        )
     check_page_has_a_file(form, output, "report")
     options = reading.options()
+    options = replace(options, ignored=_ignored(reading.config, reading.rules or ()))
     read = places(paths)
     chosen = chosen_run(read, options)
     if output is not None:
@@ -91,9 +111,20 @@ def analyze(
     with hosts_read_by(workers, scheduler, options) as how:
         report, subject = _measured(chosen, how, form)
     write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
+    if open and output is not None:
+        webbrowser.open(output.resolve().as_uri())
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")
     return exit_code(report, Severity(fail_on) if fail_on else None)
+
+
+def _ignored(config: Path | None, rules: Sequence[Path]) -> Mapping[str, str]:
+    """What the configuration says to ignore. Raises UsageError for one that cannot be used."""
+    if config is None and not configurations_above():
+        return {}
+    from tfadvisor.comparison.gate.read_config import ignored_of_project
+
+    return ignored_of_project(config, rules)
 
 
 def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:

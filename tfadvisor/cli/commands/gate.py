@@ -97,9 +97,9 @@ def gate(
     """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.gate_options import asked_for
-    from tfadvisor.comparison.gate.read_config import read
+    from tfadvisor.comparison.gate.read_config import known_names, read
 
-    written = read(gate_inputs.config_file(config), gate_inputs.known_names(reading.rules or ()), judging.preset)
+    written = read(gate_inputs.config_file(config), known_names(reading.rules or ()), judging.preset)
     if judging.check_config:
         note(f"{written.file}: fine.")
         return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.side import Side, hottest, middle_of, side_of
+from tfadvisor.comparison.side import Side, hottest, middle_of, side_of, without_program_number
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.git import git
 from tfadvisor.report.model import Report
@@ -75,6 +75,9 @@ def _git(folder: Path, *arguments: str) -> str:
 _MOST_OPS, _MOST_HOSTS, _LONGEST = 80, 8, 200
 _CLASSES_HASHED = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
 """The classes of time as fingerprints have them: in the order of the first version, so that stored ones stay what they are."""
+CALLS = "calls of Python functions"
+NEED_CALLS = frozenset((TimeClass.INPUT.label, TimeClass.HOST.label, TimeClass.LAUNCH.label))
+"""Classes of step time that calls of Python functions tell apart: without them loading looks like other Python."""
 _PRECISIONS = ("fp8", "fp16", "bf16", "tf32", "fp32", "fp64")
 DEFAULT_MODEL = "default"
 
@@ -108,6 +111,11 @@ class Snapshot(msgspec.Struct, frozen=True):
     errors: Mapping[str, float]
     origin: Origin = Origin()
 
+    def recorded_like(self, other: Snapshot) -> bool:
+        """Whether both have calls of Python functions or neither has; yes where a version before this did not keep it."""
+        one = self.about.get(CALLS)
+        return one == other.about.get(CALLS, one) or one is None
+
 
 def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None) -> Snapshot:
     """Raises TraceError when the report holds no step."""
@@ -120,7 +128,7 @@ def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str,
         )
     ops, rest = hottest(side.ops, side.rest_ms, _MOST_OPS)
     return Snapshot(
-        key=Key(model, report.run.framework, _devices(report), len(report.run.hosts), dict(labels or {})),
+        key=Key(model, report.run.framework, devices_of(report), len(report.run.hosts), dict(labels or {})),
         about=_about(report),
         fingerprint=_fingerprint(report),
         recorded_at=report.run.captured_at or "",
@@ -133,10 +141,25 @@ def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str,
     )
 
 
-def _devices(report: Report) -> str:
+def devices_of(report: Report) -> str:
     """`2 gpu NVIDIA H100, 1 cpu`."""
     counted = Counter(f"{device.kind} {device.model}".strip() for device in report.run.devices)
     return ", ".join(f"{number} {what}" for what, number in sorted(counted.items())) or "none"
+
+
+def programs_of(report: Report) -> str:
+    """The compiled programs that take most device time, the first three: `jit_train_step`; "" where the trace names none."""
+    time: Counter[str] = Counter()
+    for op in report.ops:
+        if op.module:
+            time[without_program_number(op.module)] += round(op.ms_per_step * 1e6)
+    return ", ".join(sorted(name for name, _ in time.most_common(3)))
+
+
+def _work(report: Report) -> str:
+    """GFLOP of the listed ops of one step, where all that compute tell: another batch or model does other work."""
+    known = [op for op in report.ops if op.flops]
+    return f"{sum((op.flops or 0) * op.count_per_step for op in known) / 1e9:.3g}" if known else ""
 
 
 def _about(report: Report) -> dict[str, str]:
@@ -145,6 +168,9 @@ def _about(report: Report) -> dict[str, str]:
         "steps found by": report.steps.source,
         "precision": _precision(report),
         "model parameters": _words(report, "model_parameters"),
+        CALLS: "recorded" if report.run.python_calls else "not recorded",
+        "GFLOP of a step's listed ops": _work(report),
+        "programs": programs_of(report),
         "tfadvisor version": report.tool.version,
     }
     return {name: words for name, words in about.items() if words}

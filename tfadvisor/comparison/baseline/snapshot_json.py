@@ -59,7 +59,7 @@ class _Metric(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 class _Found(msgspec.Struct, frozen=True, array_like=True):
-    """The last two are missing where older versions wrote it."""
+    """The last four are missing where older versions wrote it."""
 
     rule_id: Text
     category: Text
@@ -67,6 +67,8 @@ class _Found(msgspec.Struct, frozen=True, array_like=True):
     place: Text
     severity: Text = ""
     since: Text = ""
+    claims: Text = ""
+    takes: Number | None = None
 
 
 class _Op(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

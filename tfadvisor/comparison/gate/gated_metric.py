@@ -235,6 +235,11 @@ class Surprise:
             return p_above(self._sample.new, self._present)
         return min(self._prediction.surprise(-self.distance, self._sample.error) / self._part, 1.0)
 
+    @property
+    def unusual(self) -> bool:
+        """Whether the new run lies further out than runs do by what is believed of their spread."""
+        return not self._prediction.usual(middle_of(self._sample.new))
+
     def reach(self, level: float) -> float:
         """The distance that it takes to be significant at a level."""
         if self.by_ranks:

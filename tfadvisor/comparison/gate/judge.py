@@ -10,14 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
-from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
-from tfadvisor.comparison.gate.config import Budget, Config
-from tfadvisor.comparison.gate.gated_metric import on_scale
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Baseline, Snapshot
+from tfadvisor.comparison.gate.config import Budget, Config, Relative
+from tfadvisor.comparison.gate.gated_metric import ask
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
-from tfadvisor.comparison.side import middle_of
+from tfadvisor.comparison.side import found_of, middle_of
 from tfadvisor.comparison.split import compare_sides
-from tfadvisor.comparison.statistics.spread import nature_of, predict
 from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.units import Unit, in_words
 
@@ -199,7 +198,7 @@ def check_rules(
             continue
         standing = Standing(News.UNKNOWN)
         if baseline is not None and finding.category != "capture":
-            standing = standing_of(finding, candidates, baseline, config.fewest_runs)
+            standing = standing_of(finding, candidates, baseline, config)
         if standing.news is News.NEW and config.fails_when_new(finding.rule_id, finding.severity):
             level = "error"
         found.append(_check(finding, level, line, standing))
@@ -229,6 +228,8 @@ def _first_words(standing: Standing) -> str:
         return f"Debt since {standing.since}: " if standing.since else "Debt: "
     if standing.news is News.NEW:
         return "New: "
+    if standing.news is News.RECORDED_OTHERWISE:
+        return "Not compared, because calls of Python functions were recorded on one side only: "
     return "New, but no number that it rests on moved beyond noise: " if standing.news is News.ON_THE_EDGE else ""
 
 
@@ -245,6 +246,7 @@ class News(Enum):
     KNOWN = "known"
     NEW = "new"
     ON_THE_EDGE = "new, though nothing that it rests on moved beyond noise"
+    RECORDED_OTHERWISE = "not to be told, since the baseline was recorded otherwise"
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -255,28 +257,40 @@ class Standing(msgspec.Struct, frozen=True):
     """The day a known one came, ISO; "" where the baseline does not tell."""
 
 
-def standing_of(finding: Finding, candidates: Sequence[Snapshot], baseline: Baseline, fewest_runs: int) -> Standing:
-    """By rule: where in the program a finding points moves with every edit. A new one must be in all candidates."""
+def standing_of(finding: Finding, candidates: Sequence[Snapshot], baseline: Baseline, config: Config) -> Standing:
+    """By its cause: the class of time, the place and the share, whichever rule found it. A new one must be in all candidates.
+
+    What calls of Python functions tell apart is compared with runs that were recorded like the candidates.
+    """
     if not baseline.runs:
         return Standing(News.UNKNOWN)
-    known = [one for run in baseline.runs[-_REMEMBERED:] for one in run.side.findings if one.rule_id == finding.rule_id]
+    found, first = found_of(finding), candidates[0]
+    like = tuple(run for run in baseline.runs if run.recorded_like(first))
+    told_apart = not like and (not finding.claims or not NEED_CALLS.isdisjoint(finding.claims))
+    alike = NEED_CALLS if told_apart else ()
+    known = [one for run in baseline.runs[-_REMEMBERED:] for one in run.side.findings if found.same_cause(one, alike)]
     if known:
         days = [one.since for one in known if one.since]
         return Standing(News.KNOWN, min(days, default=""))
-    everywhere = all(any(one.rule_id == finding.rule_id for one in run.side.findings) for run in candidates)
-    moved = [_moved(one.metric, candidates, baseline, fewest_runs) for one in finding.evidence if one.metric]
+    if told_apart:
+        return Standing(News.RECORDED_OTHERWISE)
+    everywhere = all(any(found.same_cause(one) for one in run.side.findings) for run in candidates)
+    metrics = [one.metric for one in finding.evidence if one.metric]
+    against = replace(baseline, runs=like or baseline.runs)
+    moved = [_moved(one, candidates, against, config, len(metrics)) for one in metrics]
     told = [one for one in moved if one is not None]
     return Standing(News.NEW if everywhere and (any(told) or not told) else News.ON_THE_EDGE)
 
 
-def _moved(metric: str, candidates: Sequence[Snapshot], baseline: Baseline, fewest_runs: int) -> bool | None:
-    """Whether a metric lies further from the baseline's than runs usually do; None where a side lacks it."""
-    side = candidates[0].side
-    runs = [run for run in baseline.runs if metric in run.side.metrics]
-    new = [one.side.metrics[metric] for one in candidates if metric in one.side.metrics]
-    if not runs or not new or metric not in side.traits:
+def _moved(metric: str, candidates: Sequence[Snapshot], baseline: Baseline, config: Config, among: int) -> bool | None:
+    """Whether a metric moved beyond noise, as the gate asks it of metrics; None where a side lacks it.
+
+    among: how many metrics share the rate of false alarms. While runs are few, three of the spreads believed beforehand count.
+    """
+    runs = tuple(run for run in baseline.runs if metric in run.side.metrics)
+    new = [one for one in candidates if metric in one.side.metrics]
+    if not runs or not new or metric not in new[0].side.traits:
         return None
-    nature = nature_of(side.units[metric], side.traits[metric])
-    levels = [on_scale([run.side.metrics[metric] for run in level], nature) for level in baseline.levels(runs)]
-    known = predict(levels, nature, fewest_runs)
-    return not known.usual(middle_of(on_scale(new, nature)))
+    level = config.false_alarm_rate / among
+    one = ask(Relative(metric, None, 0.0, None, None, "error", 0), new, replace(baseline, runs=runs), config, level)
+    return one.raw.unusual if one.raw.few else one.raw.p() <= level

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import pathlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,7 +25,7 @@ from tfadvisor.comparison.gate.config import (
     RuleLevel,
     Written,
 )
-from tfadvisor.comparison.gate.config_file import NAME, ConfigFile, Values, meant
+from tfadvisor.comparison.gate.config_file import NAME, ConfigFile, Values, find_config, meant, read_config
 from tfadvisor.comparison.gate.config_file import KeyPath as Path
 from tfadvisor.errors import SeveralMistakes
 
@@ -223,3 +226,33 @@ class _LayerReader(Values):
             else:
                 self.note((*at, name), "is not text or number.")
         return found
+
+
+def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
+    """What a configuration may name."""
+    import tfadvisor.metrics  # noqa: F401
+    from tfadvisor.advice.loading.catalogue import load_catalogue
+    from tfadvisor.advice.loading.limits import wrong_change
+    from tfadvisor.metrics.registry import registered_metrics
+
+    known = load_catalogue(rules, preview=True).rules
+    return Known(
+        metrics={name: one.unit.value for name, one in registered_metrics().items()},
+        rules=tuple(rule.id for rule in known),
+        wrong_change=partial(wrong_change, known),
+    )
+
+
+def ignored_of_project(given: pathlib.Path | None = None, rules: Sequence[pathlib.Path] = ()) -> dict[str, str]:
+    """Patterns of rules whose findings a configuration, else the nearest one, ignores today whatever the model, each with what
+    is said about it. Raises UsageError for a configuration that ignores something and cannot be used.
+    """
+    file = read_config(given) if given is not None else find_config(pathlib.Path.cwd())
+    if not file.values.get("ignore"):
+        return {}
+    today = date.today()
+    return {
+        one.check: f"ignored until {one.expires} by {file.path}:{one.line}: {one.reason}"
+        for one in read(file, known_names(rules)).ignores
+        if not one.models and today <= one.expires
+    }

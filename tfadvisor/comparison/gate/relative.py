@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
+from msgspec.structs import replace
+
+from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Baseline, Snapshot
 from tfadvisor.comparison.gate import words
 from tfadvisor.comparison.gate.config import Config, Relative
 from tfadvisor.comparison.gate.gated_metric import STEP_TIME, GatedMetric, ask, nature_asked
@@ -17,8 +19,10 @@ from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.statistics.ranks import first_level, levels
 from tfadvisor.report.model import Report
+from tfadvisor.vocabulary import TimeClass
 
 _OF_EXACT = 0.1
+_METRICS_OF_CALLS = frozenset(one.metric for one in TimeClass if one.label in NEED_CALLS)
 
 
 def check_relative(
@@ -37,7 +41,13 @@ def check_relative(
             checks[asked.metric] = absent
     weights = _weights(answerable, candidates[0])
     questions = {
-        name: ask(asked, candidates, baseline, config, first_level(name, weights, config.false_alarm_rate))
+        name: ask(
+            asked,
+            candidates,
+            _like(name, candidates[0], baseline),
+            config,
+            first_level(name, weights, config.false_alarm_rate),
+        )
         for name, asked in answerable.items()
     }
     judged = levels({name: one.p() for name, one in questions.items()}, weights, config.false_alarm_rate)
@@ -68,9 +78,18 @@ def _absent(
         outcome, reason = Outcome.NOT_APPLICABLE, "the baseline does not hold it"
     elif name == STEP_TIME and any(name not in one.errors for one in candidates):
         outcome, reason = Outcome.CANNOT_TELL, "fewer than three steps count, which is too few to measure it"
+    elif name in _METRICS_OF_CALLS and not any(run.recorded_like(candidates[0]) for run in baseline.runs):
+        outcome, reason = Outcome.NOT_APPLICABLE, "calls of Python functions were recorded on one side only"
     else:
         return None
     return Check("relative", name, asked.level, outcome, f"{name}: {reason}.", line=asked.line)
+
+
+def _like(name: str, first: Snapshot, baseline: Baseline) -> Baseline:
+    """The runs that a metric is compared with: where calls of Python functions count, those recorded like the new one."""
+    if name not in _METRICS_OF_CALLS:
+        return baseline
+    return replace(baseline, runs=tuple(run for run in baseline.runs if run.recorded_like(first)))
 
 
 def _weights(answerable: Mapping[str, Relative], first: Snapshot) -> dict[str, float]:

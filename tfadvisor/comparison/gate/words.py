@@ -52,7 +52,7 @@ def change_words(base: float, change: float, unit: Unit) -> str:
         return f"{abs(change) * 100:.2g} points"
     if base == 0 and unit is Unit.COUNT and 0 < abs(change) < 1:
         return "any"
-    if base == 0 or abs(change / base) > 1000:
+    if base == 0 or abs(change / base) > 3:
         return in_words(abs(change), unit)
     share = abs(change / base) * 100
     return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%"

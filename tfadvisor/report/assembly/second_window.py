@@ -78,6 +78,7 @@ def _judged_by(report: Report, second: Report) -> Report:
     )
     return replace(
         report,
+        run=replace(report.run, python_calls=second.run.python_calls),
         breakdown=second.breakdown,
         verdict=second.verdict,
         findings=second.findings,

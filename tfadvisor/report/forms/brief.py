@@ -7,8 +7,8 @@ from tfadvisor.printable import cut, one_line, printable
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,
-    evidence_words,
     location_words,
+    plan_lines,
     questions,
     run_line,
     saving_words,
@@ -25,6 +25,7 @@ from tfadvisor.vocabulary import Severity
 LARGEST = 2048
 """Bytes of UTF-8."""
 _SHOWN = 3
+_FEW_LINES = 3
 _LONGEST = 220
 _ACTIVITIES = 3
 _LONGEST_ACTIVITY = 100
@@ -46,9 +47,12 @@ def as_brief(report: Report) -> str:
         head.append(f"about this trace: {_cut(report.capture[0].note)}")
     found = advice(report)
     to_change = any(one.severity is not Severity.INFO for one in found)
-    blocks = [_finding(number, one) for number, one in enumerate(found[:_SHOWN], start=1)]
+    shown = list(enumerate(found[:_SHOWN], start=1))
     asked = [_question(one) for one in questions(report)[:1]]
-    for kept in range(len(blocks), -1, -1):
+    plan = _plan(report)
+    fits = ((kept, whole) for kept in range(len(shown), -1, -1) for whole in range(kept, int(kept > 1) - 1, -1))
+    for kept, whole in fits:
+        blocks = [_finding(number, one, whole=number <= whole) for number, one in shown]
         left = (
             len(found) - kept + (len(questions(report)) - len(asked) if kept == len(blocks) else len(questions(report)))
         )
@@ -57,6 +61,7 @@ def as_brief(report: Report) -> str:
             *head,
             *(line for block in blocks[:kept] for line in block),
             *(asked if kept == len(blocks) else []),
+            *(plan if kept else []),
             *tail,
             *([_VERIFY] if kept and to_change else []),
         ]
@@ -71,18 +76,29 @@ def _question(finding: Finding) -> str:
     return f"worth checking: {_cut(finding.title)}{f', {takes}' if takes else ''} ({finding.rule_id}): {_cut(finding.ask or '')}"
 
 
-def _finding(number: int, finding: Finding) -> list[str]:
+def _finding(number: int, finding: Finding, *, whole: bool) -> list[str]:
+    """whole: with its snippet, however long; a snippet is never cut."""
     saving = saving_words(finding.saving)
     lines = [f"{number}. [{finding.severity.value}] {_cut(finding.title)} ({finding.rule_id})"]
     lines += [f"   saves: {saving}"] if saving else []
     tried = tried_words(finding)
     lines += [f"   tried: {tried}"] if tried else []
-    lines += [f"   seen: {_cut(evidence_words(one))}" for one in finding.evidence[:1]]
+    lines.append(f"   seen: {_cut(finding.summary)}")
     lines += [f"   where: {_cut(location_words(one))}" for one in finding.locations[:1]]
     for fix in finding.fixes[:1]:
         lines.append(f"   edit: {_cut(fix.do)}")
-        lines += [f"     {line}" for line in printable(fix.snippet).splitlines()[:6]]
+        snippet = printable(fix.snippet).splitlines()
+        if whole or len(snippet) <= _FEW_LINES:
+            lines += [f"     {line}" for line in snippet]
+        else:
+            lines.append(f"     {len(snippet)} lines: `tfadvisor rules show {finding.rule_id}`")
     return lines
+
+
+def _plan(report: Report) -> list[str]:
+    """`plan: RULE 20–40%, then RULE 3–5% of step time`; nothing where one change is all there is."""
+    steps = [f"{one.rule_id} {one.saves}" for one in plan_lines(report)][:_SHOWN]
+    return [f"plan: {', then '.join(steps)}"] if len(steps) > 1 else []
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.html_fragments import as_ascii
-from tfadvisor.printable import cut, one_line, printable
+from tfadvisor.printable import cut, one_line, printable, short_kernel
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
@@ -186,6 +186,10 @@ _SHOWN = 3
 _BAR = 78
 _ACTIVITIES = 6
 """Of the step; a smaller part is not printed where not all are."""
+_OPS = 15
+"""Rows of the table of ops."""
+_NAMED = 12
+"""Names that share a reason and are listed; of more their number."""
 _MARGIN = 3
 
 _CLASSES = {one.label: one for one in TimeClass}
@@ -214,6 +218,7 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
     _questions(page, report, details)
     _capture(page, report, details)
     if details:
+        _ops(page, report)
         _steps(page, report)
         _time_by(page, report)
         _metrics(page, report)
@@ -231,6 +236,8 @@ def _head(page: TextPage, report: Report) -> None:
     style = "bold black on green" if report.verdict.healthy else "bold bright_white on red"
     if report.verdict.bottleneck == "unknown":
         style = "bold black on yellow"
+    elif report.verdict.bottleneck == "compute" and not report.verdict.healthy:
+        style = "bold bright_white on blue"  # no fault: what devices are for
     name = f" {verdict_name(report)} "
     pieces = textwrap.wrap(one_line(report.verdict.summary), page.width - len(name) - 2)
     page.line((name, style), f"  {pieces[0]}")
@@ -452,22 +459,48 @@ def _time_by(page: TextPage, report: Report) -> None:
 
 
 def _metrics(page: TextPage, report: Report) -> None:
-    rows = [["metric", "value", ""]]
-    for name, metric in report.metrics.items():
-        if metric.value is None:
-            rows.append([name, "–", one_line(metric.reason or "")])
-        else:
-            rows.append([name, in_words(metric.value, Unit(metric.unit)), ""])
-    page.table("Metrics", rows, left=(0, 2))
+    known = {name: one for name, one in report.metrics.items() if one.value is not None}
+    rows = [[name, in_words(one.value or 0.0, Unit(one.unit))] for name, one in known.items()]
+    page.table("Metrics (`tfadvisor metrics show NAME` explains one)", [["metric", "value"], *rows], left=(0,))
+    absent = [(name, one.reason or "") for name, one in report.metrics.items() if one.value is None]
+    _by_reason(page, "Metrics that this trace does not give", absent)
+
+
+def _by_reason(page: TextPage, title: str, named: Sequence[tuple[str, str]]) -> None:
+    """Names that share a reason on one line, the commonest reason first."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in named:
+        by_reason.setdefault(reason, []).append(name)
+    if not by_reason:
+        return
+    page.line((title, TITLE))
+    for reason, names in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        _paragraph(page, f"{one_line(reason)}: {', '.join(names[:_NAMED])}{more}", DIM)
+    page.line()
+
+
+def _ops(page: TextPage, report: Report) -> None:
+    """What takes most time on the devices."""
+    rows = [
+        [
+            one_line(short_kernel(op.name)),
+            op.kind,
+            percent(op.share),
+            duration(op.ms_per_step),
+            f"{op.count_per_step:.4g}",
+            op.precision or "",
+            f"{op.file}:{op.line}" if op.file and op.line else "",
+        ]
+        for op in report.ops[:_OPS]
+    ]
+    if rows:
+        head = ["op or kernel", "kind", "share", "a step", "runs", "precision", "line"]
+        page.table("What takes most time on the devices", [head, *rows], left=(0, 1, 5, 6))
 
 
 def _not_applicable(page: TextPage, report: Report) -> None:
-    if not report.not_applicable:
-        return
-    page.line(("Not applicable", TITLE))
-    for one in report.not_applicable:
-        _paragraph(page, f"{one.rule_id}: {one_line(one.reason)}", DIM)
-    page.line()
+    _by_reason(page, "Not applicable", [(one.rule_id, one.reason) for one in report.not_applicable])
 
 
 def _broken(page: TextPage, report: Report) -> None:

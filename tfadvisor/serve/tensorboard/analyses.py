@@ -14,6 +14,7 @@ from typing import IO, Any
 import msgspec
 
 from tfadvisor.comparison.gate.config import limits_of_project
+from tfadvisor.comparison.gate.read_config import ignored_of_project
 from tfadvisor.errors import UsageError, fault_of_environment
 from tfadvisor.memory import Limits, limits_of_files
 from tfadvisor.processes import start
@@ -86,7 +87,8 @@ def limits_of(task: Mapping[str, Any]) -> Limits:
 def _limits_here() -> dict[str, Any]:
     """What the configuration of the folder in which TensorBoard was started says of rules' limits, or what is wrong with it."""
     try:
-        return {"changes": [msgspec.to_builtins(one) for one in limits_of_project()]}
+        changes = [msgspec.to_builtins(one) for one in limits_of_project()]
+        return {"changes": changes, "ignored": ignored_of_project()}
     except UsageError as error:
         return {"error": str(error)}
 

@@ -17,7 +17,7 @@ import msgspec
 
 from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.analysis import Options, draw_run
-from tfadvisor.comparison.baseline.snapshot import snapshot_of
+from tfadvisor.comparison.baseline.snapshot import devices_of, programs_of, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import as_text
 from tfadvisor.errors import AdvisorError, TraceError, UsageError, fault_of_environment
 from tfadvisor.report.forms.encode import encode, encode_comparison, encode_step
@@ -78,7 +78,7 @@ def _analyse(task: dict[str, Any]) -> None:
             said_at = time.monotonic()
             _say({"fraction": fraction})
 
-    options = Options(processes=task["processes"], limits=_limits(task["limits"]))
+    options = Options(processes=task["processes"], limits=_limits(task["limits"]), ignored=task["limits"]["ignored"])
     page = draw_run(run, options, progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
@@ -101,7 +101,8 @@ def _summary(report: Report) -> dict[str, Any]:
     healthy = report.verdict.healthy and report.verdict.bottleneck in ("compute", "none")
     times = report.steps.time_ms if report.steps.source != "whole-trace" else None
     verdict = "none" if healthy else report.verdict.bottleneck
-    return {"verdict": verdict, "step_ms": times.median if times is not None else None}
+    kind = f"{report.run.framework}, {devices_of(report)}, {len(report.run.hosts)}, {programs_of(report)}"
+    return {"verdict": verdict, "step_ms": times.median if times is not None else None, "kind": kind}
 
 
 def _draw(task: dict[str, Any]) -> None:

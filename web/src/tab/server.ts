@@ -17,7 +17,7 @@ export interface ListedRun {
   stamp: string;
   trace_viewer: string | null;
   /** null before the run was analysed. */
-  told: { verdict: string; step_ms: number | null } | null;
+  told: { verdict: string; step_ms: number | null; kind?: string } | null;
 }
 
 interface Progress {

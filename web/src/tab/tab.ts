@@ -245,9 +245,9 @@ class Tab {
 function toldWords(run: ListedRun, earlier: ListedRun[]): string {
   if (run.told === null) return "";
   const { verdict, step_ms: step } = run.told;
-  const before = earlier.find((one) => folderOf(one.name) === folderOf(run.name) && typeof one.told?.step_ms === "number")?.told?.step_ms ?? null;
+  const before = earlier.find((one) => folderOf(one.name) === folderOf(run.name) && one.told?.kind === run.told?.kind && typeof one.told?.step_ms === "number")?.told?.step_ms ?? null;
   const change = step === null || before === null || before <= 0 ? null : step / before - 1;
-  const trend = change === null ? "" : Math.abs(change) < 0.01 ? "as before" : `${change > 0 ? "▲ +" : "▼ −"}${percent(Math.abs(change))}`;
+  const trend = change === null || Math.abs(change) > 0.9 ? "" : Math.abs(change) < 0.01 ? "as before" : `${change > 0 ? "▲ +" : "▼ −"}${percent(Math.abs(change))}`;
   return [VERDICT_NAMES[verdict] ?? verdict, step === null ? "" : duration(step), trend].filter((one) => one !== "").join(", ");
 }
 

@@ -162,12 +162,28 @@ def test_faults_are_errors_of_the_tool_in_the_words_of_the_command(project: Path
         (("compare", {"base": "slow", "new": "../outside"}), "leads out of"),
         (("check_flags", {"flags": "", "jaxlib": "new"}), "is no version"),
         (("analyze", {"path": "slow", "detail": "all"}), "brief"),
+        (("explain_rule", {"rule": "input-not-prefetched"}), "explain_rule: rule_id: Field required"),
+        (("ops", {"path": "slow", "kind": "copy-ish"}), "no op is of kind copy-ish."),
     )
 
     told = answers(project, *(call for call, _ in cases))
 
     assert [error for error, _ in told] == [True] * len(cases)
     assert [text for (_, text), (_, words) in zip(told, cases, strict=True) if words not in text] == []
+    assert [text for _, text in told if "\n" in text.strip()] == []
+
+
+def test_ops_are_filtered_and_limited(project: Path) -> None:
+    ((_, text),) = answers(project, ("ops", {"path": "slow", "most": 200}))
+    whole = json.loads(text)["ops"]
+    name = whole[-1]["kernel"]
+    ((_, text), (_, one)) = answers(
+        project, ("ops", {"path": "slow", "like": name}), ("ops", {"path": "slow", "most": 1})
+    )
+
+    assert {op["kernel"] for op in json.loads(text)["ops"]} == {op["kernel"] for op in whole if name in op["kernel"]}
+    assert (json.loads(one)["ops"], json.loads(one)["left_out"]) == (whole[:1], len(whole) - 1)
+    assert all(value is not None for op in whole for value in op.values())
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(project: Path) -> None:

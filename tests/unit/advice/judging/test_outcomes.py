@@ -192,7 +192,7 @@ CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "h
     ("shares", "bottleneck", "healthy"),
     [
         ({"compute": 0.97, "host": 0.03}, "compute", True),
-        ({"compute": 0.5, "input": 0.4, "host": 0.1}, "input", True),
+        ({"compute": 0.5, "input": 0.4, "host": 0.1}, "input", False),
         ({"compute": 0.86, "launch": 0.14}, "compute", True),
         ({"compute": 0.2, "idle": 0.8}, "unknown", False),
         ({"idle": 1.0}, "unknown", False),
@@ -200,7 +200,9 @@ CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "h
     ],
 )
 def test_the_verdict_names_the_largest_loss(shares: dict[str, float], bottleneck: str, healthy: bool) -> None:
-    verdict = give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics({"device_kind": "gpu"}), [])
+    verdict = give_verdict(
+        {name: shares.get(name, 0.0) for name in CLASSES}, metrics({"device_kind": "gpu"}, steps_counted=9), []
+    )
 
     assert (verdict.bottleneck, verdict.healthy) == (bottleneck, healthy)
 

@@ -149,7 +149,7 @@ def test_no_run_is_called_healthy_over_a_finding_that_is_worth_a_change(severity
 
     verdict = give_verdict(shares, metrics(**STEP), [replace(one, severity=severity)])
 
-    assert verdict.healthy is (severity.rank < Severity.MEDIUM.rank)
+    assert verdict.healthy is (severity is Severity.INFO)
     assert ("No finding is worth acting on" in verdict.summary) is verdict.healthy
 
 

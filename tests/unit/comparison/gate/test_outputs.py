@@ -129,7 +129,7 @@ def test_sarif_says_what_failed_where_and_why() -> None:
     }
     failed = results["relative/step_time_ms"]
     assert failed["level"] == "error"
-    assert "The step takes 40 ms (+40%) more: compute" in failed["message"]["text"]
+    assert "The step takes 40 ms (40%) more: compute" in failed["message"]["text"]
     assert failed["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "tfadvisor.toml"
     assert failed["locations"][0]["physicalLocation"]["region"]["startLine"] == 4
     found = results["rule/input-loader-in-step"]["locations"][0]["physicalLocation"]

@@ -36,3 +36,28 @@ def test_a_healthy_run_says_so_and_nothing_to_verify() -> None:
 
     assert text.startswith("HEALTHY: ")
     assert "verify" not in text
+
+
+def test_the_sentence_of_the_finding_and_its_snippet_are_whole() -> None:
+    report = tfadvisor.analyze(FIXTURES / "jax-loader")
+    text = as_brief(report)
+    first = report.findings[0]
+
+    assert f"   seen: {first.summary}" in text
+    for line in first.fixes[0].snippet.splitlines():
+        assert f"     {line}" in text
+
+
+@pytest.mark.parametrize("run", RECORDED, ids=lambda run: run.name)
+def test_no_snippet_is_cut(run: object) -> None:
+    """Either each line of it is there, or how many there are and where to read them."""
+    report = tfadvisor.analyze(run)  # type: ignore[arg-type]
+    text = as_brief(report)
+    for one in report.findings:
+        lines = one.fixes[0].snippet.splitlines() if one.fixes else []
+        shown = [line for line in lines if f"     {line}\n" in text]
+        assert (
+            len(shown) == len(lines)
+            or f"`tfadvisor rules show {one.rule_id}`" in text
+            or f"({one.rule_id})" not in text
+        )

@@ -109,8 +109,8 @@ def test_json_has_proof_question_and_share_and_no_saving(report: Report) -> None
 def test_a_report_of_nothing_but_questions_has_nothing_to_change(report: Report) -> None:
     only = replace(report, findings=report.findings[1:])
 
-    assert "Found nothing to change." in as_text(only)
-    assert "Found nothing to change." in as_markdown(only)
+    assert "No rule names a change for this run." in as_text(only)
+    assert "No rule names a change for this run." in as_markdown(only)
     assert only.worst() is None
 
 

@@ -10,9 +10,8 @@ import jsonschema
 import pytest
 from support.places import ROOT
 
-from tfadvisor.cli.gate_inputs import known_names
 from tfadvisor.comparison.gate.config_file import ConfigFile, read_config, tomllib
-from tfadvisor.comparison.gate.read_config import _OF_FILE, _OF_OVERRIDE, _ON_CANNOT_TELL, read
+from tfadvisor.comparison.gate.read_config import _OF_FILE, _OF_OVERRIDE, _ON_CANNOT_TELL, known_names, read
 from tfadvisor.errors import UsageError
 
 EXAMPLE = ROOT / "docs" / "tfadvisor.toml"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, side, snapshot
 
 from tfadvisor.advice.findings import Evidence, Finding, Saving
-from tfadvisor.comparison.baseline.snapshot import NOTHING, Baseline, Snapshot, choose
+from tfadvisor.comparison.baseline.snapshot import CALLS, NOTHING, Baseline, Snapshot, choose
 from tfadvisor.comparison.gate.config import Config, RuleLevel
 from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome
@@ -119,3 +119,50 @@ def test_what_the_configuration_says_of_the_rule_itself_wins() -> None:
     config = replace(WARNS, rules=(RuleLevel("input-*", "warn", 7),))
 
     assert judged([run(0.0, False)], run(0.4, True), config=config).outcome is Outcome.WARN
+
+
+def recorded(calls: str, waits: float, *found: Found, host: float = 0.0) -> Snapshot:
+    """A run with or without calls of Python functions."""
+    values = {"input_bound_fraction": waits}
+    made = snapshot(of=side(100.0, {}, {"host": host}, metrics=values, findings=found))  # type: ignore[arg-type]
+    return replace(made, about={CALLS: calls})
+
+
+LOADS = replace(finding(), claims=("input",), takes=0.29)
+WORKS = Found("host-work-in-loop", "host", "Python runs", "", "high", claims="host", takes=0.30)
+LOADED = Found(RULE, "input", "The loop loads", "train.py:4", "high", claims="input", takes=0.29)
+
+
+def test_one_cause_that_two_rules_name_is_not_new() -> None:
+    """Without calls of Python functions loading is other Python: the same 30% of the step, under another rule and class."""
+    base = [recorded("not recorded", 0.0, WORKS) for _ in range(2)]
+
+    assert judged(base, recorded("recorded", 0.29, LOADED), of=LOADS).news == "known"
+
+
+def test_what_calls_tell_apart_is_no_new_finding_against_runs_without_them() -> None:
+    base = [recorded("not recorded", 0.0) for _ in range(2)]
+
+    check = judged(base, recorded("recorded", 0.29, LOADED), of=LOADS)
+
+    assert (check.outcome, check.news) == (Outcome.WARN, "recorded_otherwise")
+    assert check.message.startswith("Not compared, because calls of Python functions were recorded on one side only: ")
+    assert judged([*base, recorded("recorded", 0.0)], recorded("recorded", 0.29, LOADED), of=LOADS).news == "new"
+
+
+def test_another_place_class_or_share_is_another_cause() -> None:
+    elsewhere = Found("other-rule", "input", "", "data.py:9", "high", claims="input", takes=0.29)
+
+    assert not LOADED.same_cause(elsewhere)
+    assert LOADED.same_cause(replace(elsewhere, place="train.py:4 in load"))
+    assert LOADED.same_cause(replace(elsewhere, place=""))
+    assert not LOADED.same_cause(replace(elsewhere, place="", takes=0.58))
+    assert not LOADED.same_cause(WORKS)
+    assert LOADED.same_cause(WORKS, ("input", "host"))
+
+
+def test_a_finding_whose_number_scatters_so_much_anyway_is_not_new() -> None:
+    """Six runs wait for 10% to 34%. 70% is further out than three of their spreads, and not so rare as 1 run in 100."""
+    base = [run(waits, False) for waits in (0.10, 0.34, 0.11, 0.33, 0.12, 0.32)]
+
+    assert judged(base, run(0.70, True)).news == "on_the_edge"

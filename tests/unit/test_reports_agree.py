@@ -1,0 +1,53 @@
+"""Every report of every recorded run, read for sentences and numbers that contradict each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.places import FIXTURES
+from support.shared_traces import shared_trace_files
+
+import tfadvisor
+from tfadvisor.report.forms.brief import as_brief
+from tfadvisor.report.forms.terminal import as_text
+from tfadvisor.vocabulary import Severity
+
+RUNS = [*sorted(path.parent for path in FIXTURES.glob("**/truth.yaml")), *shared_trace_files()]
+NARROW = ("fp16", "bf16", "fp8")
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parent.name}/{run.name}")
+def test_nothing_in_a_report_contradicts_the_rest(run: Path) -> None:
+    try:
+        report = tfadvisor.analyze(run)
+    except tfadvisor.TraceError:
+        return  # said in one sentence, which test_shared_traces reads
+    texts = (as_text(report), as_brief(report))
+    verdict, times = report.verdict, report.steps.time_ms
+
+    for text in texts:
+        assert ("HEALTHY" in text) == verdict.healthy
+        assert not (report.steps.count and "shows no steps" in text)
+        assert not (("Found nothing to change" in text) and not verdict.healthy)
+        assert "Do it every" not in text
+    if verdict.healthy:
+        assert (verdict.bottleneck, report.steps.count >= 5) == ("compute", True)
+        assert report.breakdown["compute"] >= 0.8
+        assert all(
+            one.saves < 0.1 for one in report.findings if one.bears_verdict and one.severity is not Severity.INFO
+        )
+    if verdict.bottleneck in report.breakdown:
+        assert verdict.fraction <= report.breakdown[verdict.bottleneck] + 1e-9
+    elif verdict.bottleneck == "imbalance":
+        assert "counts as collective below" in verdict.summary
+    if times is not None and (step := report.metrics["step_time_ms"].value) is not None:
+        assert step == pytest.approx(times.median)
+    for one in report.findings:
+        if one.severity.rank <= Severity.LOW.rank and one.takes is not None:
+            assert one.saves <= one.takes + 1e-9, one.rule_id
+        assert all(place.line is None or place.line > 0 for place in one.locations)
+        assert not any("traceback_util" in place.file for place in one.locations)
+    share = report.metrics["fp16_kernel_share"]
+    if share.value == 0 and any(op.precision in NARROW for op in report.ops):
+        assert report.metrics["matrix_kernel_share"].value, "no kernel multiplies, so no share of 16 bits says anything"
