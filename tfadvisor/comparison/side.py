@@ -40,7 +40,7 @@ class Found(msgspec.Struct, frozen=True):
 
     def same_cause(self, other: Found, alike: Collection[str] = ()) -> bool:
         """Whether both are about the same time of the step, whatever rules found them: the same classes, the same place where
-        both know one, shares that differ by less than a factor of two. alike: classes that cannot be told apart.
+        both know one, shares that differ by less than a factor of two. alike: classes that are not compared with each other.
         """
         if self.rule_id == other.rule_id:
             return True

@@ -41,6 +41,7 @@ export interface RunInfo {
   framework_version: string | null;
   captured_at: string | null;
   window_ms: number;
+  python_calls: boolean;
 }
 
 /** Periods of the counted steps, start to start. */

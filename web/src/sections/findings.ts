@@ -29,7 +29,7 @@ export function findings(view: View): Findings {
     "findings",
     "Findings",
     found.length === 0 ? "" : String(found.length),
-    found.length === 0 ? h("p", { class: "calm" }, report.verdict.healthy ? "Found nothing to change." : "No rule names a change for this run.") : null,
+    found.length === 0 ? h("p", { class: "calm" }, view.run.report.verdict.healthy ? "Found nothing to change." : "No rule names a change for this run.") : null,
     h("ol", { class: "cards" }, ...cards.slice(0, found.length)),
     plan(view.run, open),
     asked.length === 0 ? null : h("h3", null, "Worth checking"),
