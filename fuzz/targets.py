@@ -113,7 +113,7 @@ def agreement(data: bytes) -> bool:
 
 def hlo(data: bytes) -> bool:
     """The reader of HLO, and every question about a module and its instructions."""
-    from hlo.test_damaged_bytes import ask_everything
+    from unit.program.test_damaged_bytes import ask_everything
 
     answered, _ = ask_everything(data)
     return bool(answered)
@@ -282,7 +282,7 @@ def trace_seeds() -> list[bytes]:
 
 def hlo_seeds() -> list[bytes]:
     """The module that the tests damage, which holds every opcode that is asked about."""
-    from hlo.test_damaged_bytes import RICH
+    from unit.program.test_damaged_bytes import RICH
 
     return [RICH]
 

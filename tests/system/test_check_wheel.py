@@ -20,7 +20,7 @@ WHOLE = (
 
 @pytest.fixture
 def main() -> Callable[[list[str]], int]:
-    return runpy.run_path(str(Path(__file__).with_name("check_wheel.py")))["main"]
+    return runpy.run_path(str(Path(__file__).parents[1] / "check_wheel.py"))["main"]
 
 
 def wheel(folder: Path, *names: str, tag: str = "cp312-cp312-manylinux_2_17_x86_64") -> str:

@@ -71,7 +71,9 @@ def test_verdict_and_first_finding_are_what_was_planted(folder: Path) -> None:
     advice = [one for one in report.findings if one.category != "capture"]
     alarms = [one.rule_id for one in advice if one.severity.rank >= Severity.MEDIUM.rank]
 
-    assert (report.verdict.bottleneck, report.verdict.healthy) == (truth["bottleneck"], truth["healthy"])
+    healthy = truth["healthy"] and report.steps.count >= 5  # fewer are too few to tell
+
+    assert (report.verdict.bottleneck, report.verdict.healthy) == (truth["bottleneck"], healthy)
     if truth["healthy"]:
         assert alarms == []
     else:

@@ -67,7 +67,8 @@ RulesConfig = Annotated[
     option(
         "--config",
         "FILE",
-        "read rule thresholds (`rules`) and what to ignore from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
+        "read rule thresholds, [rules], and what to ignore, [[ignore]], from FILE "
+        "(default: nearest tfadvisor.toml or pyproject.toml)",
         RULES,
     ),
 ]

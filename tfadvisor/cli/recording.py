@@ -19,14 +19,13 @@ from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.memory import free_memory, limited_memory, limits_of_files
 from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
-from tfadvisor.timeline.run.one_host import Progress
-from tfadvisor.timeline.run.read_hosts import progress_over
-from tfadvisor.trace.runs import Run
 
 if TYPE_CHECKING:
     from tfadvisor.act.record.block_windows import Kept
     from tfadvisor.act.record.conduct import Recorded
     from tfadvisor.analysis import Options
+    from tfadvisor.timeline.run.one_host import Progress
+    from tfadvisor.trace.runs import Run
 
 RECORDING = "What to record"
 
@@ -135,6 +134,8 @@ def _bar(run: Run) -> Iterator[Progress | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
         task = bar.add_task(printable(title), total=1.0)
+        from tfadvisor.timeline.run.read_hosts import progress_over
+
         yield progress_over(run.files, lambda done: bar.update(task, completed=done))
 
 

@@ -15,12 +15,13 @@ from tfadvisor.frames import frame_of
 from tfadvisor.html_fragments import fragment, table, text
 from tfadvisor.printable import in_code, in_markdown, one_line, plain, short_kernel
 from tfadvisor.report.forms.forms import Form
-from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
 from tfadvisor.units import Unit, counted, duration, in_words, percent
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from tfadvisor.report.forms.page_data import ComparedRuns
 
 
 _MARGIN = 2
@@ -113,6 +114,8 @@ def causes_table(comparison: Comparison) -> list[str]:
 
 def on_page(comparison: Comparison, new: int, base: int) -> ComparedRuns:
     """new, base: places of the runs in the page."""
+    from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns  # NumPy, which no other form needs
+
     shown, left = shown_causes(comparison)
     causes = [CauseRow(one.change_ms, one.class_name, cause_words(one)) for one in shown]
     causes += [CauseRow(milliseconds, "", words) for milliseconds, words in left]

@@ -16,7 +16,6 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
-from tfadvisor.analysis import Options, conclude
 from tfadvisor.errors import AdvisorError, UsageError
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of, places_of
@@ -76,6 +75,8 @@ def lost_row(task: Task) -> Row:
 
 def row_of(task: Task) -> Row:
     """The run's row, also where the run cannot be read."""
+    from tfadvisor.analysis import Options, conclude  # NumPy, which no --help needs
+
     run = Run(task.run, place_of(os.fsdecode(task.folder)), _files(task))
     try:
         report = conclude(run, Options(), catalogue=catalogue_of(task.how))[0]

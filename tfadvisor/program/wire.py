@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from tfadvisor.errors import TraceError
-from tfadvisor.trace.messages import FIXED_32, FIXED_64, SIZED, VARINT
+from tfadvisor.trace.bounds import FIXED_32, FIXED_64, SIZED, VARINT
 
 Entry = tuple[int, int, int]
 """A field of a message: its key, then the number and -1, or where its bytes begin and end."""

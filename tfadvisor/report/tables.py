@@ -1,19 +1,17 @@
-"""A report's tables as pandas frames, and what it says about itself."""
+"""A report's tables as pandas frames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.frames import frame_of
 from tfadvisor.report.forms.page_data import CollectiveRow, PageData
-from tfadvisor.report.model import GpuInfo, MachineInfo, Op, Report
-from tfadvisor.units import Unit, count, counted, limit_in_words, percent, size
+from tfadvisor.report.model import Op, Report
 from tfadvisor.vocabulary import TIME_CLASSES
 
 if TYPE_CHECKING:
@@ -84,118 +82,3 @@ TABLES: Mapping[str, Table] = {
     "collectives": (CollectiveRow.__struct_fields__, _collectives),
 }
 """By name, the columns and where the rows come from. Shares are of step time, of ops of all device time."""
-
-# What a reader should know about the recorded machine and about how the trace was judged, a line or two each.
-
-_MACHINES = 4
-"""Each with its own line; of more, the rest is counted."""
-
-
-def about_lines(report: Report) -> list[str]:
-    """Beside the report's capture notes."""
-    return [*_limits(report), *_machines(report), *_meanwhile(report)]
-
-
-def _limits(report: Report) -> list[str]:
-    if report.changed_limits is msgspec.UNSET:
-        return []
-    return [_limit(one) for one in report.changed_limits]
-
-
-def _limit(one: ChangedLimit) -> str:
-    unit = Unit(one.unit)
-    value, shipped = limit_in_words(one.value, unit), limit_in_words(one.shipped, unit)
-    how = f"{one.metric} {one.comparison} {value}, shipped with {shipped}"
-    return f"{one.rule_id} is judged by a limit that was set: {how} ({one.said})."
-
-
-def _machines(report: Report) -> list[str]:
-    if report.machines is msgspec.UNSET:
-        return []
-    by_words: dict[str, list[str]] = {}
-    for one in report.machines:
-        by_words.setdefault(_machine(one), []).append(one.host)
-    told = [f"{_named(hosts, len(report.machines))}: {words}." for words, hosts in by_words.items()]
-    left = len(told) - _MACHINES
-    return [
-        *told[:_MACHINES],
-        *([f"{count(left)} more machines are set otherwise: --format json."] if left > 0 else []),
-    ]
-
-
-def _named(hosts: list[str], all_hosts: int) -> str:
-    if all_hosts == 1:
-        return "Recorded on"
-    return f"{hosts[0]}" if len(hosts) == 1 else f"{hosts[0]} and {count(len(hosts) - 1)} alike"
-
-
-def _machine(one: MachineInfo) -> str:
-    parts = [_cores(one), size(one.memory_bytes) if one.memory_bytes is not None else ""]
-    parts.append(", ".join(f"{name} {version}" for name, version in one.versions.items()))
-    parts += [_gpus(one.gpus), ", ".join(f"{name} threads {number}" for name, number in one.threads.items())]
-    parts.append(f"huge pages {one.huge_pages}" if one.huge_pages else "")
-    parts.append(f"files open on {', '.join(one.file_systems)}" if one.file_systems else "")
-    parts.append(" ".join(f"{name}={value}" for name, value in one.variables.items()))
-    return "; ".join(filter(None, parts))
-
-
-def _cores(one: MachineInfo) -> str:
-    if one.cores is None:
-        return ""
-    words = counted(count(one.cores), "core", "cores")
-    if one.allowed_cores is not None and one.allowed_cores < one.cores:
-        words = f"{count(one.allowed_cores)} of {words}"
-    return words if one.quota_cores is None else f"{words} with a quota of {count(round(one.quota_cores, 2))}"
-
-
-def _gpus(gpus: Iterable[GpuInfo]) -> str:
-    words: dict[str, int] = {}
-    for one in gpus:
-        words[_gpu(one)] = words.get(_gpu(one), 0) + 1
-    return ", ".join(f"{number} × {told}" if number > 1 else told for told, number in words.items())
-
-
-def _gpu(one: GpuInfo) -> str:
-    parts = [f"driver {one.driver}" if one.driver else ""]
-    if one.clock_mhz is not None and one.highest_clock_mhz is not None:
-        parts.append(f"{one.clock_mhz:,.0f} of {one.highest_clock_mhz:,.0f} MHz")
-    if one.power_limit_w is not None:
-        less = one.usual_power_limit_w is not None and one.power_limit_w < one.usual_power_limit_w
-        usual = f" instead of {one.usual_power_limit_w:,.0f} W" if less else ""
-        parts.append(f"power limit {one.power_limit_w:,.0f} W{usual}")
-    if one.persistence is not None:
-        parts.append(f"persistence mode {'on' if one.persistence else 'off'}")
-    parts += [f"held down by {reason}" for reason in one.slowed_by]
-    told = ", ".join(filter(None, parts))
-    return f"{one.name} ({told})" if told else one.name
-
-
-def _meanwhile(report: Report) -> list[str]:
-    """The counters that say how quiet the machine was."""
-    if report.machines is msgspec.UNSET:
-        return []
-    cores = [one.cores for one in report.machines if one.cores is not None]
-    of = f" of {counted(count(max(cores)), 'core', 'cores')}" if cores else ""
-    parts = (
-        ("program_cores", f"the program kept {{}}{of} busy"),
-        ("other_cores", "other processes {}"),
-        ("stolen_core_share", "the hypervisor took {} of the cores' time"),
-        ("core_wait_share", "threads waited for a core {} of the time that they could have run"),
-        ("throttled_fraction", "the quota stopped the program in {} of its periods"),
-        ("major_faults_per_step", "{} pages a step came from storage"),
-    )
-    told = [words.format(text) for name, words in parts if (text := _told(report, name))]
-    return [f"Meanwhile {', '.join(told)}."] if told else []
-
-
-def _told(report: Report, name: str) -> str:
-    """A metric in words, "" for what is not known or not worth a word."""
-    one = report.metrics.get(name)
-    if one is None or one.value is None:
-        return ""
-    unit = Unit(one.unit)
-    if unit is Unit.COUNT:
-        return f"{one.value:.1f}" if one.value >= 0.05 or name.endswith("_cores") else ""
-    if unit is Unit.GB_S:
-        return f"{one.value * 1000:,.0f} MB/s" if one.value >= 0.001 else ""
-    return percent(one.value) if one.value >= 0.005 else ""

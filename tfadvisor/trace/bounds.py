@@ -59,3 +59,19 @@ def with_possible_times(trace: HostTrace) -> HostTrace:
         trace,
         events=Events(np.clip(start, -_LATEST_PS, _LATEST_PS), np.clip(duration, 0, _LATEST_PS), trace.events.row),
     )
+
+
+VARINT = 0
+"""A number, seven bits a byte."""
+
+
+FIXED_64 = 1
+"""Eight bytes."""
+
+
+SIZED = 2
+"""Text, bytes, a message or packed numbers, after their length."""
+
+
+FIXED_32 = 5
+"""Four bytes."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.trace.messages import SIZED
+from tfadvisor.trace.bounds import SIZED
 from tfadvisor.trace.stores import (
     LARGEST_ANSWER,
     WEB,

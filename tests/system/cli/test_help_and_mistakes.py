@@ -84,7 +84,9 @@ def test_square_brackets_in_a_help_are_printed(say) -> None:
     """Rich would take them for a style."""
     _, out, _ = say("analyze", "--help")
 
-    assert "read rule thresholds, [rules], from FILE" in " ".join(out.replace("│", " ").split())
+    assert "read rule thresholds, [rules], and what to ignore, [[ignore]], from FILE" in " ".join(
+        out.replace("│", " ").split()
+    )
 
 
 def every_command(command: Any, context: typer.Context) -> Iterator[Any]:

@@ -23,6 +23,7 @@ from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.trace import messages
+from tfadvisor.trace.columns import LONGEST_NAME
 from tfadvisor.trace.decode import decode_file
 from tfadvisor.vocabulary import DeviceKind
 
@@ -38,7 +39,13 @@ NOT_MEASURED = "No step time measured"
 
 def gpu_traces() -> list[object]:
     """Of the shared traces those that XProf's kernel statistics are about."""
-    without = ("reactant-cpu", "xprof-tpu-inference-2", "cpu-b-", "t4-silent-")  # no kernel was recorded in these
+    without = (
+        "reactant-cpu",
+        "xprof-tpu-inference-2",
+        "tpu-v6e-pallas",
+        "cpu-b-",
+        "t4-silent-",
+    )  # no kernel was recorded in these
     return [
         one for one in shared_trace_files() if not (isinstance(one, Path) and any(map(str(one).__contains__, without)))
     ]
@@ -346,8 +353,9 @@ def kernels_of_xprof(folder: Path) -> dict[str, tuple[int, float]]:
     """Name -> (how often, µs in all). XProf keeps launches of another shape in rows of their own."""
     found: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     for row in xprof_answer(folder, "kernel_stats")[0].rows:
-        count, time = found[row["kernel_name"]]
-        found[row["kernel_name"]] = (count + round(row["occurrences"]), time + row["total_duration_us"])
+        name = row["kernel_name"][:LONGEST_NAME]  # cut where tfadvisor reads it
+        count, time = found[name]
+        found[name] = (count + round(row["occurrences"]), time + row["total_duration_us"])
     return dict(found)
 
 

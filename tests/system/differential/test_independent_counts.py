@@ -19,6 +19,7 @@ from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.trace import messages
+from tfadvisor.trace.columns import LONGEST_NAME
 from tfadvisor.trace.decode import decode_file
 from tfadvisor.vocabulary import DeviceKind
 
@@ -71,7 +72,10 @@ def counted(data: bytes) -> dict[str, Counted]:
         by_chip, by_host = set(), set()
         for line in plane.lines:
             is_raw = line.name in (b"XLA Ops", b"Async XLA Ops") if "TPU" in name else line.name.startswith(b"Stream #")
-            for event in line.events if is_raw else ():
+            waits = "TPU" in name and line.name == b"XLA TraceMe"  # for the other cores; all else there is no work
+            for event in line.events if is_raw or waits else ():
+                if waits and plane.event_metadata[event.metadata_id].name != b"barrier-cores":
+                    continue
                 if event.WhichOneof("data") != "num_occurrences":
                     (by_chip if add(one, plane, line, event) else by_host).add(line.id)
         one.fitted = by_host if by_chip else set()
@@ -87,7 +91,7 @@ def add(one: Counted, plane: Any, line: Any, event: Any) -> bool:
     duration = stats["device_duration_ps"] if by_chip else event.duration_ps
     one.lines.setdefault(line.id, []).append((start, start + duration))
     if not name.lower().startswith(COPY_STARTS):
-        one.kernels[name] += 1
+        one.kernels[name[:LONGEST_NAME]] += 1
         return by_chip
     one.copies += 1
     direction = name.lower().removeprefix("memcpy").replace("to", "2")
@@ -130,7 +134,10 @@ def assert_counts_agree(host: HostTimeline, data: bytes) -> None:
                 key: one.copied[key] for key in DIRECTIONS
             }, name
         else:
-            assert len(device.ops) == sum(one.kernels.values()), name
+            barriers = sum(
+                device.ops.names[row] == "barrier-cores" for row in device.ops.name.tolist()
+            )  # of another line
+            assert len(device.ops) - barriers == sum(one.kernels.values()) - one.kernels["barrier-cores"], name
     lo, hi = host.steps.starts.tolist(), host.steps.ends.tolist()
     for row, device in zip(host.breakdown, host.active_devices(), strict=False):  # without any, one row of the host's
         busy = row[:, :3].sum(axis=1).tolist()  # compute, collective, transfer

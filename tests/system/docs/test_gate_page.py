@@ -105,6 +105,9 @@ def test_shell_blocks(script: str, clone: Path) -> None:
 def with_real_names(line: str, store: Path) -> str:
     """The names of runs on the page are replaced by those of the store's first and last."""
     kept = sorted(one.stem.rpartition("-")[0] for one in store.glob("*/*.json"))
+    files = sorted(str(one.relative_to(store.parent)) for one in store.glob("*/*.json"))
+    for name, index in (("baselines/default/A.json", 0), ("baselines/default/B.json", -1)):
+        line = line.replace(name, files[index] if files else name)
     for name, index in zip(NAMES, (0, 0, -1), strict=True):
         line = line.replace(name, kept[index] if kept else name)
     return line

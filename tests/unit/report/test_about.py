@@ -8,9 +8,9 @@ from support.trace_builder import trace
 
 from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.analysis import Options
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.assembly.parts import machine_infos
 from tfadvisor.report.model import MetricValue, Report
-from tfadvisor.report.tables import about_lines
 from tfadvisor.trace.counters import Gpu, HostCounters
 
 

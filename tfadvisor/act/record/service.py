@@ -17,7 +17,7 @@ from tfadvisor.act.record.window import Refused, Window, read_window
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
-from tfadvisor.trace.messages import FIXED_32, FIXED_64, SIZED, VARINT
+from tfadvisor.trace.bounds import FIXED_32, FIXED_64, SIZED, VARINT
 
 _FIRST_LOOK_SECONDS = 1.0
 _LOOKS = 7

@@ -16,7 +16,7 @@ from tfadvisor.printable import one_line
 from tfadvisor.report.forms.terminal import DIM, TextPage, screen_of
 
 if TYPE_CHECKING:
-    from tfadvisor.advice.flags.prescribe import Line
+    from tfadvisor.advice.flags.forms import Line
 
 _EXAMPLES = """\
 Examples:
@@ -79,7 +79,7 @@ def check_flags(
     else than it looks; a note is worth knowing.
     """
     from tfadvisor.advice.flags.check import check
-    from tfadvisor.advice.flags.prescribe import as_data, lines  # other commands need none of it
+    from tfadvisor.advice.flags.forms import as_data, lines  # other commands need none of it
 
     _check_versions(jaxlib, tensorflow)
     checked = check(_text(flags), jaxlib, tensorflow)

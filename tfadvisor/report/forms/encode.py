@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 import numpy as np
 
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.page_data import (
     CallRow,
     CollectiveRow,
@@ -21,7 +22,6 @@ from tfadvisor.report.forms.page_data import (
     StepColumns,
 )
 from tfadvisor.report.model import Op, StepInfo
-from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import plan_end, plan_lines
 
 FORMAT = 3

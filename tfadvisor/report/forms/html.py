@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.encode import encode
-from tfadvisor.report.forms.page_data import ComparedRuns, PageData
 from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.report.forms.page_data import ComparedRuns, PageData
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 _PLACE = '<script id="data" type="application/json"></script>'
@@ -27,6 +28,8 @@ def as_html(
     before, found, after = _TEMPLATE.read_text(encoding="utf-8").partition(_PLACE)
     assert found, f"{_TEMPLATE} has no place for the data"
     opening, closing = _PLACE[: -len("</script>")], "</script>"
+    from tfadvisor.report.forms.encode import encode  # NumPy, which only a drawn page needs
+
     return f"{before}{opening}{encode(pages, trace_viewer, comparisons)}{closing}{after}"
 
 

@@ -8,8 +8,8 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import in_markdown, printable
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Report
-from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
     advice,
     evidence_words,

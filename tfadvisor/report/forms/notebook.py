@@ -10,8 +10,8 @@ import msgspec
 from tfadvisor.advice.findings import Finding
 from tfadvisor.html_fragments import bar, fragment, text
 from tfadvisor.printable import printable
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Report
-from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
     advice,
     evidence_words,

@@ -12,8 +12,8 @@ import msgspec
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.html_fragments import as_ascii
 from tfadvisor.printable import cut, one_line, printable, short_kernel
+from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
-from tfadvisor.report.tables import about_lines
 from tfadvisor.report.wording import (
     advice,
     evidence_words,

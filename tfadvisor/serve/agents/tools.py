@@ -187,7 +187,7 @@ class Tools:
         """Check XLA, TensorFlow, JAX, NCCL and CUDA settings before a program is launched with them: unknown, removed,
         renamed, of a wrong value, conflicting, dangerous, or the default already. As JSON."""
         from tfadvisor.advice.flags.check import check
-        from tfadvisor.advice.flags.prescribe import as_data
+        from tfadvisor.advice.flags.forms import as_data
         from tfadvisor.advice.flags.recorded import order
 
         if jaxlib is not None and tensorflow is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
-from tfadvisor.trace.messages import FIXED_64, SIZED, VARINT
+from tfadvisor.trace.bounds import FIXED_64, SIZED, VARINT
 
 if TYPE_CHECKING:
     import numpy.typing as npt

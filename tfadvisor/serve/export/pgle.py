@@ -24,9 +24,9 @@ from tfadvisor.serve.export.perfetto_packets import sized, tag
 from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, Program, facts, named_events
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
+from tfadvisor.trace.bounds import FIXED_64
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.trace.decode import decode_file
-from tfadvisor.trace.messages import FIXED_64
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
 import shutil
@@ -12,8 +13,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-
-import msgspec
 
 from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.copies import claimed, is_entry, is_ours
@@ -119,8 +118,8 @@ def _whole(name: str, content: bytes) -> bool:
             unpacker = zlib.decompressobj(wbits=31)
             unpacker.decompress(content)
             return unpacker.eof
-        msgspec.json.decode(content)
-    except (zlib.error, msgspec.DecodeError):
+        json.loads(content.decode("utf-8", "surrogateescape"))  # paths may be no text, which msgspec refuses
+    except (zlib.error, ValueError):
         return False
     return True
 

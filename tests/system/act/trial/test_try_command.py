@@ -174,7 +174,7 @@ def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
         (["--patch", "prefetchh"], "Did you mean prefetch?"),
         (["--patch", "input-not-prefetched"], "a rule's fixes need its finding"),
         (["--env", "nonsense"], "--env nonsense: give a variable and its value, as NAME=value."),
-        (["--env", "A=1", "--budget", "soon"], "--budget soon: give a time as 90s, 10m or 2h."),
+        (["--env", "A=1", "--budget", "soon"], "--budget soon: give a time, as 90s, 10m or 1h."),
         (["--from", "nowhere.json"], "--from nowhere.json: cannot be read"),
     ],
 )

@@ -22,7 +22,7 @@ def test_the_page_is_written_to_the_file(tmp_path: Path) -> None:
 
     done = subprocess.run([*PAGE, "-o", target], capture_output=True, text=True, check=False)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"tfadvisor: wrote {target} (html).\n")
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert '"bottleneck":"host"' in target.read_text(encoding="utf-8")
 

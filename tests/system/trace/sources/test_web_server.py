@@ -9,7 +9,6 @@ from support.web_server import Objects
 
 import tfadvisor
 from tfadvisor.trace import copies as transfer
-from tfadvisor.trace import remote_path as top_level
 from tfadvisor.trace import stores
 from tfadvisor.trace.remote_path import place_of
 
@@ -158,7 +157,7 @@ def test_a_large_file_that_is_cut_short_is_not_fetched(
     fetched = sum(
         int(piece.partition("-")[2]) - int(piece[6:].partition("-")[0]) + 1 for _, piece in gets(web) if piece
     )
-    assert fetched <= top_level._HEAD * len(gets(web))
+    assert fetched <= transfer._HEAD * len(gets(web))
 
 
 @pytest.mark.parametrize(

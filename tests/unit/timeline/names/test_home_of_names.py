@@ -24,6 +24,7 @@ OURS = {
     "/": "what separates the parts of a path",
     "names": "a field of DeviceOps",
     "program_ids": "a field of DeviceOps",
+    ":": "what separates file and line of --step",
     "tfadvisor.": "this package, whose records are packed",
     **dict.fromkeys(
         (

@@ -135,12 +135,20 @@ def test_snapshots_of_the_version_that_kept_traits_are_read() -> None:
     assert read.origin == Origin()
 
 
-def test_todays_snapshots_are_read_for_ever() -> None:
-    """All that is stored, as of this version; a test of its own for the next one, and this stays."""
-    text = (STORED / "with-origin.json").read_text(encoding="utf-8")
-    read = from_text(text)
+def test_snapshots_of_the_version_that_kept_origins_are_read() -> None:
+    read = from_text((STORED / "with-origin.json").read_text(encoding="utf-8"))
 
     assert read.origin == Origin("0123456789abcdef0123456789abcdef01234567", "main", "host-1")
     (found,) = read.side.findings
     assert (found.rule_id, found.severity, found.since) == ("largest-compute", "info", "2026-11-20")
+    assert (found.claims, found.takes) == ("", None)
+
+
+def test_todays_snapshots_are_read_for_ever() -> None:
+    """All that is stored, as of this version; a test of its own for the next one, and this stays."""
+    text = (STORED / "with-causes.json").read_text(encoding="utf-8")
+    read = from_text(text)
+
+    (found,) = read.side.findings
+    assert (found.rule_id, found.claims, found.takes) == ("largest-compute", "compute", 0.61)
     assert as_text(read) == text

@@ -151,7 +151,7 @@ def test_any_name_survives(tmp_path: Path, name: str) -> None:
 
     found = exported(tmp_path / "run", tmp_path / "run.pftrace")
 
-    assert name in {one.name for one in found.slices}
+    assert name[:4096] in {one.name for one in found.slices}  # longer names are cut where they are read
 
 
 def test_nul_becomes_its_picture(tmp_path: Path) -> None:
