@@ -6,7 +6,7 @@ import re
 
 from support.places import ROOT
 
-from tfadvisor.trace import messages as protobuf
+from tfadvisor.trace import bounds as protobuf
 from tfadvisor.trace.columns import Kind
 
 PARTS = ROOT / "tfadvisor" / "trace" / "wire"
