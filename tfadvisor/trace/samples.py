@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,8 @@ SAMPLES_ENDING = ".samples.json"
 VERSION = 1
 LARGEST = 2 << 20
 """Bytes of a file; one of 16,000 samples has 250 KiB."""
+MOST_TICKS = 1_000_000
+"""That the samples of a file stand for, 100 minutes at 162 a second; a file that names more is none of tfadvisor's."""
 _Count = Annotated[int, Meta(ge=0, le=1 << 62)]
 _Short = Annotated[str, Meta(max_length=1000)]
 
@@ -69,4 +72,6 @@ def read_samples(trace: Path, host: str) -> Samples | None:
         return None
     usable = found.version == VERSION and len(found.at) == len(found.after_us)
     usable = usable and all(one < len(found.places) for one in found.at)
+    usable = usable and all(one <= other for one, other in pairwise(found.after_us))
+    usable = usable and (not found.after_us or found.after_us[-1] * 1000 <= MOST_TICKS * found.every_ns)
     return found if usable else None

@@ -48,6 +48,9 @@ def test_a_late_sample_stands_for_the_ticks_that_it_missed(tmp_path: Path) -> No
         json.dumps(samples([0], [0, 1])),
         json.dumps(samples([0], [2])),
         json.dumps(samples([0], [0], version=2)),
+        json.dumps(samples([5, 4], [0, 0])),
+        json.dumps(samples([0, 10**12], [0, 0])),
+        json.dumps(samples([0, 1 << 62], [0, 0])),
     ],
 )
 def test_what_is_no_such_file_is_left_out(tmp_path: Path, text: str) -> None:

@@ -115,7 +115,7 @@ def _activities(named: Sequence[_Named], whole: float, step_ms: float) -> Iterat
             placed.append(PlacedTime(OTHER, left, left * step_ms, ()))
         alone = len(placed) == 1 and placed[0].activity == name
         yield ActivityTime(name, fraction, fraction * step_ms, _places(mine), () if alone else tuple(placed))
-    if rest > _NOTHING:
+    if rest > _NOTHING or not told:  # a class of a few picoseconds has a part too
         yield ActivityTime(OTHER, rest, rest * step_ms, (), ())
 
 

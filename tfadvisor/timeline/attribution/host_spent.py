@@ -107,12 +107,8 @@ class HostWork:
     def told(self) -> Iterator[Spent]:
         """One entry for all stretches of a thread with the same chain of names, the largest of each class first."""
         for (kind, _), (chains, spent) in self._spent.items():
-            rest = spent
-            if (
-                chains is self._driver
-                and self._sampled is not None
-                and (ticks := self._ticks[kind]).sum() >= _FEWEST_TICKS
-            ):
+            rest, ticks = spent, self._ticks.get(kind) if chains is self._driver else None
+            if ticks is not None and self._sampled is not None and ticks.sum() >= _FEWEST_TICKS:
                 gap = chains.leaf < 0
                 yield from _by_ticks(kind, int(spent[gap].sum()), ticks, self._sampled)
                 rest = np.where(gap, 0, spent)

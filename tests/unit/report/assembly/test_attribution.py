@@ -181,3 +181,14 @@ def test_a_trace_without_steps_says_why() -> None:
 
     assert report.attribution == ()
     assert report.attribution_absent
+
+
+def test_a_class_of_one_picosecond_has_a_part_too() -> None:
+    """Four kernels fill 40 ms but for 1 ps, in which nothing is known to happen: the report is made all the same."""
+    builder = trace()
+    for at in range(0, 40_000, 10_000):
+        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "kernel", at, at + 10_000 - 0.000_001 * (at == 0))
+
+    (_, idle) = builder.report().attribution
+
+    assert (idle.kind, [one.activity for one in idle.parts]) == ("idle", ["other"])
