@@ -29,7 +29,8 @@ Examples:
 
 What it does: starts the program with a hook that Python loads before it, waits until nothing has compiled for a while, looks
 for steps, records them, and prints the report while the program goes on. Nothing in the program changes. Where tracing
-Python calls could make a step more than 5% longer, the report is about a trace without them.
+Python calls could make a step more than 5% longer, the report is about a trace without them. Where tfadvisor is ended, even
+by KILL, the program is asked to end as well and has 15 seconds for it; under nohup a closed terminal ends neither.
 
 Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 the program failed or never stepped, 5 a rule
 or metric broke, 130 interrupted, 143 terminated."""

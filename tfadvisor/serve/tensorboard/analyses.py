@@ -262,7 +262,7 @@ def _failed(analysis: Analysis, error: Exception) -> dict[str, str]:
 def _too_late(limits: Limits) -> dict[str, str]:
     return {
         "cause": f"took longer than the {limits.deadline_s:,.0f} s that an analysis of a run of this size has in the tab.",
-        "remedy": "Analyse it without a deadline: tfadvisor analyze PATH -o report.html.",
+        "remedy": "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor analyze PATH -o report.html.",
     }
 
 

@@ -144,7 +144,7 @@ def _limit_memory(most: int) -> None:
 def _too_large(memory: int) -> dict[str, str]:
     return {
         "cause": f"needs more than the {memory / (1 << 30):.1f} GiB that an analysis of a run of this size has in the tab.",
-        "remedy": "Analyse it without this limit: tfadvisor analyze PATH -o report.html.",
+        "remedy": "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor analyze PATH -o report.html.",
     }
 
 
