@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from tfadvisor.frames import frame_of
 from tfadvisor.html_fragments import fragment, table, text
 from tfadvisor.printable import in_code, in_markdown, one_line, plain, short_kernel
 from tfadvisor.report.forms.forms import Form
-from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Piece, Screen, TextPage, screen_of
+from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Piece, Screen, TextPage
 from tfadvisor.units import Unit, counted, duration, in_words, percent
 
 if TYPE_CHECKING:
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 _MARGIN = 2
 _COLUMN = 12
-
-
-def print_comparison(comparison: Comparison, out: TextIO) -> None:
-    """Writes to a stream, as wide and colourful as that is."""
-    out.write(as_text(comparison, screen=screen_of(out)))
-    out.flush()
 
 
 def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:

@@ -100,7 +100,6 @@ def _steady_look(service: _Service) -> Window:
 # Asks profiler services for a window: by gRPC, else through the client that xprof or TensorFlow brings along.
 
 _ANSWER_SECONDS = 120.0
-_CONNECT_SECONDS = 5.0
 _WORDS = {
     "UNAVAILABLE": "nothing answers there",
     "DEADLINE_EXCEEDED": "it did not answer in time",

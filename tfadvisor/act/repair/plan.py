@@ -18,9 +18,6 @@ from tfadvisor.advice.findings import Finding, Fix, Patch
 from tfadvisor.printable import one_line
 from tfadvisor.report.model import Report
 
-Hits = Callable[[str, str, Place], Sequence[Hit]]
-"""From a codemod's name, a program's text and a place."""
-
 
 class Patched(msgspec.Struct, frozen=True):
     """A finding's change."""
