@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
@@ -197,24 +197,6 @@ def patterns_of(question: Question) -> ProgramPatterns:
 def between_products(question: Question) -> tuple[str, ...]:
     """The collectives of an accelerator's hottest program that a product waits for. Raises MetricAbsent as patterns_of."""
     return patterns_of(question).between_products
-
-
-def exchanged_in_vain(question: Question) -> tuple[str, ...]:
-    """The collectives that exchange what is equal on all devices already, of the hottest program on whatever device. Raises
-    MetricAbsent where the trace lacks its HLO.
-    """
-    return patterns_of_any_device(question).equal_state
-
-
-@fact
-def equal_state_place(question: Question) -> str:
-    """The largest collective that exchanges what is equal on all devices already, with its place in the user's program:
-    `all-gather.161 (train.py:54)`.
-    """
-    found = patterns_of_any_device(question).equal_state_place
-    if not found:
-        raise MetricAbsent("no collective exchanges what is equal on all devices already")
-    return found
 
 
 def patterns_of_any_device(question: Question) -> ProgramPatterns:

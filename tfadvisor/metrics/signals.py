@@ -17,7 +17,6 @@ from tfadvisor.metrics.kinds import (
     hottest_of_known_types,
     hottest_ops,
     known_ops,
-    known_where,
     of_kind,
     of_step_time,
     products_of_one_operand,
@@ -28,8 +27,6 @@ from tfadvisor.metrics.kinds import (
 from tfadvisor.metrics.layers import Part, class_softmaxes, compute_fraction_of, dense_table_ops
 from tfadvisor.metrics.needless import (
     costly_ops,
-    differences_in_hlo,
-    differences_in_tape,
     forward_only_ops,
     jacobians,
     per_example_gradients,
@@ -40,22 +37,16 @@ from tfadvisor.metrics.needless import (
 from tfadvisor.metrics.products import misaligned_products, one_hot_products
 from tfadvisor.metrics.programs import (
     copies_of_arguments,
-    having,
     looped_scatters,
     looped_slice_copies,
-    loops_over_rows,
     scatter_loop_share,
     unrolled_ops,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.names.kernels import short_name
-from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
-
-_LONG_FILTER = 256
-"""From so many elements a product in the frequency domain is faster by far: its work grows with the logarithm."""
 
 
 class Chosen(NamedTuple):
@@ -217,37 +208,9 @@ SIGNALS = (
         _with_launches,
     ),
     Signal(
-        "both_branches",
-        "ops whose results only one branch of a condition uses, where the program runs all branches and selects among their "
-        "results: `lax.cond` and `lax.switch` under `jax.vmap`, from the trace's HLO",
-        _of_program(having(OpTrait.BRANCH)),
-    ),
-    Signal(
-        "masked_loop",
-        "loops of a fixed number of turns that mask what turns beyond a bound computed, from the trace's HLO",
-        _of_program(having(OpTrait.MASKED_LOOP)),
-    ),
-    Signal(
-        "same_each_turn",
-        "ops that a loop of four turns or more runs again in each turn with the same operands, from the trace's HLO",
-        _of_program(having(OpTrait.SAME_EACH_TURN)),
-    ),
-    Signal(
-        "row_loop",
-        "loops whose turns multiply single rows by matrices and need nothing of each other, with their gradients, from the "
-        "trace's HLO: `lax.map`, or a scan over the examples of a batch",
-        _of_program(loops_over_rows),
-    ),
-    Signal(
         "random_number",
         "ops that draw random numbers, masks of dropout included, by the paths of JAX's ops",
         _of_program(random_draws),
-    ),
-    Signal(
-        "long_filter",
-        f"convolutions whose filters have {_LONG_FILTER} elements or more in one dimension, with the filters' gradients, from "
-        "the trace's HLO",
-        _of_program(lambda question: known_where(question, lambda known: known.filter_length >= _LONG_FILTER)),
     ),
     Signal(
         "per_example_gradient",
@@ -266,12 +229,6 @@ SIGNALS = (
         "derivatives along all directions: `jax.hessian`, a Jacobian of a gradient, `tape.jacobian`, `batch_jacobian`",
         _first_of(_of_program(second_derivatives), _of_parts(jacobians)),
         Better.NEITHER,
-    ),
-    Signal(
-        "pair_difference",
-        "differences of all pairs of rows of two arrays, element by element, with what their lines do next (HLO) or with their "
-        "gradients (TensorFlow's names)",
-        _first_of(_of_program(differences_in_hlo), _of_parts(differences_in_tape)),
     ),
     # by the types of TensorFlow's ops or by HLO
     Signal(

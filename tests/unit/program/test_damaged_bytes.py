@@ -16,9 +16,8 @@ from tfadvisor.program.collectives import (
     collectives,
     collectives_between_products,
     copies_of_gathered,
-    equal_state_exchanged,
 )
-from tfadvisor.program.convolutions import convolution_size, filter_length
+from tfadvisor.program.convolutions import convolution_size
 from tfadvisor.program.cost import Costs
 from tfadvisor.program.flow import effect, executions, inside
 from tfadvisor.program.module import Instruction, Module
@@ -35,7 +34,6 @@ OF_MODULES: tuple[Callable[[Module], object], ...] = (
     parameter_summary,
     unfused_attention,
     collectives_between_products,
-    equal_state_exchanged,
     copies_of_gathered,
     products_of_one_operand,
     lambda module: Costs(module).of_module(),
@@ -57,7 +55,6 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     location_of,
     dot_size,
     convolution_size,
-    filter_length,
     multiplies_one_hot,
     copied_argument,
     lambda one: unrolled([one] * 128),

@@ -127,21 +127,6 @@ def test_inference_has_no_layers_without_gradients() -> None:
     assert cpu_steps(("net_1/dense/MatMul:MatMul", 45)).measure().value("forward_only_fraction") is None
 
 
-def test_differences_of_all_pairs() -> None:
-    """10 forward, 12 and 8 of sums for both operands, 5 of a negation; the sum of one operand alone is a shift's."""
-    metrics = cpu_steps(
-        *TRAINED,
-        ("sub:Sub", 10),
-        ("gradient_tape/sub/Sum:Sum", 12),
-        ("gradient_tape/sub/Neg:Neg", 5),
-        ("gradient_tape/sub/Sum_1:Sum", 8),
-        ("gradient_tape/net_1/shift/add/Sum_1:Sum", 9),
-    ).measure()
-
-    assert metrics.value("pair_difference_fraction") == approx(0.35)
-    assert metrics.fact("pair_difference_op") == "gradient_tape/sub/Sum"
-
-
 def gradients(*names: str) -> list[tuple[str, float]]:
     return [(f"gradient_tape/net_1/{name}:{name.rpartition('/')[2].removesuffix('_1')}", 10.0) for name in names]
 

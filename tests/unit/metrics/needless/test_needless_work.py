@@ -69,29 +69,3 @@ def test_second_derivatives_along_all_directions(path: str, in_full: bool) -> No
 )
 def test_what_checkpoints_compute_again(path: str, again: bool) -> None:
     assert value("recomputed_gradient_fraction", path) == approx(0.4 if again else 0.0)
-
-
-def pairs(rows: int) -> bytes:
-    """rows × 100 differences of 64 features, squared on the same line."""
-    where = hlo.metadata("jit(step)/sub", "near.py", 22)
-    of = f"f32[{rows},100,64]"
-    return hlo.module(
-        hlo.computation(
-            1,
-            hlo.op(1, "parameter", f"f32[{rows},64]"),
-            hlo.op(2, "parameter", "f32[100,64]", number=1),
-            hlo.op(3, "broadcast", of, 1),
-            hlo.op(4, "broadcast", of, 2),
-            hlo.op(5, "subtract", of, 3, 4, name="minus", metadata=where),
-            hlo.op(6, "multiply", of, 5, 5, name="square", metadata=where),
-            hlo.op(7, "sine", of, 6, name="other", metadata=hlo.metadata("jit(step)/sin", "near.py", 23)),
-        )
-    )
-
-
-def test_differences_of_all_pairs_with_what_their_line_does() -> None:
-    """20 + 10 of 100 µs; the 30 µs of the next line do not count."""
-    kernels = (("a", 20.0, "minus"), ("b", 10.0, "square"), ("c", 30.0, "other"))
-
-    assert gpu_steps(*kernels, program=pairs(1000)).measure().value("pair_difference_fraction") == approx(0.3)
-    assert gpu_steps(*kernels, program=pairs(20)).measure().value("pair_difference_fraction") == 0.0
