@@ -34,7 +34,7 @@ from tfadvisor.metrics.needless import (
     recomputed_gradients,
     second_derivatives,
 )
-from tfadvisor.metrics.products import misaligned_products, one_hot_products
+from tfadvisor.metrics.products import misaligned_products
 from tfadvisor.metrics.programs import (
     copies_of_arguments,
     looped_scatters,
@@ -241,11 +241,6 @@ SIGNALS = (
         "sorts and shuffles of whole arrays, from the trace's HLO or TensorFlow's op types; picking the largest k of many does "
         "not count",
         _hot(sorts, hottest_of_known_types),
-    ),
-    Signal(
-        "one_hot",
-        "products with one-hot rows or with a sparse tensor's rows made dense, and the making of these rows",
-        _with_its_whole(one_hot_products),
     ),
     Signal(
         "class_softmax",

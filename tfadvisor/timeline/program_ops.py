@@ -16,7 +16,7 @@ from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import SourceLocation, location_beside, location_of
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
-from tfadvisor.program.products import multiplied_type, multiplies_one_hot, products
+from tfadvisor.program.products import multiplied_type, products
 from tfadvisor.timeline.names.devices import kernel_of_instruction, possible_instructions
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ class OpsOfProgram:
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
             OpTrait.SCATTERS: any(scatters(part) for part in parts),
-            OpTrait.ONE_HOT: multiplies_one_hot(one),
             OpTrait.DOUBLE: gives_double(one),
         }
         return one.name, InProgram(
@@ -121,8 +120,6 @@ class OpTrait(Enum):
     """A while loop runs it."""
     SCATTERS = "scatters"
     """It puts elements where an index says."""
-    ONE_HOT = "one_hot"
-    """It multiplies one-hot rows."""
     DOUBLE = "double"
     """Its result is of 64-bit floats."""
 

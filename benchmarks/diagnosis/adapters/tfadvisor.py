@@ -57,7 +57,6 @@ CAUSES = {
     "exposed-copies": "transfer",  # see cause_of
     "python-in-step": "host/python-in-step",
     "short-steps": "launch/many-dispatches",
-    "files-written-every-step": "host/file-writes",
     "input-shuffle-refill": "input/shuffle-buffer",
     "many-small-copies": "transfer",
     "host-arrays-each-step": "transfer/host-to-device",
@@ -71,7 +70,6 @@ CAUSES = {
     "matrix-decompositions": "compute/slow-kernel",
     "whole-sorts": "compute/slow-kernel",
     "unfused-attention": "compute/unfused",
-    "one-hot-products": "compute/slow-kernel",
     "unfused-elementwise": "compute/unfused",
     "untuned-convolutions": "compute/slow-kernel",
     "staggered-launches": "launch/late-starts",

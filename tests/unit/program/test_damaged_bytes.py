@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.program.attributes import replica_groups, window_of
+from tfadvisor.program.attributes import window_of
 from tfadvisor.program.collectives import (
     collectives,
     collectives_between_products,
@@ -24,7 +24,7 @@ from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.parameters import copied_argument, parameter_summary
 from tfadvisor.program.patterns import unfused_attention, unrolled
-from tfadvisor.program.products import dot_size, multiplies_one_hot, products, products_of_one_operand
+from tfadvisor.program.products import dot_size, products, products_of_one_operand
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: (module.name, module.program_id, repr(module)),
@@ -36,7 +36,7 @@ OF_MODULES: tuple[Callable[[Module], object], ...] = (
     collectives_between_products,
     copies_of_gathered,
     products_of_one_operand,
-    lambda module: Costs(module).of_module(),
+    hlo.cost_of,
 )
 OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     repr,
@@ -55,10 +55,8 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     location_of,
     dot_size,
     convolution_size,
-    multiplies_one_hot,
     copied_argument,
     lambda one: unrolled([one] * 128),
-    replica_groups,
     window_of,
     lambda one: Costs(one.computation.module).of(one),
 )

@@ -193,11 +193,6 @@ def runs_python(name: str) -> bool:
     return op_type(name) in PYTHON_OPS or _PYTHON_THUNK.match(name) is not None
 
 
-def writes_file(name: str) -> bool:
-    """Whether an op that Python dispatches writes a checkpoint, a summary or another file."""
-    return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
-
-
 def keeps_state(name: str) -> bool:
     """Whether an op that Python dispatches by itself reads, saves or restores variables, as checkpoints do by the hundred."""
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _STATE_OPS
