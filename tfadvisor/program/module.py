@@ -39,6 +39,11 @@ _OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
 """Fields of a HloInstructionProto."""
 
 
+_MOST_KEPT = 20_000
+"""Instructions of a computation whose fields are kept: of more they are read anew each time, since they take ten times the
+memory of their bytes."""
+
+
 class Module:
     """Read-only. program_id: what the trace calls it, unsigned; that of the module itself when the trace does not say."""
 
@@ -244,9 +249,12 @@ class Instruction:
     @property
     def fields(self) -> list[Entry]:
         """The message's fields, for the files of this room that read a part which few instructions have."""
-        if self._fields is None:
-            self._fields = entries(self._proto, self._lo, self._hi)
-        return self._fields
+        if self._fields is not None:
+            return self._fields
+        found = entries(self._proto, self._lo, self._hi)
+        if len(self.computation.instructions) <= _MOST_KEPT:
+            self._fields = found
+        return found
 
     @property
     def metadata(self) -> list[Entry]:

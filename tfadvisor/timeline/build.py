@@ -23,7 +23,15 @@ from tfadvisor.timeline.host.frames import loop_frames
 from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
-from tfadvisor.timeline.host_timeline import Capture, HostEvidence, HostTimeline, capture_of, recorded_events, window_of
+from tfadvisor.timeline.host_timeline import (
+    Capture,
+    HostEvidence,
+    HostTimeline,
+    capture_of,
+    fragment_of,
+    recorded_events,
+    window_of,
+)
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
@@ -224,7 +232,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             threads,
             steps,
             classes,
-            attributed.time.first,
+            attributed.time.classes,
             active,
             attributed.breakdown,
             programs,
@@ -274,7 +282,9 @@ def _capture(placed: _Placed, steps: Steps, window: tuple[int, int]) -> Capture:
     """What the trace says about itself."""
     threads = placed.threads
     empty = sum(not len(device.ops) for device in placed.devices if device.kind is not DeviceKind.CPU)
-    return capture_of(placed.trace, threads, window, empty, placed.unrecorded, recorded_events(threads, steps))
+    active = [device for device in placed.devices if device.is_active]
+    events, fragment = recorded_events(threads, steps), fragment_of(threads, steps, active)
+    return capture_of(placed.trace, threads, window, empty, placed.unrecorded, events, fragment)
 
 
 def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]:

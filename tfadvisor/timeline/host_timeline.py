@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, true_at
+from tfadvisor.arrays import blocks, distinct, true_at
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.devices.registry import Unrecorded
@@ -32,11 +32,12 @@ from tfadvisor.timeline.names.classes import (
     says_graphs_are_off,
 )
 from tfadvisor.timeline.names.frames import is_frame
-from tfadvisor.timeline.names.host import called_function, calls_function
+from tfadvisor.timeline.names.host import called_function, calls_function, reads_variable, works_on_variables
+from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.programs import jitted_function, workload_of
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace, session_start_ns
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -167,6 +168,8 @@ class Capture(msgspec.Struct, frozen=True):
     """By the names of the compiled functions that Python calls: inference or unknown."""
     between_slices: bool = False
     """Whether the host sent for its TPUs over the network between slices."""
+    fragment: str = ""
+    """What shows that the counted steps are pieces of the program's, as a clause; "" where nothing does."""
 
 
 def capture_of(
@@ -176,6 +179,7 @@ def capture_of(
     empty_accelerators: int,
     unrecorded: Unrecorded,
     events: RecordedEvents,
+    fragment: str,
 ) -> Capture:
     """From planes, names and warnings; the trace's events are not asked."""
     framework, version = _framework(trace)
@@ -193,10 +197,27 @@ def capture_of(
         empty_accelerators=empty_accelerators,
         unrecorded=unrecorded,
         events=events,
+        fragment=fragment,
         workload=workload_of(_called(threads)),
         between_slices=len(threads.named(is_between_slices)) > 0,
         graphs_off=len(threads.named(says_graphs_are_off)) > 0,
     )
+
+
+_FEWEST_VARIABLES = 32
+"""Of a step that reads fewer nobody can say that it must multiply them."""
+
+
+def fragment_of(threads: Threads, steps: Steps, devices: Sequence[Device]) -> str:
+    """TensorFlow's step reads its model's variables, and multiplies none of them: the recording ended before that."""
+    reads = threads.named(reads_variable)
+    reads = int(in_counted_steps(threads.start[reads], steps).sum()) // max(int(steps.steady().sum()), 1)
+    if reads < _FEWEST_VARIABLES or any(device.kind is not DeviceKind.GPU for device in devices):
+        return ""
+    names = {device.ops.names[row] for device in devices for row in distinct(device.ops.name).tolist()}
+    if len(threads.named(works_on_variables)) or any(kernel_kind(one).is_matrix for one in names):
+        return ""
+    return f"each reads {reads:,} variables and multiplies none of them"
 
 
 def _called(threads: Threads) -> set[str]:

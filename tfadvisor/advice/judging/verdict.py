@@ -54,6 +54,11 @@ def give_verdict(
             False,
             f"The GPU's work was not recorded, although {proof}: the trace cannot show where the step goes.",
         )
+    fragment = metrics.fact("step_fragment")
+    if fragment is not None:
+        return Verdict(
+            "unknown", 1.0, False, f"The steps are fragments: {fragment}. What takes the rest was not recorded."
+        )
     losses = {name: breakdown[name] for name in _LOSSES}
     if metrics.fact("device_kind") is None:
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host

@@ -34,7 +34,7 @@ def step_time(
     threads: Threads,
     steps: Steps,
     host: Mapping[TimeClass, Intervals],
-    first: Mapping[TimeClass, Intervals],
+    kept: Sequence[Mapping[TimeClass, Intervals] | None],
     devices: Sequence[Device],
     breakdown: npt.NDArray[np.int64],
     programs: Modules,
@@ -44,7 +44,7 @@ def step_time(
 ) -> tuple[Spent, ...]:
     """Summed over the devices that take part in each counted step, or of the host alone without any.
 
-    host: of host_classes_of_time. first: the classes on the first device, as break_down gives them. breakdown: as the host's.
+    host: of host_classes_of_time. kept: the classes on each device, as break_down gives them. breakdown: as the host's.
     pipeline: which events work for the input pipeline. pipeline_python: where that runs Python. samples: of the main thread.
     """
     if not len(steps) or not steps.steady().any():
@@ -68,7 +68,7 @@ def step_time(
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
         windows = union(steps.starts[part[index]], steps.ends[part[index]])
-        classes = first if index == 0 else classes_of_time(device, host)
+        classes = kept[index] or classes_of_time(device, host)
         for kind in TimeClass if len(windows) else ():
             instants = (
                 reduce(difference, classes.values(), windows)

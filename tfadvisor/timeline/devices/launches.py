@@ -14,6 +14,7 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Callers, DeviceOps
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import launches_graph
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.trace.columns import HostTrace
@@ -131,6 +132,18 @@ class LaunchLinks:
             by_position[device_at] = device
             self._device = by_position[position]
         self.callers = Callers(threads.start, threads.end, threads.row)
+        self._threads, self._ops = threads, threads.everywhere(HostClass.OP)
+
+    def framework_ops(self, launch: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Row of the name of the framework's op on the host inside which each call lies, -1 without one. launch: as of `of`."""
+        if not len(self._ops) or launch.strides == (0,):
+            return constant(-1, len(launch))
+        threads, call = self._threads, np.maximum(launch, 0)
+        place = np.searchsorted(self._ops, call, side="right") - 1
+        op = self._ops[np.maximum(place, 0)]
+        inside = (launch >= 0) & (place >= 0) & (threads.end[op] >= threads.end[call])
+        inside &= threads.thread_of(op) == threads.thread_of(call)
+        return np.where(inside, threads.row[op], -1).astype(np.int32)
 
     def of(self, events: Int64Array, device: int) -> npt.NDArray[np.int32]:
         """Index into the callers of the call that launched each event, -1 where none is found."""

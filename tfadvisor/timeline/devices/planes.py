@@ -12,7 +12,7 @@ from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, t
 from tfadvisor.timeline.devices.launches import LaunchLinks
 from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import COLUMNS, Callers, Device, DeviceOps
+from tfadvisor.timeline.model import COLUMNS, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collectives import op_collective
@@ -43,7 +43,7 @@ def _device(
 ) -> Device:
     trace = recorded.trace
     events, stream, start = _events_in_order(questions, trace, planes)
-    ops = _ops(questions, trace, events, stream, start, links.of(events, number), links.callers)
+    ops = _ops(questions, trace, events, stream, start, links.of(events, number), links)
     del events
     ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops) & (ops.kind != DeviceClass.NO_WORK.value))
     return Device(
@@ -67,9 +67,10 @@ def _ops(
     stream: Int64Array,
     start: Int64Array,
     launch: npt.NDArray[np.int32],
-    callers: Callers,
+    links: LaunchLinks,
 ) -> DeviceOps:
-    """One row an event. launch: index into callers of the call that launched each, -1 where none is found."""
+    """One row an event. launch: index into the callers of the call that launched each, -1 where none is found."""
+    callers = links.callers
     row = trace.events.row[events]
     kind = _row_classes(questions, trace, row)[row]
     copies = questions.copies(trace, events, kind, callers.of(launch, callers.row))
@@ -80,6 +81,8 @@ def _ops(
     modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
     path, paths = first_texts_of(framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts))
+    if (path < 0).any():
+        path = np.where(path < 0, links.framework_ops(launch), path).astype(np.int32)
     names, details = trace.names.name + modules.texts + ops.texts + paths, trace.stat(stats.KERNEL_DETAILS)
     ids, known = questions.programs(trace, events, row)
     every = distinct(ids[known])

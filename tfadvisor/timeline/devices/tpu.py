@@ -29,6 +29,7 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
+    COPIES,
     DeviceClass,
     device_number,
     holds_tpu_programs,
@@ -37,7 +38,7 @@ from tfadvisor.timeline.names.classes import (
     is_tpu_barrier,
     is_tpu_plane,
 )
-from tfadvisor.timeline.names.devices import awaited_start, exchanging_starts, hlo_class, is_control_flow
+from tfadvisor.timeline.names.devices import awaited_start, copied_bytes, exchanging_starts, hlo_class, is_control_flow
 from tfadvisor.trace.columns import Events, HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -98,8 +99,12 @@ class Tpu:
     def copies(
         self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
     ) -> Copies:
-        """The instruction's memory spaces give the direction, and nothing gives the bytes."""
-        return no_details(kind)
+        """The instruction's memory spaces give the direction, its result's shape the bytes."""
+        row, every = trace.events.row[events], no_details(kind)
+        size = np.full(len(trace.names), -1, np.int64)
+        for used in distinct(row[is_in(kind, COPIES)]).tolist():
+            size[used] = copied_bytes(trace.names.name[used])
+        return replace(every, bytes=size[row]) if (size >= 0).any() else every
 
     def model(self, properties: Properties) -> str:
         """`TPU v5e`."""

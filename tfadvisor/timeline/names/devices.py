@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from math import prod
 
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import called_collective, kernel_collective, op_collective, op_stem
@@ -74,6 +75,13 @@ def done_half(name: str) -> str:
     return instruction_name(name).replace(_START, _DONE, 1)
 
 
+def is_span(name: str, op: str) -> bool:
+    """Whether an event shows an asynchronous op from its start to its end, as a TPU's line of these does: it is called after the
+    start, `%copy-start.1 = …`, and belongs to the op that waits for it.
+    """
+    return bool(op) and _START in instruction_name(name) and done_half(name) == op
+
+
 def device_class(name: str) -> DeviceClass:
     """The class of one kernel or copy on a GPU stream, by its name alone."""
     upper = name[:32].upper()
@@ -128,6 +136,19 @@ def _direction(name: str) -> DeviceClass:
     if to_host == from_host:
         return DeviceClass.OTHER_COPY if to_host else DeviceClass.D2D
     return DeviceClass.D2H if to_host else DeviceClass.H2D
+
+
+_ARRAY = re.compile(r"^(?:pred|[a-z]{1,4}(\d{1,3})\w{0,12})\[([\d,]*)\]")
+"""An array's type and dimensions: `bf16[8,128]`, `f8e4m3fn[4096]`."""
+
+
+def copied_bytes(instruction: str) -> int:
+    """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding; -1 where the shape is not told."""
+    found = _ARRAY.match(instruction.partition(" = ")[2].lstrip("("))
+    if found is None:
+        return -1
+    elements = prod(number_of(one) or 0 for one in found.group(2).split(",") if one)
+    return -(-elements * (number_of(found.group(1) or "8") or 0) // 8)
 
 
 def awaited_start(name: str) -> str:

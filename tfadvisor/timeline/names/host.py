@@ -46,6 +46,8 @@ _STATE_OPS = _WRITING_OPS | frozenset(
     """.split()
 )
 """TensorFlow ops that save or restore a program's variables, file names and writing included."""
+_ON_VARIABLES = ("MatMul", "Conv", "Einsum", "RNN", "Gather", "Lookup", "Xla", "Apply", "Assign", "TRTEngine")
+"""In the types of ops that multiply variables, look rows of them up, compute on them as one compiled cluster, or change them."""
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
 """A TensorFlow op's kernel: `layer/name:Type`."""
 # Ops that run other ops; their events cover their children's time or nothing at all.
@@ -191,6 +193,17 @@ def is_python_op(name: str) -> bool:
 def runs_python(name: str) -> bool:
     """Whether an op of a compiled program calls Python and holds Python's lock meanwhile."""
     return op_type(name) in PYTHON_OPS or _PYTHON_THUNK.match(name) is not None
+
+
+def reads_variable(name: str) -> bool:
+    """Whether a function's op reads a variable, as of a model's weights."""
+    return op_type(name) == "ReadVariableOp"
+
+
+def works_on_variables(name: str) -> bool:
+    """Whether an op uses variables in a way that needs no product of its own, or may hold products: lookups, compiled clusters,
+    products themselves."""
+    return any(word in (op_type(name) or "") for word in _ON_VARIABLES)
 
 
 def keeps_state(name: str) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from tfadvisor.units import number_of
 
-_FIELD = re.compile(r"(\w+):([\d,]+)")
+_FIELD = re.compile(r"\b(\w+):([\d,]+)")
 _SHARED = ("shm", "static_shared", "dynamic_shared", "group_mem")
 """Bytes of memory that the threads of a block share; their sum."""
 _MOST = (1 << 31, 1 << 16, 1 << 16)

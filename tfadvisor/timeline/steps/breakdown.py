@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SHORT_PS = 100_000_000
 _FEW = 1 << 18
-"""So many intervals of a class are kept."""
+"""So many intervals of a class are kept, and the classes of a device with so many events."""
 _CLASSES = tuple(kind for kind in TimeClass if kind is not TimeClass.IDLE)
 
 
@@ -29,16 +29,20 @@ class StepTime(msgspec.Struct, frozen=True):
     """ps, shape (devices, steps, TimeClass); the classes of a step add up to its period."""
     short_launch_ps: npt.NDArray[np.int64]
     """Time of the class LAUNCH in pieces shorter than 100 µs, shape (devices, steps)."""
-    first: Mapping[TimeClass, Intervals]
-    """Of the first device, as classes_of_time has it."""
+    classes: tuple[Mapping[TimeClass, Intervals] | None, ...]
+    """Of each device, as classes_of_time has them; None where that would be large to keep."""
 
 
 def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> StepTime:
     """host: of host_classes_of_time. Without any device the host's own classes are all there is."""
     every: Sequence[Device | None] = devices or [None]
-    first = classes_of_time(every[0], host)
-    rows = [_lengths(first if index == 0 else classes_of_time(one, host), steps) for index, one in enumerate(every)]
-    return StepTime(np.stack([lengths for lengths, _ in rows]), np.stack([short for _, short in rows]), first)
+    rows: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    kept: list[Mapping[TimeClass, Intervals] | None] = []
+    for index, one in enumerate(every):
+        classes = classes_of_time(one, host)
+        rows.append(_lengths(classes, steps))
+        kept.append(classes if not index or one is None or len(one.ops) <= _FEW else None)
+    return StepTime(np.stack([lengths for lengths, _ in rows]), np.stack([short for _, short in rows]), tuple(kept))
 
 
 def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:

@@ -229,14 +229,14 @@ def _placed(steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64
 def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> Steps:
     """One step from the first to the last device event, or over all host events that are not the profiler's own."""
     lo, hi = _host_window(threads)
-    about = "from the first to the last host event"
+    about = "the span of all host events"
     active = [device for device in devices if device.is_active]
     if active:
         first = min(int(device.ops.start[0]) for device in active)
         last = max(int(device.ops.end.max()) for device in active)
         if last - first >= _WORTH_A_WINDOW * (hi - lo):
             lo, hi = first, last
-            about = "from the first to the last event on a device"
+            about = "the span of all events on devices"
     one, end = np.array([lo], np.int64), np.array([max(hi, lo)], np.int64)
     return Steps(one, end, end, ("whole trace",), (StepKind.STEADY,), StepSource.WHOLE_TRACE, 0.2, driver, about)
 

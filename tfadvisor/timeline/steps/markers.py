@@ -84,11 +84,11 @@ def drawn_steps(trace: HostTrace) -> MarkedSteps | None:
 def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
     """The device `Steps` line with most steps, and those of other devices that lie between them.
 
-    A step of the same name on another device is the same step, even where that device ran it at another time.
+    Two devices that ran one step of the program far apart have a step each: else the later one would seem idle.
     drawn: whether lines that the viewer drew are wanted, or those of the device itself.
     """
     lines = trace.lines
-    found: list[tuple[Int64Array, Int64Array, list[str]]] = []
+    found: list[tuple[Int64Array, Int64Array]] = []
     name = "Steps line saved by the profiler's viewer" if drawn else "Steps line of the device"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
@@ -102,17 +102,14 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
         order = np.argsort(starts, kind="stable")
         order = order[(ends > starts)[order]]
         if len(order):
-            called = [trace.names.name[row] for row in trace.events.row[lo:hi][order].tolist()]
-            found.append((starts[order], ends[order], called))
+            found.append((starts[order], ends[order]))
     if not found:
         return None
     found.sort(key=lambda one: -len(one[0]))
-    starts, ends, called = found[0]
-    following, known = _following(starts, ends), set(called)
-    for more_starts, more_ends, called in found[1:]:
+    starts, ends = found[0]
+    following = _following(starts, ends)
+    for more_starts, more_ends in found[1:]:
         apart = union(starts, ends).within(more_starts, more_ends) == 0
-        apart &= np.array([name not in known for name in called], np.bool_)
-        known.update(called)
         starts, ends = np.append(starts, more_starts[apart]), np.append(ends, more_ends[apart])
         following = np.append(following, _following(more_starts[apart], more_ends[apart]))
     order = np.argsort(starts, kind="stable")

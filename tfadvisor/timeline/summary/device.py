@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, true_at
+from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
@@ -18,7 +18,8 @@ from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
-from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.timeline.names.devices import is_done_half, is_span
 from tfadvisor.timeline.names.launches import KernelLaunch, kernel_launch
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import DeviceKind
@@ -123,10 +124,11 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
     for begin, end in zip(lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True):
         counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE.value)
+    spans, waits = _of_pairs(ops)
     first = ops.start[np.minimum(lo, len(ops) - 1)] if len(ops) else np.zeros(len(steps), np.int64)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
     first = np.where(works_on, steps.starts, np.where(lo < hi, first, -1))
-    table, by_path = _op_tables(ops, counted)
+    table, by_path = _op_tables(ops, counted & ~spans)
     give_back(len(ops))
     return DeviceSummary(
         name=device.name,
@@ -137,7 +139,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         ops=table,
         ops_by_path=by_path,
         covered_ps=_covered(device, steps),
-        copies={kind: _copy_totals(ops, counted & (ops.kind == kind.value)) for kind in _copied(ops)},
+        copies={kind: _copy_totals(ops, counted & ~spans & ~waits & (ops.kind == kind.value)) for kind in _copied(ops)},
         launches=launches_of(ops, compute, most),
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
@@ -175,6 +177,22 @@ def _bounds(ops: DeviceOps, steps: Steps) -> tuple[npt.NDArray[np.intp], npt.NDA
     until = np.minimum(steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max)) if len(steps) else steps.ends
     lo = np.searchsorted(ops.start, steps.starts)
     return lo, np.maximum(np.searchsorted(ops.start, until), lo)
+
+
+def _of_pairs(ops: DeviceOps) -> tuple[BoolArray, BoolArray]:
+    """Of asynchronous copies on a device whose line of ops shows where each is started and waited for: (the events that show
+    them as a whole on another line, the waits). The time of the one holds that of the other, and both are one copy.
+    """
+    copies = is_in(ops.kind, COPIES)
+    pairs = ops.name.astype(np.int64) * (len(ops.names) + 1) + ops.op + 1
+    whole = [
+        pair
+        for pair in distinct(pairs[copies & (ops.op >= 0)]).tolist()
+        if is_span(ops.names[pair // (len(ops.names) + 1)], ops.names[pair % (len(ops.names) + 1) - 1])
+    ]
+    ends = [row for row in distinct(ops.name[copies]).tolist() if is_done_half(ops.names[row])]
+    waits = copies & is_in(ops.name, ends)
+    return (copies & is_in(pairs, whole) if waits.any() else np.zeros(len(ops), np.bool_)), waits
 
 
 def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:

@@ -390,5 +390,35 @@ def test_a_name_costs_few_calls() -> None:
 
 def test_short_names_are_for_people() -> None:
     assert short_name("volta_sgemm_128x64_nn") == "volta_sgemm_128x64_nn"
-    assert short_name("void ck_tile::kentry<" + "x" * 200 + ">") == "ck_tile::kentry"
+    assert short_name("void ck_tile::kentry<" + "x" * 200 + ">") == "kentry"
     assert len(short_name("y" * 200)) == 60
+
+
+EIGEN = (
+    "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<Eigen::TensorAssignOp<Eigen::TensorMap<Eigen::Tensor<float, 1, "
+    "1, int>, 16, Eigen::MakePointer>, Eigen::{} const> const, Eigen::GpuDevice>, int>(Eigen::TensorEvaluator<x>, int)"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        (
+            EIGEN.format("TensorCwiseBinaryOp<Eigen::internal::scalar_product_op<float, float>, A, B>"),
+            "EigenMetaKernel<…product…>",
+        ),
+        (EIGEN.format("TensorConversionOp<float, Eigen::TensorMap<Eigen::half> >"), "EigenMetaKernel<…Conversion…>"),
+        (
+            "void tensorflow::functor::FillPhiloxRandomKernelLaunch<tensorflow::random::UniformDistribution<tensorflow::random::"
+            "PhiloxRandom, Eigen::half> >(tensorflow::random::PhiloxRandom, Eigen::half*, long long)",
+            "FillPhiloxRandomKernelLaunch<…UniformDistribution…>",
+        ),
+        (
+            "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4>(cutlass_80_tensorop_s1688gemm::Params)",
+            "Kernel2<…cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_alig…",
+        ),
+        ("void tensorflow::BiasNHWCKernel<float>(int, float const*, float const*, float*, int)", "BiasNHWCKernel"),
+    ],
+)
+def test_what_tells_instances_of_one_template_apart_stays(name: str, short: str) -> None:
+    assert short_name(name) == short

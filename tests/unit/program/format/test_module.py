@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from support import hlo_builder as hlo
 
@@ -118,3 +120,24 @@ def test_a_config_that_is_no_json_is_no_config() -> None:
         found.append(dict(Module(hlo.module(body)).entry.root.config()))
 
     assert found == [{}, {}, {}, {"n": float("inf")}, {}]
+
+
+def test_the_memory_of_a_long_chain_is_a_small_multiple_of_its_bytes() -> None:
+    """25,000 instructions, each found by its name and with its operands: Python's objects for them are twelve times the file."""
+    data = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", "f32[8]"),
+            *(hlo.op(one, "add", "f32[8]", one - 1, one - 1) for one in range(2, 25_000)),
+        )
+    )
+    tracemalloc.start()
+    try:
+        module = Module(data)
+        assert all(module.instruction(one.name) is one for one in module.entry.instructions)
+        assert sum(len(one.operands) for one in module.entry.instructions) == 2 * 24_998
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 16 * len(data)

@@ -200,3 +200,17 @@ def test_a_barrier_among_regions_is_a_wait_for_other_cores() -> None:
 
     assert device.collective.length() == 15 * PS
     assert len(device.ops) == 2
+
+
+def test_a_kernel_without_a_name_of_its_own_has_that_of_the_op_that_launched_it() -> None:
+    """As TensorFlow records it where no annotation reaches the GPU. The second call lies behind the op, the third in none."""
+    builder = trace().step(0, 100).thread("tf_gpu_private_0/1").call("model/dropout/Cast:Cast", 10, 30)
+    builder.kernel("GPU:0", "EigenMetaKernel", 40, 50, launched=(15, 20))
+    builder.kernel("GPU:0", "EigenMetaKernel", 50, 60, launched=(31, 35))
+    builder.kernel("GPU:0", "named", 60, 70, launched=(20, 25), tf_op="model/mul:Mul")
+    builder.thread("other").kernel("GPU:0", "EigenMetaKernel", 70, 80, launched=(16, 18))
+
+    (device,) = builder.timeline().devices
+
+    paths = [device.ops.names[row] if row >= 0 else "" for row in device.ops.path.tolist()]
+    assert paths == ["model/dropout/Cast:Cast", "", "model/mul:Mul", ""]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
-from tfadvisor.timeline.names.devices import device_class, hlo_class, is_control_flow
+from tfadvisor.timeline.names.devices import copied_bytes, device_class, hlo_class, is_control_flow
 from tfadvisor.timeline.names.frames import frame_place
 from tfadvisor.timeline.names.host import host_class, op_type
 
@@ -130,3 +130,19 @@ def test_control_flow() -> None:
     assert is_control_flow("call")
     assert not is_control_flow("while_fusion.2")
     assert not is_control_flow("dot.1")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "size"),
+    [
+        ("%copy-start.1 = (bf16[8,128]{1,0:T(8,128)(2,1)}, bf16[8,128]{1,0}, u32[]) copy-start(bf16[8,128] %x)", 2048),
+        ("%copy-done.1 = f32[5,1024,1024,256]{3,2,1,0} copy-done(…)", 5_368_709_120),
+        ("%copy-start.2 = (pred[3]{0}, pred[3]{0}, u32[]) copy-start(pred[3] %x)", 3),
+        ("%copy-start.3 = (f32[]{}, f32[]{}, u32[]) copy-start(f32[] %x)", 4),
+        ("%copy-start.4 = (f8e4m3fn[16]{0}, f8e4m3fn[16]{0}, u32[]) copy-start(f8e4m3fn[16] %x)", 16),
+        ("copy-done.1", -1),
+        ("%copy-start.5 = (token[], u32[]) copy-start(token[] %x)", -1),
+    ],
+)
+def test_bytes_of_a_copy_by_its_shape(instruction: str, size: int) -> None:
+    assert copied_bytes(instruction) == size

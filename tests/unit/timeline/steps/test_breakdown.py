@@ -355,7 +355,7 @@ def test_the_instants_are_those_of_the_first_device() -> None:
     made = trace().step(0, 100).busy("GPU:0", (0, 80)).busy("GPU:1", (0, 20)).timeline()
     found = break_down(made.devices, dict.fromkeys(TimeClass, EMPTY), made.steps)
 
-    assert found.first[TimeClass.COMPUTE].length() == 80 * PS
+    assert found.classes[0][TimeClass.COMPUTE].length() == 80 * PS
 
 
 def test_where_the_devices_work_was_not_recorded_all_time_is_idle() -> None:

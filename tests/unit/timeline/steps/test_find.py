@@ -7,6 +7,7 @@ from support.trace_builder import trace
 
 from tfadvisor.errors import UsageError
 from tfadvisor.timeline.model import StepKind, Steps, StepSource
+from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000
 
@@ -115,8 +116,8 @@ def test_saved_step_lines_of_two_devices_that_do_not_overlap_are_two_steps() -> 
     assert timeline.takes_part.tolist() == [[True, False], [False, True]]
 
 
-def test_one_step_that_two_devices_ran_at_different_times_is_one_step() -> None:
-    """TensorFlow 2.4 saved step 0 of GPU 4 from 0 to 100 and that of GPU 6, in the same step, from 5,000 to 5,100."""
+def test_a_device_that_ran_the_same_step_at_another_time_is_not_idle() -> None:
+    """TensorFlow 2.4 saved step 0 of GPU 4 from 0 to 100 and that of GPU 6 from 5,000 to 5,100: it worked as much."""
     builder = trace()
     for device, start in (("GPU:4", 0), ("GPU:6", 5000)):
         builder.on_line(f"/device:{device}", "Steps", "0", start, start + 100)
@@ -124,8 +125,9 @@ def test_one_step_that_two_devices_ran_at_different_times_is_one_step() -> None:
 
     timeline = builder.timeline()
 
-    assert periods(timeline.steps) == [100]
-    assert timeline.takes_part.tolist() == [[True], [False]]
+    assert periods(timeline.steps) == [100, 100]
+    assert timeline.takes_part.tolist() == [[True, False], [False, True]]
+    assert timeline.breakdown[:, :, TimeClass.COMPUTE].tolist() == [[80 * PS, 0], [0, 80 * PS]]
 
 
 def test_periods_of_saved_step_lines_that_interleave_do_not_overlap() -> None:

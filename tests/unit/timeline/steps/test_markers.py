@@ -168,11 +168,11 @@ def test_a_device_step_that_touches_another_devices_is_a_step_of_its_own() -> No
 
 
 def test_the_third_device_is_compared_with_the_first_two() -> None:
-    """TPU 2's step lies in the time of TPU 1's, which lies apart from TPU 0's; its other one is TPU 1's by name."""
+    """TPU 2's step lies in the time of TPU 1's, which lies apart from TPU 0's; its other one lies apart from both."""
     builder = step_lines(trace(), tpu0=[("0", 0, 100), ("1", 300, 400), ("4", 600, 700)])
     step_lines(builder, tpu1=[("2", 120, 200), ("3", 420, 500)], tpu2=[("9", 150, 180), ("3", 510, 520)])
 
-    assert starts(builder.timeline().steps) == [0, 120, 300, 420, 600]
+    assert starts(builder.timeline().steps) == [0, 120, 300, 420, 510, 600]
 
 
 def test_the_last_device_step_ends_where_it_ends_whoever_ran_it() -> None:

@@ -245,14 +245,14 @@ def test_of_several_devices_the_first_event_begins_the_step_and_the_last_ends_it
     assert periods(steps) == [10, 10, 5]
 
 
-@pytest.mark.parametrize(("end", "about"), [(302, "on a device"), (301.9, "host event")])
+@pytest.mark.parametrize(("end", "about"), [(302, "on devices"), (301.9, "host event")])
 def test_device_work_in_2_percent_of_the_window_is_the_trace(end: float, about: str) -> None:
     """Host events from 0 to 100, kernels from 300 to 302: 2% of the host's window."""
     steps = trace().call("main", 0, 100).busy("GPU:0", (300, end)).timeline().steps
 
     assert steps.source is StepSource.WHOLE_TRACE
     assert about in steps.about
-    assert ((steps.starts / PS).tolist(), periods(steps)) == (([300], [2]) if about == "on a device" else ([0], [100]))
+    assert ((steps.starts / PS).tolist(), periods(steps)) == (([300], [2]) if about == "on devices" else ([0], [100]))
 
 
 def test_the_whole_trace_spans_all_active_devices() -> None:

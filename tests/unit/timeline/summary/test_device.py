@@ -160,3 +160,24 @@ def test_what_no_gpu_could_run_is_no_launch() -> None:
     assert kernel_launch("regs:1", (7, 0)) is None
     found = kernel_launch(" grid:1280,1,1 block:256,1,1 private_mem:0 group_mem:32 occ_pct:0", (9, 4))
     assert found == KernelLaunch((1280, 1, 1), (256, 1, 1), None, 32, None)
+
+
+def test_a_copy_of_a_tpu_is_counted_once() -> None:
+    """It is started at 10, waited for from 60 to 90, and shown from 10 to 90 on a line of its own: of the step it takes the wait.
+    Eight rows of 128 floats are 4,096 bytes.
+    """
+    plane, arrays = "/device:TPU:0", "f32[8,128]{1,0:T(8,128)}, f32[8,128]{1,0:T(8,128)S(5)}"
+    start = f"%copy-start.4 = ({arrays}, u32[]) copy-start(f32[8,128]{{1,0}} %x)"
+    done = f"%copy-done.4 = f32[8,128]{{1,0:T(8,128)}} copy-done(({arrays}, u32[]) %copy-start.4)"
+    builder = trace().step(0, 100).on_line(plane, "XLA Ops", start, 10, 11).on_line(plane, "XLA Ops", done, 60, 90)
+    builder.on_line(plane, "XLA Ops", "%fusion.1 = f32[8] fusion(f32[8] %y)", 11, 60)
+
+    assert (
+        summary(builder).ops.total_ps.tolist()
+        == summary(builder.on_line(plane, "Async XLA Ops", start, 10, 90, hlo_op="copy-done.4")).ops.total_ps.tolist()
+    )
+    found = summary(builder)
+
+    totals = found.copies[DeviceClass.H2D]
+    assert (totals.count, totals.bytes, totals.unsized) == (1, 4096, 0)
+    assert found.covered_ps[0, DeviceClass.H2D] == 80 * PS
