@@ -167,20 +167,6 @@ def crowded_launch_fraction(question: Question) -> float:
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
-def file_writing_fraction(question: Question) -> float:
-    """Share of step time between the end of the step's compiled function and the last op that writes a checkpoint, a
-    summary or another file. The trace does not show files that Python itself writes.
-    """
-    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.WRITING])
-
-
-@metric(unit=Unit.COUNT, better=Better.LESS)
-def file_writes_per_step(question: Question) -> float:
-    """Number of ops per step that write a checkpoint, a summary or another file and that Python dispatches."""
-    return sum(host.evidence.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
 def pipeline_building_fraction(question: Question) -> float:
     """Share of step time from the first op with which Python builds a tf.data dataset or iterator inside a step until
     its first batch is ready, including the tracing of the pipeline's functions.

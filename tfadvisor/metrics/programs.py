@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import msgspec
 import numpy as np
@@ -260,21 +259,3 @@ def scatter_loop_share(question: Question) -> float:
 def unrolled_ops(question: Question) -> list[HotOp]:
     """Ops that hold a hundred copies or more of one line's operation. Raises MetricAbsent without HLO."""
     return known_where(question, lambda known: known.unrolled is not None)
-
-
-# What a compiled program computes and then throws away, computes again in each turn, or takes one example after the
-# other.
-
-_BACKWARD = "transpose("
-
-
-def having(trait: OpTrait) -> Callable[[Question], list[HotOp]]:
-    """Selects the ops of which the HLO says this."""
-    return lambda question: known_where(question, lambda known: trait in known.traits)
-
-
-def loops_over_rows(question: Question) -> list[HotOp]:
-    """Loops over rows with their gradients. A gradient alone does not tell whether turns need each other."""
-    found = having(OpTrait.ROW_LOOP)(question)
-    forward = {(one.known.file, one.known.line) for one in found if one.known and _BACKWARD not in one.known.op_name}
-    return [one for one in found if one.known and (one.known.file, one.known.line) in forward]

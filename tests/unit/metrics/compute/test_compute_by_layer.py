@@ -109,59 +109,6 @@ def test_lines_and_speed_by_hlo() -> None:
     assert report.time_by.op_type[0].flops == 2048
 
 
-def test_a_tables_gradient_that_the_optimizer_makes_dense() -> None:
-    """15 of 100 µs; the optimizer's other ops, sums too, are not of the gradient alone."""
-    metrics = cpu_steps(
-        ("model/table/GatherV2:GatherV2", 5),
-        ("adam/UnsortedSegmentSum:UnsortedSegmentSum", 15),
-        ("adam/Mul_1:Mul", 40),
-        ("adam/AddN:AddN", 20),
-    ).measure()
-
-    assert metrics.value("dense_table_fraction") == approx(0.15)
-    assert metrics.fact("dense_table_op") == "adam/UnsortedSegmentSum"
-
-
-def test_a_tables_gradient_made_dense_for_a_sum_with_another() -> None:
-    """15 for making it dense, 10 for the sum."""
-    metrics = cpu_steps(
-        ("GatherV2:GatherV2", 5),
-        ("AddN_1/UnsortedSegmentSum:UnsortedSegmentSum", 15),
-        ("AddN_1:AddN", 10),
-        ("MatMul:MatMul", 45),
-    ).measure()
-
-    assert metrics.value("dense_table_fraction") == approx(0.25)
-
-
-def test_a_models_own_segment_sum_is_no_gradient() -> None:
-    metrics = cpu_steps(
-        ("model/g/GatherV2:GatherV2", 5), ("model/g/UnsortedSegmentSum:UnsortedSegmentSum", 40), ("adam/Mul:Mul", 40)
-    ).measure()
-
-    assert metrics.value("dense_table_fraction") == 0
-
-
-def test_the_softmax_over_the_classes() -> None:
-    """20 and 10 of 100; attention's softmax is none."""
-    metrics = cpu_steps(
-        ("loss/SparseSoftmaxCrossEntropyWithLogits:SparseSoftmaxCrossEntropyWithLogits", 20),
-        ("loss/LogSoftmax:LogSoftmax", 10),
-        ("attention/Softmax:Softmax", 30),
-        ("MatMul:MatMul", 40),
-    ).measure()
-
-    assert metrics.value("class_softmax_fraction") == approx(0.3)
-    assert metrics.fact("class_softmax_op") == "loss/SparseSoftmaxCrossEntropyWithLogits"
-
-
-def test_a_step_without_classes() -> None:
-    metrics = cpu_steps(("MatMul:MatMul", 40)).measure()
-
-    assert metrics.value("class_softmax_fraction") == 0
-    assert metrics.fact("class_softmax_op") is None
-
-
 def test_uneven_replicas() -> None:
     """Products of 60 and 20 µs: the busiest is 20 above the mean of 40; its bookkeeping does not count."""
     metrics = cpu_steps(
