@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
 from tfadvisor.timeline.names.devices import instruction_name
@@ -157,14 +156,6 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
     known = [one for one in host.program.hot_ops.ops if one.known is not None and not one.known.products]
     return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def fallback_kernel_fraction(question: Question) -> float:
-    """Share of step time in matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle, on
-    GPUs that have them.
-    """
-    return narrow_matrix_share_without_tensor_cores(question) * share(question, TimeClass.COMPUTE)
 
 
 def generic_products(question: Question) -> list[HotOp]:

@@ -109,20 +109,6 @@ def test_lines_and_speed_by_hlo() -> None:
     assert report.time_by.op_type[0].flops == 2048
 
 
-def test_uneven_replicas() -> None:
-    """Products of 60 and 20 µs: the busiest is 20 above the mean of 40; its bookkeeping does not count."""
-    metrics = cpu_steps(
-        ("model/d/MatMul:MatMul", 60), ("replica_1/model/d/MatMul:MatMul", 20), ("replica_1/Mul:Mul", 10)
-    ).measure()
-
-    assert metrics.value("uneven_replica_fraction") == approx(0.2)
-    assert metrics.fact("busiest_replica") == "replica 0, 75% of all replicas' time"
-
-
-def test_one_replica_is_nothing_to_compare() -> None:
-    assert cpu_steps(("model/d/MatMul:MatMul", 60)).measure().value("uneven_replica_fraction") is None
-
-
 @needs_shared_traces
 @pytest.mark.parametrize("name", ["t4-a-20231107-184716", "t4-b-20221104-212610"])
 def test_sums_by_op_type_equal_those_of_plain_protobuf(name: str) -> None:
