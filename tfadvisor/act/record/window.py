@@ -125,7 +125,7 @@ def record_window(
     for process, host in names_of(recorded).items():
         trace = board.folder / answers[process]["file"]
         trace.replace(folder / f"{host}.xplane.pb")
-        _keep_counters(trace, folder / f"{host}{ENDING}", gpus.told(opened, closed) if process in here else [])
+        _keep_counters(trace, folder / f"{host}{ENDING}", gpus.found if process in here else [])
         samples = trace.with_name(trace.name.removesuffix(".xplane.pb") + SAMPLES_ENDING)
         if samples.exists():
             samples.replace(folder / f"{host}{SAMPLES_ENDING}")

@@ -66,12 +66,6 @@ CODEMODS: dict[str, About] = {
         "input", "lets maps and interleaves run in parallel", "random ops of a map draw in another order"
     ),
     "parallel-reads": About("input", "reads several files at once", "examples come in another order"),
-    "batch-before-map": About(
-        "input",
-        "maps whole batches instead of examples",
-        "the function sees batches: compare the first ones",
-    ),
-    "shuffle-before-map": About("input", "shuffles before the map", ""),
     "cache": About(
         "input",
         "caches what each epoch makes anew",
@@ -83,18 +77,11 @@ CODEMODS: dict[str, About] = {
         "makes batches on several threads",
         "batches may be made at the same time and out of order",
     ),
-    "read-one-step-late": About(
-        "loop", "reads values of the step before", "logs come one step later; all values are kept"
-    ),
     "every-constant": About(
         "loop",
         "does it every N steps, as the fix says",
         "of what was kept after each step 1 in N is left",
     ),
-    "callback-every-n": About(
-        "loop", "runs the callback every N batches, as the fix says", "the callback sees 1 batch in N"
-    ),
-    "guard-every-n": About("loop", "does it every N steps, as the fix says", "it is done in 1 step of N"),
     "drop-wait": About("loop", "no longer waits in each step", "times that the loop takes itself end at the dispatch"),
     "steps-per-execution": About(
         "loop", "runs N steps a call, as the fix says", "callbacks for batches run every N batches"
@@ -105,13 +92,10 @@ CODEMODS: dict[str, About] = {
         "Python in it runs while it is traced only; sums may be rounded otherwise",
     ),
     "reduce-retracing": About("compiling", "lets the function generalise over shapes", ""),
-    "no-jit-compile": About("compiling", "lets TensorFlow's graph take all shapes", "sums may be rounded otherwise"),
     "debug-switches": About(
         "compiling", "removes settings left from debugging", "what they checked is no longer checked"
     ),
     "run-eagerly": About("compiling", "lets Keras compile its step", "Python in the step runs while it is traced only"),
-    "donate": About("compiling", "donates the step's inputs", "the inputs cannot be read after the call"),
-    "jit-compile": About("compiling", "lets XLA fuse the step", "sums may be rounded otherwise"),
     "debug-print": About("compiling", "removes prints from the compiled step", "these lines are no longer printed"),
     "single-precision": About(
         "precision",

@@ -74,4 +74,4 @@ def mixed_precision(program: Program, place: Place) -> list[Hit]:
         return []
     policy = _HALF if _HALF in place.snippets else "mixed_bfloat16"
     line = f'{keras}.mixed_precision.set_global_policy("{policy}")'
-    return [Hit(1, len(program.source.splitlines()), f"policy {policy}", program.changed({}, helper=line))]
+    return [Hit(1, len(program.source.splitlines()), f"policy {policy}", program.changed({}, line=line))]

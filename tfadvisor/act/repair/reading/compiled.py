@@ -201,8 +201,3 @@ def _returned(factory: Any) -> list[cst.Call]:
     returns = [one.value for one in walk(factory.body) if isinstance(one, cst.Return) and one not in own]
     calls = [one for one in returns if isinstance(one, cst.Call) and compiler_in(one.func)]
     return calls if len(calls) == len(returns) else []
-
-
-def compiled_function(call: cst.Call) -> str:
-    """The name of the function that a call of a compiler is given, "" where that is no name."""
-    return text_of(call.args[0].value).split(".")[-1] if call.args and not call.args[0].keyword else ""

@@ -95,35 +95,6 @@ def _strong(loop: Any) -> bool:
     return bool(_MARKER.search(text) or "next(" in text or _OVER_BATCHES.search(over))
 
 
-def stepping_functions(program: Program) -> list[Any]:
-    """Functions that a loop over steps calls, that no compiler runs, and that run a step themselves."""
-    traced = traced_functions(program)
-    found = []
-    for loop in step_loops(program):
-        for call in steps_in(program, loop):
-            found += [
-                one
-                for one in functions_named(program, call.func)
-                if one not in traced
-                and one not in found
-                and not is_compiled(program, call.func)
-                and steps_in(program, one)
-            ]
-    return found
-
-
-def counter_of(loop: Any) -> str:
-    """The name that counts a loop's turns, "" without one."""
-    if not isinstance(loop, cst.For):
-        return ""
-    target, over = loop.target, text_of(loop.iter)
-    if isinstance(target, cst.Name) and over.startswith("range("):
-        return "" if target.value == "_" else str(target.value)
-    first = target.elements[0].value if isinstance(target, cst.Tuple) and target.elements else None
-    counts = over.startswith(("enumerate(", "zip(range(", "zip(itertools.count("))
-    return str(first.value) if counts and isinstance(first, cst.Name) and first.value != "_" else ""
-
-
 def callee(call: Any) -> str:
     """As a finding names functions: the last part."""
     return dotted(call.func).split(".")[-1] or called(call)
@@ -166,9 +137,6 @@ def _tests(program: Program, node: Any) -> Iterator[Any]:
         if isinstance(one, _LOOPS):
             break
         inner = one
-    for call in (one for one in walk(node) if isinstance(one, cst.Call)):
-        for function in functions_named(program, call.func):
-            yield from (one.test for one in walk(function.body) if isinstance(one, cst.If) and _is_remainder(one.test))
 
 
 def _names(node: Any, function: Any) -> bool:
@@ -184,10 +152,6 @@ def _left_before(program: Program, block: Any, statement: Any) -> Iterator[Any]:
             return
         if isinstance(one, cst.If) and any(isinstance(inner, leaves) for inner in walk(one.body)):
             yield one
-
-
-def _is_remainder(test: Any) -> bool:
-    return any(isinstance(one, cst.Modulo) for one in walk(test))
 
 
 def _changing(program: Program, node: Any) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from tfadvisor.act.repair.reading.compiled import functions_named
+from tfadvisor.act.repair.reading.compiled import functions_named, words_reached
 from tfadvisor.act.repair.reading.program import Program, called, keyword, pairs, text_of, walk
 
 CHAINED = frozenset(
@@ -94,30 +94,11 @@ def pipeline_calls(program: Program, *names: str) -> list[Any]:
     ]
 
 
-def functions_of_stage(program: Program, call: Any) -> list[Any]:
-    """The functions, or the lambda, that a map or interleave runs."""
-    given = keyword(call, "map_func") or (call.args[0] if call.args else None)
-    if given is None:
-        return []
-    return [given.value] if isinstance(given.value, cst.Lambda) else functions_named(program, given.value)
-
-
-def text_reached(program: Program, call: Any, depth: int = 3) -> str:
-    """What a stage's function runs, with the functions of the module that it calls, as text."""
-    text, left = "", [(one, depth) for one in functions_of_stage(program, call)]
-    while left:
-        function, more = left.pop()
-        text += text_of(function) + "\n"
-        inner = [one for one in walk(function.body) if isinstance(one, cst.Call)] if more else []
-        left += [
-            (one, more - 1) for other in inner for one in functions_named(program, other.func) if one is not function
-        ]
-    return text or text_of(call)
-
-
 def is_random(program: Program, call: Any) -> bool:
     """Whether a stage's function may give another result for the same element."""
-    text = _SEEDED.sub("", text_reached(program, call))
+    given = keyword(call, "map_func") or (call.args[0] if call.args else None)
+    functions = [] if given is None else functions_named(program, given.value)
+    text = _SEEDED.sub("", "".join([text_of(call), *(words_reached(program, one) for one in functions)]))
     return any(word in text for word in _RANDOM)
 
 

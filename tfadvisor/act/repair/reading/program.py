@@ -125,29 +125,20 @@ class Program:
             one.module is not None and dotted(one.module).split(".")[0] == package for one in self.all(cst.ImportFrom)
         )
 
-    def statements(self, text: str) -> Sequence[Any]:
-        """New statements in this module's indentation and line ends."""
-        body = cst.parse_module(text, config=self.module.config_for_parsing).body
-        empty = cst.EmptyLine(indent=False)
-        return [one.with_changes(leading_lines=[empty for _ in one.leading_lines]) for one in body]
-
-    def changed(self, changes: Mapping[cst.CSTNode, Change], *, imports: str = "", helper: str = "") -> str:
-        """The source with these nodes replaced. imports: a line that is added unless it is there; helper: code after it.
+    def changed(self, changes: Mapping[cst.CSTNode, Change], *, line: str = "") -> str:
+        """The source with these nodes replaced. line: a statement that is added behind the imports.
 
         Raises TooManyChanges.
         """
         self.changed_characters += len(self.source)
         if self.changed_characters > _MOST_CHANGED:
             raise TooManyChanges
-        added = [] if not imports or imports in self.source else list(self.statements(imports))
-        if helper and helper.strip() not in self.source.replace("\r\n", "\n"):
-            first, *rest = self.statements(helper.strip("\n") + "\n")
-            added += [first.with_changes(leading_lines=[cst.EmptyLine(indent=False)] * _apart(first)), *rest]
         module = self.module.visit(_Replaced(changes))
-        if added:
-            place = _after_imports(self.module.body)
-            body = list(module.body)
-            module = module.with_changes(body=[*body[:place], *added, *body[place:]])
+        if line:
+            (added,) = cst.parse_module(f"{line}\n", config=self.module.config_for_parsing).body
+            place, body = _after_imports(module.body), list(module.body)
+            added = added.with_changes(leading_lines=[cst.EmptyLine(indent=False)])
+            module = module.with_changes(body=[*body[:place], added, *body[place:]])
         return str(module.code)
 
     def hit(
@@ -156,10 +147,9 @@ class Program:
         did: str,
         changes: Mapping[cst.CSTNode, Change],
         names: Sequence[str] = (),
-        imports: str = "",
     ) -> Hit:
         """The hit that stands at a node, with the program changed as `changed` does. Raises TooManyChanges."""
-        return Hit(*self.lines(node), did, self.changed(changes, imports=imports), tuple(names))
+        return Hit(*self.lines(node), did, self.changed(changes), tuple(names))
 
 
 def pairs(program: Program) -> list[tuple[Any, Any]]:
@@ -178,11 +168,6 @@ def pairs_of(assign: Any) -> list[tuple[Any, Any]]:
         else:
             found.append((target, value))
     return found
-
-
-def before(program: Program, text: str) -> Change:
-    """Puts statements before one."""
-    return lambda node: cst.FlattenSentinel([*program.statements(text), node])
 
 
 def removed(program: Program, line: Any) -> Any:
@@ -207,11 +192,6 @@ def _by_name(functions: Sequence[Any]) -> dict[str, list[Any]]:
     for one in functions:
         found.setdefault(str(one.name.value), []).append(one)
     return found
-
-
-def _apart(statement: cst.CSTNode) -> int:
-    """Empty lines before what comes behind the imports."""
-    return 2 if isinstance(statement, cst.FunctionDef | cst.ClassDef) else 1
 
 
 def _after_imports(body: Sequence[cst.CSTNode]) -> int:
@@ -264,19 +244,6 @@ def program_of(source: str) -> Program:
     return program
 
 
-# New names for what a codemod adds.
-
-
-def unused(program: Program, wanted: str) -> str:
-    """The name itself, or with a number behind it where the program has one of that name."""
-    taken = {str(one.value) for one in program.all(cst.Name)}
-    number = 2
-    name = wanted
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
-
-
 # Arguments of calls: found by name or place, set, taken away.
 
 _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
@@ -316,14 +283,6 @@ def with_default(call: cst.Call, name: str, value: str) -> Any:
         return with_keyword(call, name, value)
     merged = expression(f'{{"{name}": {value}, **{text_of(given.value)}}}')
     return call.with_changes(args=[arg.with_changes(value=merged) if arg is given else arg for arg in call.args])
-
-
-def without_keywords(call: cst.Call, *names: str) -> Any:
-    """The call without the arguments of these names."""
-    kept = [arg for arg in call.args if arg.keyword is None or arg.keyword.value not in names]
-    if kept and len(kept) < len(call.args):
-        kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    return call.with_changes(args=kept)
 
 
 def _between(call: cst.Call) -> Any:
