@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from functools import partial
 from typing import Any
-
-import libcst as cst
 
 from tfadvisor.act.repair.reading.compiled import (
     NOT_COMPILABLE,
@@ -19,14 +17,13 @@ from tfadvisor.act.repair.reading.compiled import (
 )
 from tfadvisor.act.repair.reading.loops import callee, directly_in, is_rare, step_loops
 from tfadvisor.act.repair.reading.program import (
+    FUNCTIONS,
+    LOOPS,
     Program,
     dotted,
-    expression,
     keyword,
     pairs,
-    removed,
     text_of,
-    with_keyword,
 )
 from tfadvisor.act.repair.registry import Hit, Place
 
@@ -43,14 +40,12 @@ def compile_step(program: Program, _place: Place) -> list[Hit]:
     https://www.tensorflow.org/guide/function, https://docs.jax.dev/en/latest/jit-compilation.html
     """
     compiler = compiler_for(program)
-    found: dict[Any, Hit] = {}
+    found: dict[int, Hit] = {}
     for loop in step_loops(program) if compiler else ():
-        for call in (one for one in directly_in(loop) if isinstance(one, cst.Call)):
-            if is_compiled(program, call.func):
-                continue
-            hit = _for_call(program, call, compiler)
-            if hit is not None and hit.first not in found:
-                found[hit.first] = hit
+        for call in (one for one in directly_in(loop) if isinstance(one, ast.Call)):
+            hit = None if is_compiled(program, call.func) else _for_call(program, call, compiler)
+            if hit is not None:
+                found.setdefault(hit.first, hit)
     return list(found.values())
 
 
@@ -58,31 +53,24 @@ def _for_call(program: Program, call: Any, compiler: str) -> Hit | None:
     functions = functions_named(program, call.func)
     if not functions or not _compilable(program, functions[-1], compiler):
         return None
+    names = [one.name for one in functions]
     alias = alias_of(program, call.func)
     if alias is not None:
-        value = alias.value
-        around = {value: lambda now: cst.Call(expression(compiler), [cst.Arg(now)])}
-        return program.hit(alias, f"{compiler} around {text_of(value)}", around, _named(functions))
+        value = program.written(alias.value)
+        edit = program.instead(alias.value, f"{compiler}({value})")
+        return program.hit(alias, f"{compiler} around {value}", edit, names=names)
     function = functions[0]
-    method = isinstance(program.inside(function, cst.ClassDef, cst.FunctionDef), cst.ClassDef)
+    method = isinstance(program.inside(function, ast.ClassDef, *FUNCTIONS), ast.ClassDef)
     if len(functions) > 1 or (method and compiler == "jax.jit"):
         return None
-    decorated = {function: partial(_decorated, compiler=compiler)}
-    return program.hit(function, f"@{compiler} on {function.name.value}", decorated, _named(functions))
+    decorated = program.line_above(function, f"@{compiler}")
+    return program.hit(function, f"@{compiler} on {function.name}", decorated, names=names)
 
 
 def _compilable(program: Program, function: Any, compiler: str) -> bool:
     words = words_reached(program, function)
     computes = _COMPUTES[compiler].search(words) or reaches_step(program, function)
     return bool(computes) and not NOT_COMPILABLE.search(words)
-
-
-def _decorated(function: Any, compiler: str) -> Any:
-    return function.with_changes(decorators=[cst.Decorator(expression(compiler)), *function.decorators])
-
-
-def _named(functions: list[Any]) -> tuple[str, ...]:
-    return tuple(str(one.name.value) for one in functions)
 
 
 _TF_FUNCTION = ("tf.function", "tensorflow.function")
@@ -94,36 +82,27 @@ def reduce_retracing(program: Program, _place: Place) -> list[Hit]:
     One for each tf.function that a loop calls, without a signature of its own.
     https://www.tensorflow.org/api_docs/python/tf/function
     """
-    calls = [
-        call for loop in program.all(cst.For, cst.While) for call in directly_in(loop) if isinstance(call, cst.Call)
-    ]
+    calls = [call for loop in program.all(*LOOPS) for call in directly_in(loop) if isinstance(call, ast.Call)]
     in_loops = {callee(call) for call in calls} - {callee(call) for call in calls if _takes_new_object(program, call)}
     found = []
-    for function in program.all(cst.FunctionDef):
-        for decorator in function.decorators:
-            if _may_generalise(decorator.decorator) and function.name.value in in_loops:
-                name = str(function.name.value)
-                changes = {decorator.decorator: partial(_set_true, name="reduce_retracing")}
-                found.append(program.hit(function, f"reduce_retracing=True for {name}", changes, (name,)))
+    for function in program.all(*FUNCTIONS):
+        for one in function.decorator_list if function.name in in_loops else ():
+            settled = isinstance(one, ast.Call) and (
+                keyword(one, "input_signature") or keyword(one, "reduce_retracing")
+            )
+            if dotted(one.func if isinstance(one, ast.Call) else one) in _TF_FUNCTION and not settled:
+                name, said = "reduce_retracing", f"reduce_retracing=True for {function.name}"
+                called = isinstance(one, ast.Call)
+                edit = program.with_keyword(one, name, "True") if called else program.behind(one, f"({name}=True)")
+                found.append(program.hit(function, said, edit, names=(function.name,)))
     return found
 
 
 def _takes_new_object(program: Program, call: Any) -> bool:
     """An object of the program's own class is another one in every step, whatever its shapes."""
-    classes = {str(one.name.value) for one in program.all(cst.ClassDef)}
-    return any(isinstance(arg.value, cst.Call) and callee(arg.value) in classes for arg in call.args)
-
-
-def _may_generalise(node: Any) -> bool:
-    if isinstance(node, cst.Call):
-        settled = keyword(node, "input_signature") is not None or keyword(node, "reduce_retracing") is not None
-        return dotted(node.func) in _TF_FUNCTION and not settled
-    return dotted(node) in _TF_FUNCTION
-
-
-def _set_true(node: Any, name: str) -> Any:
-    """A decorator, or a call, with this option."""
-    return with_keyword(node if isinstance(node, cst.Call) else cst.Call(node), name, "True")
+    classes = {one.name for one in program.all(ast.ClassDef)}
+    given = [*call.args, *(one.value for one in call.keywords)]
+    return any(isinstance(one, ast.Call) and callee(one) in classes for one in given)
 
 
 _SWITCH = re.compile(
@@ -138,11 +117,11 @@ def debug_switches(program: Program, _place: Place) -> list[Hit]:
 
     One for each statement that only sets such a switch.
     """
-    found = []
-    for line in program.all(cst.SimpleStatementLine):
-        if len(line.body) == 1 and isinstance(line.body[0], cst.Expr) and _SWITCH.search(text_of(line)):
-            found.append(program.hit(line, f"no {text_of(line.body[0])[:60]}", {line: removed(program, line)}))
-    return found
+    return [
+        program.hit(line, f"no {text_of(line)[:60]}", program.removed(line))
+        for line in program.lone_lines()
+        if isinstance(line, ast.Expr) and _SWITCH.search(text_of(line))
+    ]
 
 
 def run_eagerly(program: Program, _place: Place) -> list[Hit]:
@@ -153,11 +132,11 @@ def run_eagerly(program: Program, _place: Place) -> list[Hit]:
     """
     values = [arg.value for call in program.calls("compile") if (arg := keyword(call, "run_eagerly")) is not None]
     values += [value for target, value in pairs(program) if text_of(target).endswith(".run_eagerly")]
-    found = []
-    for value in values:
-        if text_of(value) == "True":
-            found.append(program.hit(value, "run_eagerly=False", {value: lambda _: cst.Name("False")}))
-    return found
+    return [
+        program.hit(value, "run_eagerly=False", program.instead(value, "False"))
+        for value in values
+        if text_of(value) == "True"
+    ]
 
 
 _PRINTS = ("jax.debug.print", "tf.print", "debug.print", "jax.debug.callback")
@@ -169,15 +148,11 @@ def debug_print(program: Program, _place: Place) -> list[Hit]:
     One for each such statement that each step, or one in a few, runs.
     https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
     """
-    found = []
-    for line in program.all(cst.SimpleStatementLine):
-        one = line.body[0]
-        if (
-            len(line.body) == 1
-            and isinstance(one, cst.Expr)
-            and isinstance(one.value, cst.Call)
-            and dotted(one.value.func) in _PRINTS
-            and not is_rare(program, line)
-        ):
-            found.append(program.hit(line, f"no {text_of(one)[:60]}", {line: removed(program, line)}))
-    return found
+    return [
+        program.hit(line, f"no {text_of(line)[:60]}", program.removed(line))
+        for line in program.lone_lines()
+        if isinstance(line, ast.Expr)
+        and isinstance(line.value, ast.Call)
+        and dotted(line.value.func) in _PRINTS
+        and not is_rare(program, line)
+    ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
+import ast
 from typing import Any
 
-import libcst as cst
+from msgspec.structs import replace
 
 from tfadvisor.act.repair.reading.pipelines import (
     assignments,
@@ -19,20 +19,18 @@ from tfadvisor.act.repair.reading.pipelines import (
 from tfadvisor.act.repair.reading.program import (
     Program,
     called,
-    expression,
+    dotted,
     keyword,
-    pairs,
     positional,
     text_of,
     walk,
-    with_default,
-    with_keyword,
 )
 from tfadvisor.act.repair.registry import Hit, Place
 
 _AUTOTUNE = "tf.data.AUTOTUNE"
 _READERS = ("iter", "fit", "experimental_distribute_dataset", "distribute_datasets_from_function", "as_numpy_iterator")
 _OPTIONS = ("with_options",)
+_TAKES_A_METHOD = (ast.Call, ast.Name, ast.Attribute, ast.Subscript)
 
 
 def prefetch(program: Program, _place: Place) -> list[Hit]:
@@ -41,44 +39,40 @@ def prefetch(program: Program, _place: Place) -> list[Hit]:
     One for each pipeline that something reads and that ends without a prefetch.
     https://www.tensorflow.org/guide/data_performance#prefetching
     """
-    found: dict[Any, Hit] = {}
-    for read in _read(program):
-        ends = [one for one in stages(program, read) if one not in _OPTIONS]
-        if not is_pipeline(program, read) or "prefetch" in ends[:1]:
-            continue
-        place = _last_value(program, read)
-        found[place] = program.hit(place, "prefetch at the end of the pipeline", {place: _prefetched})
-    return list(found.values())
+    places = dict.fromkeys(
+        _last_value(program, read)
+        for read in _read(program)
+        if is_pipeline(program, read)
+        and [one for one in stages(program, read) if one not in _OPTIONS][:1] != ["prefetch"]
+    )
+    return [
+        program.hit(place, "prefetch at the end of the pipeline", program.behind(place, f".prefetch({_AUTOTUNE})"))
+        for place in places
+        if isinstance(place, _TAKES_A_METHOD)
+    ]
 
 
 def _read(program: Program) -> list[Any]:
     """Expressions that a loop, an iterator or `fit` reads."""
-    found = []
-    for loop in program.all(cst.For):
+    found: list[Any] = []
+    for loop in program.all(ast.For):
         over = loop.iter
-        enumerated = isinstance(over, cst.Call) and called(over) in ("enumerate", "zip") and over.args
-        found += [arg.value for arg in over.args] if enumerated else [over]
+        enumerated = isinstance(over, ast.Call) and called(over) in ("enumerate", "zip") and over.args
+        found += over.args if enumerated else [over]
     for call in program.calls(*_READERS):
         if called(call) == "as_numpy_iterator":
             found.append(call.func.value)
-        elif call.args and not call.args[0].star:
-            found.append(call.args[0].value)
+        else:
+            found += positional(call)[:1]
     return found
 
 
 def _last_value(program: Program, node: Any) -> Any:
     """Of a name, what it was last given: the change belongs where the pipeline is built."""
-    if not isinstance(node, cst.Name):
+    if not isinstance(node, ast.Name):
         return node
-    at = program.lines(node)[0]
-    values = [
-        value for target, value in pairs(program) if text_of(target) == node.value and program.lines(value)[0] < at
-    ]
+    values = [value for value in assignments(program, node.id) if value.lineno < node.lineno]
     return values[-1] if values and links_of(values[-1]) else node
-
-
-def _prefetched(node: Any) -> Any:
-    return cst.Call(cst.Attribute(node, cst.Name("prefetch")), [cst.Arg(expression(_AUTOTUNE))])
 
 
 _BEFORE_CALLS = {"map": 1, "interleave": 3}
@@ -97,10 +91,10 @@ def parallel_calls(program: Program, _place: Place) -> list[Hit]:
             grouped.setdefault(carrier(program, call), []).append(call)
     found = []
     for calls in grouped.values():
-        first, last = min(program.lines(call)[0] for call in calls), max(program.lines(call)[1] for call in calls)
-        changes = {call: lambda now: with_keyword(now, "num_parallel_calls", _AUTOTUNE) for call in calls}
-        names = " and ".join(dict.fromkeys(called(call) for call in calls))
-        found.append(Hit(first, last, f"{names} in parallel", program.changed(changes)))
+        edits = [program.with_keyword(call, "num_parallel_calls", _AUTOTUNE) for call in calls]
+        names = " and ".join(dict.fromkeys(map(called, calls)))
+        last = max(program.lines(call)[1] for call in calls)
+        found.append(replace(program.hit(calls[0], f"{names} in parallel", *edits), last=last))
     return found
 
 
@@ -108,9 +102,7 @@ def _is_sequential(program: Program, call: Any) -> bool:
     given = keyword(call, "num_parallel_calls")
     if given is None:
         return len(positional(call)) <= _BEFORE_CALLS[called(call)]
-    values = [given.value]
-    if isinstance(given.value, cst.Name):
-        values += assignments(program, str(given.value.value))[-1:]
+    values = [given.value, *assignments(program, dotted(given.value))[-1:]]
     return text_of(values[-1]) in ("None", "1")
 
 
@@ -126,10 +118,10 @@ def parallel_reads(program: Program, _place: Place) -> list[Hit]:
     """
     found = []
     for call in program.calls(*_FILE_READERS):
-        if keyword(call, "num_parallel_reads") or not call.args or len(positional(call)) > _BEFORE_READS:
-            continue
-        changes = {call: lambda now: with_keyword(now, "num_parallel_reads", _AUTOTUNE)}
-        found.append(program.hit(call, f"{called(call)} reads several files at once", changes))
+        given = [*call.args, *call.keywords]
+        if given and not keyword(call, "num_parallel_reads") and len(positional(call)) <= _BEFORE_READS:
+            edit = program.with_keyword(call, "num_parallel_reads", _AUTOTUNE)
+            found.append(program.hit(call, f"{called(call)} reads several files at once", edit))
     return found
 
 
@@ -144,18 +136,14 @@ def cache(program: Program, _place: Place) -> list[Hit]:
         return []
     last_makers: dict[tuple[Any, str], Any] = {}
     makers = [call for call in program.calls("from_generator") if "Dataset" in text_of(call.func)]
-    for call in sorted([*makers, *pipeline_calls(program, "map", "interleave")], key=program.end):
+    for call in sorted([*makers, *pipeline_calls(program, "map", "interleave")], key=lambda one: program.span(one)[1]):
         last_makers[carrier(program, call)] = call
     found = []
     for call in last_makers.values():
         mixed = {"shuffle", "repeat"} & set(stages(program, call)[1:])
         if not mixed and (called(call) == "from_generator" or not is_random(program, call)):
-            found.append(program.hit(call, f"cache behind {called(call)}", {call: _cached}))
+            found.append(program.hit(call, f"cache behind {called(call)}", program.behind(call, ".cache()")))
     return found
-
-
-def _cached(node: Any) -> Any:
-    return cst.Call(cst.Attribute(node, cst.Name("cache")))
 
 
 _WORKERS = 4
@@ -169,19 +157,15 @@ def dataloader_workers(program: Program, place: Place) -> list[Hit]:
     https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
     """
     found = []
+    name = "worker_count" if program.imports("grain") else "num_workers"
+    workers = place.number(rf"\b{name}=(\d+)", _WORKERS)
+    kept = "" if program.imports("grain") else ", persistent_workers=True"
     for call in program.calls("DataLoader"):
-        name = "worker_count" if program.imports("grain") else "num_workers"
         given = keyword(call, name)
-        if given is not None and text_of(given.value) != "0":
-            continue
-        workers = place.number(rf"\b{name}=(\d+)", _WORKERS)
-        found.append(program.hit(call, f"{name}={workers}", {call: partial(_loaded_by, name=name, workers=workers)}))
+        if given is None or text_of(given.value) == "0":
+            edit = program.with_keyword(call, name, f"{workers}{kept}")
+            found.append(program.hit(call, f"{name}={workers}", edit))
     return found
-
-
-def _loaded_by(call: Any, name: str, workers: str) -> Any:
-    call = with_keyword(call, name, workers)
-    return with_keyword(call, "persistent_workers", "True") if name == "num_workers" else call
 
 
 def pydataset_workers(program: Program, place: Place) -> list[Hit]:
@@ -191,13 +175,12 @@ def pydataset_workers(program: Program, place: Place) -> list[Hit]:
     https://keras.io/api/utils/python_utils/#pydataset-class
     """
     found, workers = [], place.number(r"\bworkers=(\d+)", _WORKERS)
-    for one in program.all(cst.ClassDef):
-        if not any(text_of(base.value).split(".")[-1] == "PyDataset" for base in one.bases):
+    for one in program.all(ast.ClassDef):
+        if not any(text_of(base).split(".")[-1] == "PyDataset" for base in one.bases):
             continue
-        for call in (node for node in walk(one.body) if isinstance(node, cst.Call)):
-            if text_of(call.func) != "super().__init__" or "workers" in text_of(call):
-                continue
-            did = f"{workers} workers for {one.name.value}"
-            changes = {call: partial(with_default, name="workers", value=workers)}
-            found.append(program.hit(call, did, changes, (one.name.value, "__getitem__")))
+        for call in (node for node in walk(one.body) if isinstance(node, ast.Call)):
+            if text_of(call.func) == "super().__init__" and "workers" not in text_of(call):
+                edit = program.with_default(call, "workers", workers)
+                names = (one.name, "__getitem__")
+                found.append(program.hit(call, f"{workers} workers for {one.name}", edit, names=names))
     return found

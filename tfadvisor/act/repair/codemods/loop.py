@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
-import libcst as cst
-
 from tfadvisor.act.repair.reading.loops import directly_in, is_rare, step_loops
-from tfadvisor.act.repair.reading.program import (
-    Program,
-    called,
-    dotted,
-    keyword,
-    pairs,
-    removed,
-    text_of,
-    with_keyword,
-)
+from tfadvisor.act.repair.reading.program import Program, called, dotted, keyword, pairs, text_of
 from tfadvisor.act.repair.registry import Hit, Place
 
 _EVERY = 50
@@ -30,22 +20,23 @@ def every_constant(program: Program, place: Place) -> list[Hit]:
 
     One for each such number: an assignment, an argument, a default, a remainder.
     """
-    found, every = [], place.number(r"% (\d+) == 0", _EVERY)
-    for value, name in _ones(program):
-        found.append(program.hit(value, f"{name} {every} instead of 1", {value: lambda _: cst.Integer(every)}))
-    return found
+    every = place.number(r"% (\d+) == 0", _EVERY)
+    return [
+        program.hit(one, f"{name} {every} instead of 1", program.instead(one, every)) for one, name in _ones(program)
+    ]
 
 
 def _ones(program: Program) -> list[tuple[Any, str]]:
     given = [(value, text_of(target)) for target, value in pairs(program)]
-    given += [(one.value, str(one.keyword.value)) for one in program.all(cst.Arg) if one.keyword is not None]
-    given += [(one.default, str(one.name.value)) for one in program.all(cst.Param) if one.default is not None]
+    given += [(one.value, one.arg) for one in program.all(ast.keyword) if one.arg is not None]
+    for one in (function.args for function in program.all(ast.FunctionDef, ast.AsyncFunctionDef)):
+        plain = [*one.posonlyargs, *one.args]
+        given += [(default, name.arg) for name, default in zip(reversed(plain), reversed(one.defaults), strict=False)]
+        given += [(default, name.arg) for name, default in zip(one.kwonlyargs, one.kw_defaults, strict=True)]
     named = [(value, name) for value, name in given if _NAME.search(name.split(".")[-1])]
-    remainders = [
-        (one.right, "every") for one in program.all(cst.BinaryOperation) if isinstance(one.operator, cst.Modulo)
-    ]
+    remainders = [(one.right, "every") for one in program.all(ast.BinOp) if isinstance(one.op, ast.Mod)]
     return [
-        (value, name) for value, name in [*named, *remainders] if isinstance(value, cst.Integer) and value.value == "1"
+        (value, name) for value, name in [*named, *remainders] if value is not None and program.written(value) == "1"
     ]
 
 
@@ -58,17 +49,15 @@ def drop_wait(program: Program, _place: Place) -> list[Hit]:
     One for each wait whose value nothing uses.
     https://docs.jax.dev/en/latest/async_dispatch.html
     """
-    found = []
-    for loop in step_loops(program):
-        for line in (one for one in directly_in(loop) if isinstance(one, cst.SimpleStatementLine)):
-            alone = len(line.body) == 1 and isinstance(line.body[0], cst.Expr)
-            if alone and _is_wait(line.body[0].value) and not is_rare(program, line):
-                found.append(program.hit(line, f"no {text_of(line)[:60]} in the loop", {line: removed(program, line)}))
-    return found
-
-
-def _is_wait(node: Any) -> bool:
-    return isinstance(node, cst.Call) and called(node) in _WAITS
+    lone = set(program.lone_lines())
+    lines = [
+        one for loop in step_loops(program) for one in directly_in(loop) if isinstance(one, ast.Expr) and one in lone
+    ]
+    return [
+        program.hit(line, f"no {text_of(line)[:60]} in the loop", program.removed(line))
+        for line in lines
+        if isinstance(line.value, ast.Call) and called(line.value) in _WAITS and not is_rare(program, line)
+    ]
 
 
 _STEPS = 16
@@ -81,14 +70,13 @@ def steps_per_execution(program: Program, place: Place) -> list[Hit]:
     One for each `compile` of a model that `fit` trains.
     https://keras.io/api/models/model_training_apis/#compile-method
     """
-    found, steps = [], place.number(r"steps_per_execution=(\d+)", _STEPS)
     if not program.calls("fit"):
         return []
+    found, steps = [], place.number(r"steps_per_execution=(\d+)", _STEPS)
     for call in program.calls("compile"):
-        if dotted(call.func) == "re.compile" or keyword(call, "steps_per_execution") is not None:
-            continue
-        if keyword(call, "run_eagerly") is not None and text_of(keyword(call, "run_eagerly").value) == "True":
-            continue
-        changes = {call: lambda now: with_keyword(now, "steps_per_execution", steps)}
-        found.append(program.hit(call, f"steps_per_execution={steps}", changes))
+        eagerly = keyword(call, "run_eagerly")
+        told = keyword(call, "steps_per_execution") is not None or (eagerly and text_of(eagerly.value) == "True")
+        if dotted(call.func) != "re.compile" and not told:
+            edit = program.with_keyword(call, "steps_per_execution", steps)
+            found.append(program.hit(call, f"steps_per_execution={steps}", edit))
     return found
