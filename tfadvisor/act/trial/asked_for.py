@@ -167,7 +167,7 @@ _PLACEHOLDERS = ("/path/to/", "{")
 def from_findings(
     report: Report, codemods: Mapping[str, Sequence[CodemodRef]], sources: Sources, rules: Sequence[str]
 ) -> Iterator[Candidate]:
-    """In the order of the findings. codemods: by rule. rules: the wanted ones, none for all. Raises UsageError without LibCST."""
+    """In the order of the findings. codemods: by rule. rules: the wanted ones, none for all."""
     paths = {one.name: str(one.path) for one in sources.files}
     texts = {one.name: one.text for one in sources.files}
     for finding in advice(report):
