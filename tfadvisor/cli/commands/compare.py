@@ -9,7 +9,7 @@ import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
 from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, Reading, choice, places
-from tfadvisor.cli.typer_commands import Command, argument, host_names, option, run_names
+from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.comparison.forms import COMPARISON_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import form_of, names_of
@@ -33,13 +33,13 @@ _SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a basel
 Base = Annotated[str, argument("BASE", _SIDE, path_type=str)]
 New = Annotated[str, argument("NEW", "the same, for the run to explain", path_type=str)]
 BaseRun = Annotated[
-    str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT, autocompletion=run_names)
+    str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT)
 ]
 NewRun = Annotated[
-    str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT, autocompletion=run_names)
+    str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT)
 ]
 HostOfBoth = Annotated[
-    str | None, option("--host", "NAME", "only this host, on both sides", WHAT, autocompletion=host_names)
+    str | None, option("--host", "NAME", "only this host, on both sides", WHAT)
 ]
 StepsOfBoth = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, on both sides", WHAT)]
 Format = Annotated[
