@@ -50,9 +50,7 @@ RuleFolders = Annotated[
     option("--rules", "DIR", "a folder with more rules, or an installed rule package; may be repeated", RULES),
 ]
 Preview = Annotated[bool, option("--preview", "", "also run rules that are not proven yet", RULES)]
-Disabled = Annotated[
-    list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES)
-]
+Disabled = Annotated[list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES)]
 SetLimits = Annotated[
     list[str] | None,
     option(
@@ -263,9 +261,7 @@ def choice(*flags: str, names: Sequence[str], help: str, panel: str | None = Non
             return value
         raise UsageError(f"{flags[0]} {value}: choose {listed(names)}.{did_you_mean(value, names)}")
 
-    return typer.Option(
-        *flags, metavar="|".join(names), help=help, callback=checked, rich_help_panel=panel
-    )
+    return typer.Option(*flags, metavar="|".join(names), help=help, callback=checked, rich_help_panel=panel)
 
 
 def listed(names: Sequence[str]) -> str:

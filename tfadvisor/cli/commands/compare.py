@@ -32,15 +32,9 @@ Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 a side holds no step to 
 _SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
 Base = Annotated[str, argument("BASE", _SIDE, path_type=str)]
 New = Annotated[str, argument("NEW", "the same, for the run to explain", path_type=str)]
-BaseRun = Annotated[
-    str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT)
-]
-NewRun = Annotated[
-    str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT)
-]
-HostOfBoth = Annotated[
-    str | None, option("--host", "NAME", "only this host, on both sides", WHAT)
-]
+BaseRun = Annotated[str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT)]
+NewRun = Annotated[str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT)]
+HostOfBoth = Annotated[str | None, option("--host", "NAME", "only this host, on both sides", WHAT)]
 StepsOfBoth = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, on both sides", WHAT)]
 Format = Annotated[
     str | None,
