@@ -51,7 +51,6 @@ def judged(
         checks=checks,
         notices=("a notice",),
         differences=("framework version: 1 in the baseline, 2 now",),
-        tighten=("x could be tightened.",),
         comparison=compare_sides(BEFORE, AFTER) if explained else None,
     )
 

@@ -65,8 +65,6 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
         _beside(page, "note", DIM, one_line(words))
     for words in verdict.differences:
         _beside(page, "differs", "yellow", one_line(words))
-    for words in verdict.tighten:
-        _beside(page, "could be tighter", DIM, one_line(words))
     if may_be_accepted(verdict):
         _beside(page, "if intended", DIM, 'tfadvisor baseline accept --reason "…"')
     return page.text().rstrip("\n") + "\n"
