@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tfadvisor.report.model import Report
-from tfadvisor.serve.export.parquet import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf, report_tables
+from tfadvisor.serve.export.parquet import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf, report_rows
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Kind, StatColumn, Value
 from tfadvisor.vocabulary import TIME_CLASSES
@@ -64,9 +64,8 @@ class ParquetSink:
 
     def finish(self, report: Report) -> None:
         """What was concluded, and the end of all files."""
-        for name, columns in report_tables(report).items():
-            if columns:
-                self._put(name, **columns)
+        for name, rows in report_rows(report).items():
+            self._writers[name].write_table(pa.Table.from_pylist(rows, self._schemas[name]))
         self.close()
 
     def close(self) -> None:
