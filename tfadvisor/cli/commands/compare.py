@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
+from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, Reading, choice, places
 from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.comparison.forms import COMPARISON_FORMS
@@ -104,3 +104,4 @@ def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
         write_out(text, page=True)
     else:
         write_output(output, text, "--output")
+        note(f"wrote {output} (html).")

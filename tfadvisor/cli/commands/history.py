@@ -54,4 +54,5 @@ def history(store: Store = None, output: Page = None, model: Model = None, confi
         write_out(page, page=True)
     else:
         write_output(output, page, "--output")
+        note(f"wrote {output} (html).")
     return 0
