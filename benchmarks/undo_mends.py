@@ -104,7 +104,7 @@ def undone(tree: Path, mend: Mapping[str, Any]) -> str:
             for path in (tree / "tfadvisor").rglob("*.so"):
                 path.unlink()  # what is found behind the build is what it made: it goes on without what it cannot compile
             failed = subprocess.run(build, cwd=tree, check=False, capture_output=True).returncode
-            if failed or not list((tree / "tfadvisor" / "xplane").glob("*.so")):
+            if failed or not list((tree / "tfadvisor" / "trace").glob("*.so")):
                 return "was not run: needs Cython and gcc"
         return tested(tree, mend["tests"])
     finally:
@@ -141,7 +141,7 @@ def table(mends: Sequence[Mapping[str, Any]], found: Mapping[str, Mapping[str, s
     """One row a mend."""
     lines = ["", "| fault | test | without the mend it |", "|---|---|---|"]
     for mend in mends:
-        tests = "<br>".join(f"`{test.removeprefix('robustness/')}`" for test in mend["tests"])
+        tests = "<br>".join(f"`{test.removeprefix('system/robustness/')}`" for test in mend["tests"])
         lines.append(f"| {mend['fault']} | {tests} | {found.get(mend['fault'], {}).get('outcome', 'was not run')} |")
     return "\n".join(lines) + "\n\n"
 

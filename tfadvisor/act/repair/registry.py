@@ -15,6 +15,7 @@ import msgspec
 
 from tfadvisor.advice.codemods import LAUNCH_LINE
 from tfadvisor.errors import UsageError
+from tfadvisor.units import number_of
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class Place(msgspec.Struct, frozen=True):
     def number(self, pattern: str, otherwise: int) -> str:
         """The number that the fixes prescribe, so that a patch writes what the text says; of a pattern with one group."""
         found = re.search(pattern, self.snippets)
-        return found[1] if found is not None and int(found[1]) > 1 else str(otherwise)
+        return found[1] if found is not None and (number_of(found[1]) or 0) > 1 else str(otherwise)
 
 
 class Hit(msgspec.Struct, frozen=True):

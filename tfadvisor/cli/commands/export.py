@@ -196,13 +196,15 @@ def write_pgle(
 
     Raises UsageError for what the profile cannot be made with, TraceError where no event names an instruction.
     """
+    from tfadvisor.cli.recording import bounded
     from tfadvisor.serve.export.perfetto_conclusions import export_file  # other exports need none of it
     from tfadvisor.serve.export.pgle import FORMS, profile
     from tfadvisor.serve.export.pgle_events import remarks
 
     _check(options, output, percentile, jaxlib, tuple(FORMS))
     files = _files(paths, options)
-    made = profile(files, percentile, jaxlib, by_program=by_program)
+    with bounded(files):
+        made = profile(files, percentile, jaxlib, by_program=by_program)
     against = list(remarks(made.facts, by_program=by_program))
     if not made.costs:
         cause = against[0] if against else "no event of a device names an instruction of XLA."
