@@ -39,7 +39,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "fuzz")]
 
 from support import hlo_builder as hlo  # noqa: E402
 from support.wire import number, sized, varint  # noqa: E402
-from targets import _check_report, _no_constant  # noqa: E402
+from targets import _check_report, _no_constant, _outputs  # noqa: E402
 
 import tfadvisor.metrics  # noqa: E402, F401  (registers every metric)
 from tfadvisor import analysis  # noqa: E402
@@ -47,6 +47,7 @@ from tfadvisor.advice.loading.catalogue import load_catalogue  # noqa: E402
 from tfadvisor.errors import AdvisorError  # noqa: E402
 from tfadvisor.report.assembly.page import gather_page  # noqa: E402
 from tfadvisor.report.forms import html, terminal  # noqa: E402
+from tfadvisor.trace.counters import Reading  # noqa: E402
 from tfadvisor.trace.runs import Run  # noqa: E402
 
 _LONGEST_S = 5.0
@@ -320,6 +321,49 @@ class Maker:
         }
         return json.dumps(whole)
 
+    def machine(self) -> str | None:
+        """Counters beside it; mostly none."""
+        chance = self.chance
+        if chance.random() > 0.15:
+            return None
+        numbers = (0, 1, 1e-300, 1e18, 1700000000, 5e-324, 0.1)
+        opened, closed = (
+            {one: chance.choice(numbers) for one in Reading.__struct_fields__ if chance.random() < 0.8}
+            for _ in range(2)
+        )
+        settings = {
+            "cores": chance.choice((1, 1 << 20)),
+            "allowed_cores": chance.choice((1, 1 << 20)),
+            "quota_cores": chance.choice((1e-300, 0.5, 1e6)),
+            "memory_bytes": chance.choice(numbers),
+            "versions": {self.name()[:300]: self.name()[:300] for _ in range(3)},
+            "variables": {chance.choice(("XLA_FLAGS", "OMP_NUM_THREADS", self.name()[:300])): self.name()[:300]},
+            "threads": {chance.choice(("intra_op", "inter_op", self.name()[:300])): chance.choice((0, 1, 1 << 20))},
+            "huge_pages": self.name()[:300],
+        }
+        gpu = {
+            one: chance.choice(numbers)
+            for one in ("clock_mhz", "highest_clock_mhz", "power_limit_w", "usual_power_limit_w")
+        }
+        whole: dict[str, object] = {
+            "version": 1,
+            "opened": opened | {"time": 1700000000},
+            "closed": closed | {"time": chance.choice((1700000000.002, 1700000010, 1709000000))},
+            "settings": settings,
+            "gpus": [gpu | {"name": self.name()[:300], "utilization": chance.choice((0, 1, 1e-300))}],
+        }
+        return json.dumps(whole)
+
+    def beside(self) -> dict[str, bytes]:
+        """What lies beside the trace, by the end of its name."""
+        found: dict[str, bytes] = {}
+        for end, text in ((".samples.json", self.samples()), (".machine.json", self.machine())):
+            if text is not None:
+                found[f"host{end}"] = text.encode("utf-8", "replace")
+        if self.chance.random() < 0.04:
+            found |= {"recording.json": b"{}", self.chance.choice(("host.calls.pb", "host.lines.pb")): self.trace()}
+        return found
+
 
 class Hang(BaseException):
     """An analysis took longer than any may."""
@@ -342,8 +386,8 @@ def scripts() -> int:
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def whole(file: Path, catalogue: Any) -> bool:
-    """Whether the trace was accepted: its report, page and text. Raises whatever is wrong."""
+def whole(file: Path, catalogue: Any, turn: int) -> bool:
+    """Whether the trace was accepted: its report, page and text, and one more form by turns. Raises whatever is wrong."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -354,6 +398,7 @@ def whole(file: Path, catalogue: Any) -> bool:
             written = html.as_json(report)
             text = terminal.as_text(report, details=True)
             drawn = html.as_html([page])
+            _outputs()[turn % len(_outputs())](page)
     except AdvisorError:
         return False
     if report.broken:
@@ -372,7 +417,7 @@ class Watched:
     def __init__(self, seed: int, folder: Path) -> None:
         """folder: for one trace after the other."""
         self.seed, self.file = seed, folder / "host.xplane.pb"
-        self.catalogue = load_catalogue()
+        self.catalogue, self.left = load_catalogue(), ()
         self.counts: dict[str, Any] = {
             "analyses": 0, "accepted": 0, "slowest_s": 0.0, "slowest": -1, "most_mb": 0.0,
             "largest": -1, "seconds": 0.0, "bytes": 0, "faults": {},
@@ -381,17 +426,17 @@ class Watched:
     def one(self, at: int) -> None:
         """The analysis of a number."""
         maker = Maker(self.seed, at)
-        data, samples = maker.trace(), maker.samples()
+        data, beside = maker.trace(), maker.beside()
         self.file.write_bytes(data)
-        beside = self.file.with_name("host.samples.json")
-        if samples is not None:
-            beside.write_text(samples, encoding="utf-8", errors="replace")
-        else:
-            beside.unlink(missing_ok=True)
+        for name in self.left:
+            self.file.with_name(name).unlink()
+        for name, content in beside.items():
+            self.file.with_name(name).write_bytes(content)
+        self.left = tuple(beside)
         before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
         signal.setitimer(signal.ITIMER_PROF, _LONGEST_S, 0.2)
         try:
-            self.counts["accepted"] += whole(self.file, self.catalogue)
+            self.counts["accepted"] += whole(self.file, self.catalogue, at)
         except (Exception, Hang) as error:
             self.note(at, error)
         finally:
@@ -515,12 +560,11 @@ def alone(seed: int, at: int) -> int:
     folder.mkdir(exist_ok=True)
     maker = Maker(seed, at)
     (folder / "host.xplane.pb").write_bytes(maker.trace())
-    samples = maker.samples()
-    if samples is not None:
-        (folder / "host.samples.json").write_text(samples, encoding="utf-8", errors="replace")
+    for name, content in maker.beside().items():
+        (folder / name).write_bytes(content)
     began = time.process_time()
     try:
-        accepted = whole(folder / "host.xplane.pb", load_catalogue())
+        accepted = whole(folder / "host.xplane.pb", load_catalogue(), at)
     except Exception:
         traceback.print_exc()
         return 1

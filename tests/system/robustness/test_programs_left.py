@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.processes import WITHOUT_POWERS, Marked, marked
-from support.repositories import FAKES, Repository
+from support.repositories import Repository
 
 pytestmark = [
     pytest.mark.nightly,
@@ -39,7 +39,7 @@ def started(group: Marked, folder: Path, call: list[str]) -> subprocess.Popen[by
     repository.commit("base", 10)
     repository.commit("head", 12)
     (folder / "repository" / "program.py").write_text(PROGRAM)
-    env = {**repository.env, "PYTHONPATH": str(FAKES), "TMPDIR": str(folder / "tmp"), "SEEN": str(folder / "seen")}
+    env = {**repository.env, "TMPDIR": str(folder / "tmp"), "SEEN": str(folder / "seen")}
     command = [Path(sys.executable).parent / "tfadvisor", *call]
     null = subprocess.DEVNULL
     process = group.start(
