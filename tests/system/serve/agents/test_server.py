@@ -256,9 +256,7 @@ def test_an_answer_about_ops_is_no_longer_than_others(project: Path) -> None:
     assert json.loads(text)["left_out"] > 0
 
 
-@pytest.mark.parametrize(
-    "path", ["a\0b", "n" * 5000, "x/" * 3000, "file:///etc", "http://127.0.0.1/x", "~root"]
-)
+@pytest.mark.parametrize("path", ["a\0b", "n" * 5000, "x/" * 3000, "file:///etc", "http://127.0.0.1/x", "~root"])
 def test_a_path_that_no_person_would_ask_for_is_one_line(project: Path, path: str) -> None:
     calls: list[Call] = [
         ("list_runs", {"path": path}),
