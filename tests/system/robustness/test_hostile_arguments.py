@@ -86,6 +86,10 @@ NUMBERS: dict[str, list[str]] = {
     "a rule": ["rules", "check", "{rules}"],
     "a snapshot": ["compare", "{snapshot}", "{trace}"],
     "a report": ["try", "--from", "{snapshot}", "--", "true"],
+    "a deep report": ["try", "--from", "{deep}", "--", "true"],
+    "a deep snapshot": ["compare", "{deep}", "{trace}"],
+    "a deep ledger": ["ledger", "{deep}"],
+    "a deep configuration": ["gate", "{trace}", "--config", "{deep}"],
     "a ledger": ["ledger", "{snapshot}"],
 }
 ANYWHERE: dict[str, list[str]] = {
@@ -117,7 +121,14 @@ def places(tmp_path: Path) -> dict[str, Path]:
     (tmp_path / "number.json").write_text(f'{{"tfadvisor_snapshot": {NINES}}}\n')
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "a.yaml").write_text(f"id: {NINES}\n")
-    files = {"trace": "h.xplane.pb", "hunk": "a.diff", "toml": "gate.toml", "snapshot": "number.json"}
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    files = {
+        "deep": "deep.json",
+        "trace": "h.xplane.pb",
+        "hunk": "a.diff",
+        "toml": "gate.toml",
+        "snapshot": "number.json",
+    }
     return {name: tmp_path / files.get(name, name) for name in (*files, "logdir", "rules", "none")}
 
 

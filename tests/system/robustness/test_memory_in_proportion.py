@@ -53,11 +53,11 @@ def gpu_op(text: str) -> bytes:
 
 
 def nested() -> bytes:
-    """Each begins after the one around it and ends before it."""
-    events = b"".join(
-        sized(4, number(1, 1) + number(2, one) + number(3, 200_000_000 - 2 * one)) for one in range(100_000)
-    )
-    return host(name(1, b"call") + sized(3, number(1, 77) + sized(2, b"python") + events))
+    """Each begins after the one around it and ends before it: calls of a library in one function of the program."""
+    builder = trace().steps(3, period=100).busy("GPU:0", (0, 250)).call("$train.py:3 train", 0, 300)
+    for one in range(1, 100_000):
+        builder.call("$api.py:7 call", one / 1_000_000, 300 - one / 1_000_000)
+    return builder.bytes()
 
 
 def chain() -> bytes:

@@ -123,7 +123,7 @@ def _report(
         return msgspec.convert(given, Report)
     except OSError as error:
         raise UsageError(f"--from {origin}: cannot be read: {error.strerror or error}.") from error
-    except (ValueError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         remedy = "`tfadvisor analyze --format json` writes one."
         raise TraceError(str(origin), f"it is no report of this version ({error}).", remedy) from error
 
