@@ -106,8 +106,9 @@ def try_out(
         raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
     from tfadvisor.act.trial.one_run import Asked, Interrupted
+    from tfadvisor.cli.recording import bounded
 
-    wanted = asked_for(command, patch or [], env or [], from_, source, rules or [])
+    wanted = asked_for(command, patch or [], env or [], from_, source, rules or [], bounded)
     asked = Asked()
     try:
         with asked.heeded(), _told() as tell:

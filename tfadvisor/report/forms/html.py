@@ -8,6 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from tfadvisor.printable import one_line
 from tfadvisor.vocabulary import TimeClass
 
@@ -42,7 +44,12 @@ class _Plain(Protocol):
 
 def as_json(one: _Plain) -> str:
     """Two-space indented, ASCII only so that no terminal is disturbed; never NaN or Infinity."""
-    return json.dumps(one.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    data = one.to_dict()
+    try:  # msgspec indents four times as fast
+        text = msgspec.json.format(json.dumps(data, separators=(",", ":"), allow_nan=False), indent=2)
+    except msgspec.DecodeError:  # a name of a file that is no UTF-8
+        text = json.dumps(data, indent=2, allow_nan=False)
+    return text + "\n"
 
 
 # Pages without a script: words, tables and pictures in one file that needs no network and runs nothing.
