@@ -155,7 +155,10 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         index=picture.index,
         at_ns=None if offset_ps is None else (picture.start_ps - offset_ps) // _PS_PER_NS,
         span_ns=picture.span_ps // _PS_PER_NS,
-        lanes=tuple(LaneInfo(one.role, one.device, one.name, one.around, one.deeper) for one in picture.lanes),
+        lanes=tuple(
+            LaneInfo(one.role, one.device, one.name, tuple(map(_shown, one.around)), one.deeper)
+            for one in picture.lanes
+        ),
         lane=rows.lane.astype(np.int64),
         depth=rows.depth.astype(np.int64),
         start=start,
@@ -164,6 +167,11 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
-        names=tuple(instruction_name(one) if one.startswith("%") else one for one in rows.names),
+        names=tuple(map(_shown, rows.names)),
         threads_left_out=picture.threads_left_out,
     )
+
+
+def _shown(name: str) -> str:
+    """`copy-done.4` of an instruction's whole text, `program.py:53 train` of the Python call `$program.py:53 train`."""
+    return instruction_name(name) if name.startswith("%") else name.removeprefix("$")

@@ -16,6 +16,7 @@ from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.wording import (
     advice,
+    bar_note,
     evidence_words,
     location_words,
     nothing_to_change,
@@ -24,13 +25,13 @@ from tfadvisor.report.wording import (
     plan_lines,
     questions,
     run_line,
-    saving_words,
     shares,
     steps_line,
     takes_words,
     time_lines,
     tried_words,
     verdict_name,
+    worth_words,
 )
 from tfadvisor.units import Unit, duration, in_words, number_of, percent
 from tfadvisor.vocabulary import Severity, TimeClass
@@ -257,6 +258,8 @@ def _where_the_step_goes(page: TextPage, report: Report, *, details: bool, ascii
     for name, share in sorted(parts, key=lambda item: -item[1]):
         legend.append([(fill[name], _CLASSES[name].style), f" {name} {percent(share)}   "])
     page.flowing(legend, indent=2)
+    if note := bar_note(report):
+        page.hanging("", (note, DIM), 2, 2)
     page.line()
     if details:
         _whole_tree(page, report)
@@ -351,12 +354,11 @@ def _questions(page: TextPage, report: Report, details: bool) -> None:
 
 
 def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> None:
-    saving = saving_words(finding.saving)
     severity = (finding.severity.value.upper(), _SEVERITY_STYLE[finding.severity])
     head: list[list[Piece]] = [[(f"{number}.", TITLE), " ", severity, "  "]]
     head += [[(f"{word} ", TITLE)] for word in one_line(finding.title).split()]
-    if saving or finding.is_question:
-        head.append([" ", (f"saves {saving}" if saving else takes_words(finding), "green")])
+    if worth := worth_words(finding):
+        head.append([" ", (worth, "green")])
     if finding.tier is not msgspec.UNSET:
         head.append([" ", ("(preview)", DIM)])
     page.flowing(head, indent=_MARGIN)
@@ -369,8 +371,7 @@ def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> No
     if tried:
         _paragraph(page, tried, "green", "tried: ")
     for location in finding.locations:
-        place = f"{location.file}:{location.line}" if location.line is not None else location.file
-        _paragraph(page, one_line(f"{place} in {location.op}"), "cyan", "where  ")
+        _paragraph(page, one_line(location_words(location)), "cyan", "where  ")
     if details:
         for evidence in finding.evidence:
             _paragraph(page, evidence_words(evidence), "", "seen   ")

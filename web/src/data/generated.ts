@@ -491,6 +491,7 @@ export interface PageData {
   about: string[];
   plan: PlanLine[];
   plan_end: string;
+  bar_note: string;
 }
 
 /** A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader. */

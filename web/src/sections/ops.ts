@@ -1,6 +1,7 @@
 /** Every op and kernel of the counted steps: searched, sorted, and as many as there are. */
 import { CLASS_OF_WORK } from "../data/generated.js";
 import { texts } from "../data/read.js";
+import { shownName } from "../data/op_rows.js";
 import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
 import { empty, labelled, section, select, type Section, type View } from "../parts/section.js";
@@ -15,11 +16,12 @@ export function ops(view: View): Section {
   const rows = share.length;
   if (rows === 0) return section("ops", "Ops and kernels", "", empty("No op began in a counted step."));
   const [op, kernel, module, kind, precision, opcode, file] = [columns.op, columns.kernel, columns.module, columns.kind, columns.precision, columns.opcode, columns.file].map(texts);
-  const name = (row: number): string => op![row] ?? kernel![row] ?? "";
+  const whole = (row: number): string => op![row] ?? kernel![row] ?? "";
+  const name = (row: number): string => shownName(whole(row));
   const ms = (row: number): number => columns.ms_per_step[row] ?? 0;
   const times = (row: number): number => columns.count_per_step[row] ?? 0;
   const place = (row: number): string => (file![row] === null ? "" : `${file![row]}:${columns.line[row] ?? "?"}`);
-  const searched = Array.from({ length: rows }, (_, row) => `${name(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
+  const searched = Array.from({ length: rows }, (_, row) => `${whole(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
 
   const panel = h("div", { class: "panel", "aria-live": "polite", hidden: true });
   const found = h("span", { class: "dim small", "aria-live": "polite" }, plural(rows, "row"));
@@ -27,7 +29,7 @@ export function ops(view: View): Section {
     const [flops, bytes] = [columns.flops[row] ?? null, columns.bytes[row] ?? null];
     const seconds = times(row) > 0 ? ms(row) / times(row) / 1e3 : 0;
     const facts: [string, string | null][] = [
-      ["kernel", kernel![row] === name(row) ? null : (kernel![row] ?? null)],
+      ["kernel", kernel![row] === whole(row) ? null : (kernel![row] ?? null)],
       ["program", module![row] ?? null],
       ["opcode", opcode![row] ?? null],
       ["precision", precision![row] ?? null],
@@ -37,7 +39,7 @@ export function ops(view: View): Section {
       ["memory", bytes === null ? null : `${size(bytes)} by shapes${seconds > 0 ? `, ${(bytes / seconds / 1e9).toPrecision(3)} GB/s` : ""}`],
     ];
     panel.hidden = false;
-    replaceChildren(panel, h("p", { class: "event-name" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), h("code", null, name(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))), hlo(op![row] ?? "", kernel![row] ?? "", module![row] ?? ""));
+    replaceChildren(panel, h("p", { class: "event-name" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), h("code", null, whole(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))), hlo(op![row] ?? "", kernel![row] ?? "", module![row] ?? ""));
   };
   const hlo = (op_: string, kernel_: string, module_: string): HTMLElement | null => {
     const found_ = view.run.excerpts.find((one) => one.op === op_ && one.kernel === kernel_ && one.module === module_) ?? view.run.excerpts.find((one) => one.op === op_ && one.module === module_ && op_ !== "");
@@ -62,7 +64,7 @@ export function ops(view: View): Section {
       { id: "count", title: "Times", about: "Executions per step and device", width: "72px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
       { id: "each", title: "Each", about: "Mean length of an execution", width: "84px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
       { id: "precision", title: "Precision", width: "88px", from: 800, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
-      { id: "where", title: "Where", width: "minmax(96px, 1fr)", from: 980, value: (row) => place(row) || null, cell: (row) => place(row) || "–" },
+      { id: "where", title: "Where", width: "minmax(144px, 1fr)", from: 980, value: (row) => place(row) || null, cell: (row) => (place(row) === "" ? "–" : middle(place(row))) },
     ],
   });
 
