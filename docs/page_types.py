@@ -51,6 +51,7 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "plan": tuple[PlanLine, ...],
         "plan_end": str,
         "bar_note": str,
+        "short_names": Mapping[str, str],
     },
     DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},
 }

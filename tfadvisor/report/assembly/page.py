@@ -6,6 +6,7 @@ import numpy as np
 
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.printable import short_kernel
 from tfadvisor.report.assembly.page_programs import excerpt_rows, memory_infos, part_rows, peaks_info, program_memories
 from tfadvisor.report.assembly.parts import run_ops
 from tfadvisor.report.assembly.rows import collectives_by_name, devices_by_name
@@ -148,6 +149,8 @@ def drawn_steps(run: RunSummary) -> tuple[tuple[DrawnStep, ...], tuple[DrawnStep
 def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnStep:
     """offset_ps: of the host's clock, None where that is not known."""
     rows = picture.rows
+    on_device = np.array([one.role == "stream" for one in picture.lanes], np.bool_)[rows.lane]
+    kernels = {*np.unique(rows.name[on_device]).tolist()} - {*np.unique(rows.name[~on_device]).tolist()}
     start, end = rows.start // _PS_PER_NS, (rows.start + rows.length) // _PS_PER_NS
     return DrawnStep(
         host=host,
@@ -167,7 +170,7 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
-        names=tuple(map(_shown, rows.names)),
+        names=tuple(short_kernel(name) if at in kernels else _shown(name) for at, name in enumerate(rows.names)),
         threads_left_out=picture.threads_left_out,
     )
 

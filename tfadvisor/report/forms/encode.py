@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 import numpy as np
 
+from tfadvisor.printable import short_kernel
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.page_data import (
     CallRow,
@@ -78,7 +79,12 @@ def _page(page: PageData) -> dict[str, Any]:
         "plan": [_fields(one) for one in plan_lines(page.report)],
         "plan_end": plan_end(page.report),
         "bar_note": bar_note(page.report),
+        "short_names": {name: short for name in _named(page.ops) if (short := short_kernel(name)) != name},
     }
+
+
+def _named(ops: Sequence[Op]) -> set[str]:
+    return {name for one in ops for name in (one.op, one.kernel) if name}
 
 
 def encode_step(step: DrawnStep) -> str:

@@ -1,7 +1,7 @@
 /** The steps of each host by device, stream and thread, or one step of all hosts; by pointer, keys, or as a table. */
 import { KINDS, MEANING, type Kind } from "../data/classes.js";
 import { markedFindings, type Marked } from "../data/marked_findings.js";
-import type { DrawnStep } from "../data/generated.js";
+import type { DrawnStep, PageData } from "../data/generated.js";
 import { h, replaceChildren, safeAddress } from "../dom.js";
 import { swatch } from "../parts/bar.js";
 import { asTable, empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
@@ -12,6 +12,8 @@ import { whenIdle } from "../parts/idle.js";
 import { PRINTS } from "../parts/print.js";
 import { criticalPath, summed, withPath, type Link } from "../timeline/critical_path.js";
 import { together } from "../timeline/hosts_together.js";
+import { OpRows, launchFacts } from "../data/op_rows.js";
+import { texts } from "../data/read.js";
 import { EveryStep } from "../data/every_step.js";
 import { StepTable, lateHost } from "../data/steps.js";
 import { Zoom, zoomDrag, zoomKey, zoomWheel } from "../parts/zoom.js";
@@ -43,15 +45,17 @@ export function timeline(view: View): TimelineSection {
     return { ...section("timeline", "Timeline", "", empty("This trace holds no step to draw.")), show: () => false };
   }
   const marked = markedFindings(view.run.report);
-  const stage = new Stage(view.signal, marked);
+  const stage = new Stage(view.signal, marked, view.run);
   const every = new EveryStep(view.run, view.links.loadStep);
   const steps = new StepTable(view.run);
   const table = h("div");
   const path = h("div");
   const about = h("p", { class: "dim small" });
-  const hosts = [...new Set(drawn.map((one) => one.host))];
   const several = steps.hosts.length > 1;
-  const state = { host: drawn[0]!.host, index: drawn[0]!.index };
+  /** Opens on the host that a verdict of imbalance is about, among all of them. */
+  const late = several && view.run.report.verdict.bottleneck === "imbalance" ? lateHost(steps, drawn[0]!.index) : "";
+  const first = drawn.find((one) => one.host === late) ?? drawn[0]!;
+  const state = { host: first.host, index: first.index };
   const words = h("p", { class: "caveat", role: "status", hidden: true });
   const hostChoice = select([...steps.hosts, ...(several ? ["All hosts, the late one first"] : [])], Math.max(steps.hosts.indexOf(state.host), 0), (place) => { void choose(steps.hosts[place] ?? "", state.index); });
   const stepChoice = h("select", { on: { change: () => { void choose(state.host, Number(stepChoice.value)); } } });
@@ -65,17 +69,18 @@ export function timeline(view: View): TimelineSection {
   };
 
   const listSteps = (): void => {
-    const rows = steps.of(state.host === "" ? (steps.hosts[0] ?? "") : state.host);
-    const which = new Map(drawn.filter((one) => one.host === (state.host === "" ? hosts[0] : state.host)).map((one) => [one.index, one.which]));
-    const first = [...which].filter(([, kind]) => kind !== "other").map(([index]) => index);
-    const rest = rows.map((row) => steps.index(row)).filter((index) => !first.includes(index));
+    const host = state.host === "" ? first.host : state.host;
+    const rows = steps.of(host);
+    const which = new Map(drawn.filter((one) => one.host === host).map((one) => [one.index, one.which]));
+    const named = [...which].filter(([, kind]) => kind !== "other").map(([index]) => index);
+    const rest = rows.map((row) => steps.index(row)).filter((index) => !named.includes(index));
     const option = (index: number): HTMLElement => {
       const row = rows.find((one) => steps.index(one) === index);
       const length = row === undefined ? (drawn.find((one) => one.index === index)?.span_ns ?? 0) / 1e6 : steps.duration(row);
       const kind = which.get(index);
-      return h("option", { value: index, selected: index === state.index }, `${kind === "median" ? "Median: step" : kind === "worst" ? "Worst: step" : "Step"} ${index}, ${duration(length)}`);
+      return h("option", { value: index, selected: index === state.index }, `${kind === "median" ? "Median: " : kind === "worst" ? "Worst: " : ""}${row === undefined ? `step ${index}` : steps.name(row)}, ${duration(length)}`);
     };
-    replaceChildren(stepChoice, ...[...first, ...rest].map(option));
+    replaceChildren(stepChoice, ...[...named, ...rest].map(option));
     hostChoice.selectedIndex = state.host === "" ? steps.hosts.length : Math.max(steps.hosts.indexOf(state.host), 0);
     whole.hidden = !every.canLoad || state.host === "";
   };
@@ -137,8 +142,8 @@ export function timeline(view: View): TimelineSection {
     table,
   );
   listSteps();
-  use(drawn[0]!, null);
-  if (several && view.run.report.verdict.bottleneck === "imbalance") void choose("", state.index);
+  use(first, null);
+  if (late !== "") void choose("", state.index);
   return {
     ...made,
     show: (host, index, kinds) => {
@@ -310,6 +315,8 @@ class Stage {
   /** Of the chosen stretch of time. */
   readonly sums = h("div", { class: "panel", "aria-live": "polite", hidden: true });
   readonly element: HTMLElement;
+  /** The rows of the table of ops, for the names of events. */
+  readonly ops: OpRows;
   private readonly canvas = h("canvas", { "aria-hidden": "true" });
   private readonly space = h("div", { class: "timeline-space" });
   private readonly tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
@@ -323,7 +330,8 @@ class Stage {
   private waiting = false;
   private inView = false;
 
-  constructor(signal: AbortSignal, private readonly marked: Marked[]) {
+  constructor(signal: AbortSignal, private readonly marked: Marked[], readonly run: PageData) {
+    this.ops = new OpRows(run);
     this.space.append(this.canvas);
     this.scroller.append(this.space);
     this.element = h("div", { class: "timeline-frame" }, this.scroller, this.cursor, this.tip);
@@ -616,8 +624,23 @@ function eventWords(stage: Stage, event: number, marked: Marked[]): (HTMLElement
       block === null ? null : fact("busy", `${duration(block.busy / 1e6)} of that`),
       ...(lane.role === "classes" ? marked.filter((one) => one.kinds.some((claimed) => claimed === kind)).map((one) => h("div", null, h("dt", null, `finding ${one.number}`), h("dd", null, h("a", { href: `#finding=${encodeURIComponent(one.id)}` }, one.title)))) : []),
       lane.around.length === 0 ? null : fact("inside", lane.around.join(" › "))),
+    lane.role === "stream" && block === null ? kernels(stage, name) : null,
     others.length === 0 ? null : sumTable("Runs beside it", stage, others, length, "Where"),
   ];
+}
+
+/** What the device runs for an op of this name and how it is launched; null where the table of ops tells no more than the name. */
+function kernels({ ops, run: { ops: columns } }: Stage, name: string): HTMLElement | null {
+  const rows = ops.of(name).slice(0, MOST_BESIDE);
+  const [kernel, precision] = [texts(columns.kernel), texts(columns.precision)];
+  const told = rows.map((row) => ({
+    kernel: kernel[row] ?? "",
+    each: (columns.ms_per_step[row] ?? 0) / Math.max(columns.count_per_step[row] ?? 0, 1e-9),
+    facts: [...(typeof precision[row] === "string" ? [["precision", precision[row]] as [string, string]] : []), ...launchFacts(columns, row)],
+  }));
+  if (!told.some((one) => one.facts.length > 0 || one.kernel !== name)) return null;
+  return smallTable("Kernels of this name", [{ title: "Kernel" }, { title: "Mean length", number: true }, { title: "Launched with" }],
+    told.map((one) => [h("code", null, one.kernel.slice(0, 400)), duration(one.each), one.facts.map(([title, value]) => `${title} ${value}`).join(", ") || "–"]));
 }
 
 function fact(name: string, value: string): HTMLElement {

@@ -186,7 +186,7 @@ def opened(browser: Any, reports: Path, trace: str, width: int = 1440, scheme: s
     [
         (1, LATE, what_limits, r"Unbalanced(?s:.*)saves 13–57%(?s:.*)program\.py:48(?s:.*)def prefetch"),
         (2, MAP, which_step, r"the worst step(?s:.*)against the median"),
-        (3, LATE, the_worst_step, r"Worst: step \d+, 7\d\.\d ms"),
+        (3, LATE, the_worst_step, r"Worst: train \d+, 7\d\.\d ms"),
         (4, LATE, which_kernel, r"all-reduce|psum|dot"),
         (6, LATE, which_line, r"program\.py:28"),
         (7, MAP, lost_to, r"class\n(input|compute|launch|host)"),

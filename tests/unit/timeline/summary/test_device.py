@@ -154,7 +154,9 @@ def test_how_a_kernel_was_launched_stands_in_its_row() -> None:
 
 def test_what_no_gpu_could_run_is_no_launch() -> None:
     """As some recordings of 2020 hold it: pieces of memory that nobody wrote to."""
-    assert kernel_launch("regs:112 shm:512 grid:140302689396144,6834654160,1 block:31377856,0,6965527264", (7, 0)) is None
+    assert (
+        kernel_launch("regs:112 shm:512 grid:140302689396144,6834654160,1 block:31377856,0,6965527264", (7, 0)) is None
+    )
     assert kernel_launch("regs:1", (7, 0)) is None
     found = kernel_launch(" grid:1280,1,1 block:256,1,1 private_mem:0 group_mem:32 occ_pct:0", (9, 4))
     assert found == KernelLaunch((1280, 1, 1), (256, 1, 1), None, 32, None)
