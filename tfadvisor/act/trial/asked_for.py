@@ -153,7 +153,7 @@ def combined(one: Candidate, other: Candidate) -> Candidate | str:
             return f"it sets {name} otherwise"
     checks = {one.check, other.check}
     check = "none" if "none" in checks else "values" if "values" in checks else "batches"
-    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, rule_id="", category="", change="several",
+    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, parts=(*one.parts, *other.parts), rule_id="", category="", change="several",
                    promise=None, check=check, effect="; ".join(filter(None, (one.effect, other.effect))))  # fmt: skip
 
 

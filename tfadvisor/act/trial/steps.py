@@ -121,6 +121,10 @@ class Order(msgspec.Struct, frozen=True):
     """Watching: rounds after which a loop may be the one."""
     seconds: float = 4.0
     """Watching: for how long once the frameworks work."""
+    parts: tuple[str, ...] = ()
+    """Of the program, that are hooked."""
+    acting: bool = False
+    """Whether they are taken out, or only counted."""
 
     def write(self, folder: str) -> None:
         """Raises OSError."""
@@ -171,3 +175,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Of the first steps: what is read as `batch:NAME@STEP`, all else as `value:NAME@STEP`."""
     steps: int = 0
     """All that it made."""
+    devices: int = 0
+    """That its framework uses, 0 where there is none yet."""
+    took: Mapping[str, int] = {}
+    """How often the hook of each part took effect."""
