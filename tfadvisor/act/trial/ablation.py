@@ -44,21 +44,30 @@ class Part(msgspec.Struct, frozen=True):
     check: str = "none"
 
 
-_ONCE = "calls no `compile` of Keras"
 PARTS = (
-    Part(hooks.INPUT, PART, "input", "the first batch again and again", "reads no data set in or before its loop, and makes no batch there"),
-    Part(hooks.CALLBACKS, PART, "host", "no callbacks, prints, logs or summaries", "has no callback, and prints, logs and writes nothing in its steps", "values"),
-    Part(hooks.CHECKPOINTS, PART, "host", "keeps no checkpoint", "keeps none in its steps", "values"),
-    Part(hooks.EVALUATION, PART, "host", "the first evaluation stands in for each later one", "evaluates nothing in its steps"),
-    Part(hooks.READS, PART, "host", "the first value read at each place stands in for later ones, and nothing is waited for", "reads no value of the device in its steps"),
+    Part(hooks.INPUT, PART, "input", "the first batch again and again",
+         "reads no data set, and its loop makes no batch that can be told from the rest"),
+    Part(hooks.CALLBACKS, PART, "host", "no callbacks, prints, logs or summaries",
+         "has no callback, and prints, logs and writes nothing in its steps", "values"),
+    Part(hooks.CHECKPOINTS, PART, "host", "no checkpoint is kept", "keeps none in its steps", "values"),
+    Part(hooks.EVALUATION, PART, "host", "the first evaluation stands in for later ones", "evaluates nothing in its steps"),
+    Part(hooks.READS, PART, "host", "the first value read at each place stands in for later ones, and nothing is waited for",
+         "reads no value of the device in its steps"),
+    Part(hooks.BEHIND, PART, "host", "nothing behind the step that the next round does not need",
+         "does nothing behind its step, or calls none that can be told from the rest"),
     Part(hooks.HALF, SCALE, "launch", "half of each batch", "hands its step no batch that can be halved"),
-    Part(hooks.JIT_ON, SWITCH, "launch", "pass jit_compile=True to compile() or tf.function", "has no tf.function and no model of its own without jit", "values"),
-    Part(hooks.JIT_OFF, SWITCH, "compute", "pass jit_compile=False to compile() or tf.function", "does not use jit_compile", "values"),
-    Part(hooks.EAGER_OFF, SWITCH, "launch", "take run_eagerly=True out", "does not run eagerly by a setting", "values"),
-    Part(hooks.COMPILED, SWITCH, "launch", "wrap the step's function in tf.function or jax.jit", "calls no function of its own that is not compiled as its step", "values"),
-    Part(hooks.EIGHT_STEPS, SWITCH, "host", "pass steps_per_execution=8 to compile()", _ONCE, "values"),
-    Part(hooks.PRECISION, SWITCH, "precision", 'call keras.config.set_dtype_policy("mixed_bfloat16") first', "makes no layers of Keras"),
-    Part(hooks.PREFETCH, SWITCH, "input", "end the data set with .prefetch(tf.data.AUTOTUNE), and pass num_parallel_calls=tf.data.AUTOTUNE to map", "reads no data set of tf.data that lacks them", "values"),
+    Part(hooks.JIT_ON, SWITCH, "launch", "pass jit_compile=True to compile() or tf.function",
+         "has no tf.function or model that could have it and has not", "values"),
+    Part(hooks.JIT_OFF, SWITCH, "compute", "pass jit_compile=False to compile() or tf.function", "uses no jit_compile", "values"),
+    Part(hooks.EAGER_OFF, SWITCH, "launch", "take run_eagerly=True out", "sets run_eagerly nowhere", "values"),
+    Part(hooks.COMPILED, SWITCH, "launch", "wrap the step's function in tf.function or jax.jit",
+         "calls no function of its own as its step that is not compiled", "values"),
+    Part(hooks.EIGHT_STEPS, SWITCH, "host", "pass steps_per_execution=8 to compile()", "calls no compile() of Keras", "values"),
+    Part(hooks.PRECISION, SWITCH, "precision", 'call keras.config.set_dtype_policy("mixed_bfloat16") first',
+         "makes no layers of Keras"),
+    Part(hooks.PREFETCH, SWITCH, "input",
+         "end the data set with .prefetch(tf.data.AUTOTUNE), and pass num_parallel_calls=tf.data.AUTOTUNE to map",
+         "reads no data set of tf.data that lacks them", "values"),
 )  # fmt: skip
 BY_NAME = {one.name: one for one in PARTS}
 HOOKED = tuple(BY_NAME)
@@ -67,7 +76,8 @@ HOOKED = tuple(BY_NAME)
 def arms_for(answers: Sequence[Answer]) -> tuple[tuple[Candidate, ...], dict[str, str]]:
     """(candidates, why some of them are not in this program). answers: of the run in which all hooks counted."""
     found = [
-        Candidate(name=one.name, change="ablation", category=one.category, kind=one.kind, parts=(one.name,), check=one.check, effect=one.does)
+        Candidate(one.name, category=one.category, change="ablation", check=one.check, effect=one.does, kind=one.kind,
+                  parts=(one.name,))
         for one in PARTS
     ]  # fmt: skip
     took = {name: sum(one.took.get(name, 0) for one in answers) for name in BY_NAME}
@@ -174,15 +184,16 @@ def _finding(arm: Arm, base_ms: float) -> Finding:
     severity = next((one for bound, one in SEVERITY_BY_SAVING if high >= bound), Severity.INFO)
     of_step = percent(1 - arm.ratio.estimate)
     is_part = arm.kind == PART
+    before, now, changed = duration(base_ms), duration(median(arm.step_ms)), "taken out" if is_part else "changed"
     fixes = () if is_part else (Fix("env" if "=" in arm.name else "code", _sentence(arm.effect), "", {}, "", ""),)
     return Finding(
         rule_id=f"measured-{arm.name.partition('=')[0].lower().replace(' ', '-').replace('_', '-')}",
         category=arm.category,
         severity=severity,
         title=_sentence(f"{arm.name} {'takes' if is_part else 'saves'} {of_step} of each step, by experiment"),
-        summary=f"{'With' if is_part else 'Tried:'} {arm.effect}{',' if is_part else ':'} a step took {duration(median(arm.step_ms))}"
-        f" instead of {duration(base_ms)} without the profiler: {share(arm.ratio)} less. Results: {arm.check}.",
-        evidence=(Evidence(None, f"step as it is, and with {arm.effect if is_part else arm.name}", f"{duration(base_ms)}, {duration(median(arm.step_ms))}", "text"),),
+        summary=f"Tried here: {arm.effect}. A step took {now} instead of {before}, without the profiler: {share(arm.ratio)} less."
+        f" Results: {arm.check}.",
+        evidence=(Evidence(None, f"step as it is, and with {arm.name} {changed}", f"{before}, {now}", "text"),),
         saving=Saving(low, high, "measured here"),
         fixes=fixes,
         locations=(),

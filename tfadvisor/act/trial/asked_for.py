@@ -153,8 +153,9 @@ def combined(one: Candidate, other: Candidate) -> Candidate | str:
             return f"it sets {name} otherwise"
     checks = {one.check, other.check}
     check = "none" if "none" in checks else "values" if "values" in checks else "batches"
-    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, parts=(*one.parts, *other.parts), rule_id="", category="", change="several",
-                   promise=None, check=check, effect="; ".join(filter(None, (one.effect, other.effect))))  # fmt: skip
+    parts = (*one.parts, *other.parts)
+    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, parts=parts, rule_id="", category="",
+                   change="several", promise=None, check=check, effect="; ".join(filter(None, (one.effect, other.effect))))  # fmt: skip
 
 
 # The findings' own fixes as candidates: each codemod of a rule that applies in one place, and its variables and flags.

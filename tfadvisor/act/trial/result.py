@@ -215,7 +215,11 @@ def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
         _arm(page, arm)
     for arm in result.arms:
         if arm not in shown:
-            page.hanging(("not here", DIM), (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM), _INDENT)
+            page.hanging(
+                ("dropped" if arm.took else "not here", DIM),
+                (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM),
+                _INDENT,
+            )
     best = result.together
     if best is not None:
         page.line()

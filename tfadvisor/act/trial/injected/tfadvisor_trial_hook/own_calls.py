@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .parts import CALLBACKS, CHECKPOINTS, COMPILED, EVALUATION, HALF, INPUT, READS, Parts, is_array, is_tracing
+from .parts import BEHIND, CALLBACKS, CHECKPOINTS, COMPILED, EVALUATION, HALF, INPUT, READS, Parts, is_array, is_tracing
 
-_BATCHES, _NEW, _MADE, _KEPT, _STEP, _CALL = (
-    f"__tfadvisor_{one}__" for one in ("batches", "new", "made", "kept", "step", "call")
+_BATCHES, _NEW, _MADE, _KEPT, _STEP, _CALL, _LEFT = (
+    f"__tfadvisor_{one}__" for one in ("batches", "new", "made", "kept", "step", "call", "left")
 )
 _READING = {"float", "int", "item", "numpy", "asarray", "array", "device_get", "block_until_ready", "tolist"}
 _CALLED = (
@@ -37,7 +37,7 @@ _AROUND = {"enumerate", "zip", "tqdm", "islice", "trange"}
 
 def with_parts(tree: ast.Module, parts: Parts, lines: set[int] | None) -> ast.Module:
     """Changes the tree in place; lines stay where they are. lines: of the loops that may be the steps, None for all."""
-    if parts.hooked & {INPUT, HALF, COMPILED}:
+    if parts.hooked & {INPUT, HALF, COMPILED, BEHIND}:
         loops = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.While))]
         for loop in loops:
             if lines is None or loop.lineno in lines:
@@ -90,6 +90,8 @@ class _Loop:
         for one in made:
             one.value = self.kept(one.value)
         if found:
+            for one in self.statements[self.statements.index(found[0]) + 1 :]:
+                self.leave_out(one)
             self.call_step(found[1])
 
     def step(self) -> tuple[Any, ast.Call] | None:
@@ -111,6 +113,22 @@ class _Loop:
         works = any(isinstance(inner, (ast.Call, ast.Subscript)) for inner in ast.walk(one.value))
         return works and not _names(one, ast.Store) & self.carried and _called(one.value) not in _NO_STEP
 
+    def leave_out(self, one: Any) -> None:
+        """A statement behind the step that hands nothing on to the next round: a call, what it gives to a name, a loop."""
+        if _names(one, ast.Store) & self.carried or any(_IS_STEP.search(_called(inner)) for inner in ast.walk(one)):
+            return
+        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+            one.value = self.unless_left(one.value, ast.Constant(value=None))
+        elif isinstance(one, ast.For):
+            one.iter = self.unless_left(one.iter, ast.Tuple(elts=[], ctx=ast.Load()))
+        elif self.makes(one):
+            one.value = self.kept(one.value, BEHIND)
+
+    def unless_left(self, value: Any, instead: Any) -> Any:
+        """The value, or in its place nothing."""
+        whole = ast.IfExp(test=_make(_LEFT, [], value), body=ast.copy_location(instead, value), orelse=value)
+        return ast.copy_location(whole, value)
+
     def batches(self, given: Any) -> Any:
         """What the loop iterates over, inside of calls that only hand on."""
         if isinstance(given, ast.Call) and _called(given) in _AROUND:
@@ -118,12 +136,15 @@ class _Loop:
             return given
         return given if isinstance(given, ast.Constant) else _make(_BATCHES, [next(_SITES), given], given)
 
-    def kept(self, value: Any) -> Any:
+    def kept(self, value: Any, part: str = INPUT) -> Any:
         """The value in the first round, in later ones what it was then."""
         site = next(_SITES)
         again = _make(_KEPT, [site], value)
         return ast.copy_location(
-            ast.IfExp(test=_make(_NEW, [site], value), body=_make(_MADE, [site, value], value), orelse=again), value
+            ast.IfExp(
+                test=_make(_NEW, [site, part], value), body=_make(_MADE, [site, part, value], value), orelse=again
+            ),
+            value,
         )
 
     def call_step(self, call: ast.Call) -> None:
@@ -212,7 +233,7 @@ class OwnCalls:
     def start(self) -> None:
         """From now on."""
         for name, do in ((_BATCHES, self.batches), (_NEW, self.new), (_MADE, self.made), (_KEPT, self.values.get),
-                         (_STEP, self.step), (_CALL, self.call)):  # fmt: skip
+                         (_STEP, self.step), (_CALL, self.call), (_LEFT, self.left)):  # fmt: skip
             setattr(builtins, name, do)
 
     def batches(self, _site: int, given: Any) -> Any:
@@ -221,17 +242,21 @@ class OwnCalls:
             return given
         return _Again(given)
 
-    def new(self, site: int) -> bool:
+    def new(self, site: int, part: str) -> bool:
         """Whether the value is to be made."""
-        return site not in self.values or not self.parts.takes(INPUT)
+        return site not in self.values or not self.parts.takes(part)
 
-    def made(self, site: int, value: Any) -> Any:
+    def made(self, site: int, part: str, value: Any) -> Any:
         """It is."""
-        if self.parts.acting and INPUT in self.parts.hooked:
+        if part in self.parts.hooked and self.parts.acting:
             self.values[site] = value
         elif not self.parts.acting:
-            self.parts.takes(INPUT)
+            self.parts.takes(part)
         return value
+
+    def left(self) -> bool:
+        """Whether to leave out what stands behind the step."""
+        return self.parts.takes(BEHIND)
 
     def step(self, site: int, do: Any, data: tuple[tuple[bool, ...], tuple[str, ...]]) -> Any:
         """What is called in place of the step."""

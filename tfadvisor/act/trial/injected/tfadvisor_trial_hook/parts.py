@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 INPUT, HALF, CALLBACKS, CHECKPOINTS = "input", "half the batch", "callbacks", "checkpoints"
-EVALUATION, READS = "evaluation", "values read back"
+EVALUATION, READS, BEHIND = "evaluation", "values read back", "work behind the step"
 JIT_ON, JIT_OFF, EAGER_OFF = "jit on", "jit off", "eager off"
 EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = "eight steps a call", "mixed precision", "prefetch", "step compiled"
 _COMPILE = {
@@ -24,7 +24,6 @@ _COMPILE = {
 """What is given to Keras' `compile`."""
 _KEEPING = ("ModelCheckpoint", "BackupAndRestore")
 _AUTOTUNE = -1
-Do = Callable[[Any], None]
 
 
 class Parts:
@@ -45,7 +44,7 @@ class Parts:
         self.took[part] = self.took.get(part, 0) + 1
         return self.acting
 
-    def after_import(self, is_own: Callable[[str], bool]) -> list[tuple[str, Do]]:
+    def after_import(self, is_own: Callable[[str], bool]) -> list[tuple[str, Callable[[Any], None]]]:
         """By module, what is done once it is imported. is_own: whether a file is the program's."""
         data, settings = {INPUT, HALF, PREFETCH}, {JIT_ON, JIT_OFF, EAGER_OFF}
         lists, models, eager = ("keras.src.callbacks.callback_list", "keras.src.callbacks"), _MODELS, _EAGER
@@ -73,7 +72,7 @@ def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
     iterate, over = kind.__iter__, kind.map
 
     @functools.wraps(iterate)
-    def __iter__(self: Any) -> Any:
+    def batches(self: Any) -> Any:
         if not sys.modules["tensorflow"].executing_eagerly():
             return iterate(self)
         if parts.takes(INPUT, always=True):
@@ -92,7 +91,7 @@ def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
             num_parallel_calls = _AUTOTUNE
         return over(self, map_func, num_parallel_calls, *given, **named)
 
-    kind.__iter__, kind.map = __iter__, map
+    kind.__iter__, kind.map = batches, map
 
 
 def _half_of_element(*element: Any) -> Any:
@@ -107,20 +106,19 @@ def _half_of_element(*element: Any) -> Any:
 
 
 def _functions(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
-    """tf.function's jit_compile: off for all, on for the program's own."""
+    """jit_compile of the program's own tf.functions."""
     begin = module.Function.__init__
 
     @functools.wraps(begin)
-    def __init__(self: Any, python_function: Any, *given: Any, **named: Any) -> None:
+    def begun(self: Any, python_function: Any, *given: Any, **named: Any) -> None:
         jit = named.get("jit_compile")
         file = getattr(getattr(python_function, "__code__", None), "co_filename", "")
-        if jit and parts.takes(JIT_OFF, always=True):
-            named["jit_compile"] = None
-        elif not jit and file and is_own(file) and parts.takes(JIT_ON, always=True):
-            named["jit_compile"] = True
+        part = JIT_OFF if jit else JIT_ON
+        if part in parts.hooked and file and is_own(file) and parts.takes(part, always=True):
+            named["jit_compile"] = None if jit else True
         begin(self, python_function, *given, **named)
 
-    module.Function.__init__ = __init__
+    module.Function.__init__ = begun
 
 
 def _eager(module: Any, parts: Parts) -> None:
@@ -184,12 +182,12 @@ def _layers(module: Any, parts: Parts) -> None:
     begin = module.Layer.__init__
 
     @functools.wraps(begin)
-    def __init__(self: Any, *given: Any, **named: Any) -> None:
+    def begun(self: Any, *given: Any, **named: Any) -> None:
         if parts.takes(PRECISION, always=True) and parts.took[PRECISION] == 1:
             sys.modules["keras"].config.set_dtype_policy("mixed_bfloat16")
         begin(self, *given, **named)
 
-    module.Layer.__init__ = __init__
+    module.Layer.__init__ = begun
 
 
 def _logs(module: Any, parts: Parts) -> None:
@@ -215,8 +213,8 @@ def _callbacks(module: Any, parts: Parts) -> None:
     begin = told.__init__
 
     @functools.wraps(begin)
-    def __init__(self: Any, callbacks: Any = None, add_history: bool = False, add_progbar: bool = False, *given: Any,
-                 **named: Any) -> None:  # fmt: skip
+    def begun(self: Any, callbacks: Any = None, add_history: bool = False, add_progbar: bool = False, *given: Any,
+              **named: Any) -> None:  # fmt: skip
         given_ones = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
         for part, keeping in ((CHECKPOINTS, True), (CALLBACKS, False)):
             gone = [
@@ -229,7 +227,7 @@ def _callbacks(module: Any, parts: Parts) -> None:
                 add_progbar = add_progbar and keeping
         begin(self, given_ones, add_history, add_progbar, *given, **named)
 
-    told.__init__ = __init__
+    told.__init__ = begun
 
 
 # What calls in the program's own files ask.
