@@ -50,14 +50,17 @@ def asked_for(
     origin: Path | None,
     source: Path | None,
     rules: Sequence[Path],
+    *,
+    settings_only: bool = False,
 ) -> AskedFor:
-    """Raises UsageError, TraceError."""
+    """settings_only: of the report's findings only variables and flags. Raises UsageError, TraceError."""
     files = [one for one in patches if _is_file(one)]
     named = [one for one in patches if one not in files]
     report = _report(origin, rules) if origin is not None else None
     found: list[Candidate] = []
     if report is not None:
-        found += _offered(report, named, _sources(command, source), rules)
+        offered = _offered(report, named, _sources(command, source), rules)
+        found += [one for one in offered if not (settings_only and one.texts)]
     ruled = {one.rule_id for one in found}
     codemods = [one for one in named if one not in ruled]
     if codemods:
@@ -154,8 +157,9 @@ def combined(one: Candidate, other: Candidate) -> Candidate | str:
     checks = {one.check, other.check}
     check = "none" if "none" in checks else "values" if "values" in checks else "batches"
     parts = (*one.parts, *other.parts)
+    effect = "; ".join(filter(None, (one.effect, other.effect)))
     return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, parts=parts, rule_id="", category="",
-                   change="several", promise=None, check=check, effect="; ".join(filter(None, (one.effect, other.effect))))  # fmt: skip
+                   change="several", promise=None, check=check, effect=effect)  # fmt: skip
 
 
 # The findings' own fixes as candidates: each codemod of a rule that applies in one place, and its variables and flags.

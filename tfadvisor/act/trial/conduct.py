@@ -15,8 +15,9 @@ from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
 from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
 from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, Share, TrialResult, TriedSteps, summary_of
-from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, choose_loop, plan_steps
-from tfadvisor.errors import TraceError
+from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, agrees, choose_loop, plan_steps
+from tfadvisor.errors import NothingToCompare, TraceError
+from tfadvisor.units import duration
 
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
 
@@ -57,6 +58,12 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         raise TraceError(" ".join(wanted.command), "two runs of it took longer than the budget.", _MORE_TIME)
     if timed.step_ms is None:
         raise TraceError(" ".join(wanted.command), f"{timed.why}.", "It was not changed; run it once by itself.")
+    if wanted.step_ms is not None and not agrees(timed.step_ms, wanted.step_ms):
+        raise NothingToCompare(
+            " ".join(wanted.command),
+            f"a round of {_told_by(plan)} takes {duration(timed.step_ms)}, the report's step {duration(wanted.step_ms)}.",
+            "Give the report of this program, recorded with these arguments on this machine.",
+        )
     tried = arms.refuse(first.versions)
     stages = ABLATION_STAGES if wanted.ablate else wanted.stages
     rounds = Rounds(tried, arms.measure, stages, RATE)

@@ -50,9 +50,14 @@ def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenL
     near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
     if step_ms is not None:
         told = min(near, key=lambda one: abs(one.seconds * 1000 / one.done - step_ms))
-        if step_ms / 2 <= told.seconds * 1000 / told.done <= step_ms * 2:
+        if agrees(told.seconds * 1000 / told.done, step_ms):
             return told
     return min(near, key=lambda one: (one.done, one.file == KERAS))
+
+
+def agrees(measured_ms: float, step_ms: float) -> bool:
+    """Whether a round can be the step that a report tells: recording makes a step up to twice as long, and machines differ."""
+    return step_ms / 2 <= measured_ms <= step_ms * 2
 
 
 def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:

@@ -113,15 +113,15 @@ def try_out(
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
     from tfadvisor.act.trial.one_run import Asked, Interrupted
 
-    wanted = asked_for(command, patch or [], env or [], from_, source, rules or [])
+    wanted = asked_for(command, patch or [], env or [], from_, source, rules or [], settings_only=ablate and not patch)
     asked = Asked()
     try:
-        with asked.heeded(), _told() as tell:
+        with asked.heeded(), told() as tell:
             result = _tried(wanted, command, passes=passes, ablate=ablate, seconds=seconds, asked=asked, tell=tell)
     except Interrupted:
         raise KeyboardInterrupt from None
     _write(result, format or ("json" if output and output.suffix == ".json" else "text"), output)
-    _keep(result, wanted, ledger)
+    keep_in_ledger(result, wanted.sketch, ledger)
     if asked.end:
         raise KeyboardInterrupt
     return EXIT_CODES[result.outcome]
@@ -157,7 +157,7 @@ def _say_nothing(_words: str) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[Tell]:
+def told() -> Iterator[Tell]:
     """Shows which arm runs, on a terminal."""
     if not sys.stderr.isatty():
         yield _say_nothing
@@ -185,11 +185,12 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
     sys.stdout.flush()
 
 
-def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
+def keep_in_ledger(result: TrialResult, sketch: Sequence[int], ledger: Path) -> None:
+    """Adds what was measured. sketch: of the program's report, empty without one."""
     from tfadvisor.act.trial.result import entries_of
     from tfadvisor.comparison.ledger import append
 
-    entries = entries_of(result, wanted.sketch)
+    entries = entries_of(result, sketch)
     if not entries:
         return
     try:

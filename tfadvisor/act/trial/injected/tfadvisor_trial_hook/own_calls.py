@@ -186,6 +186,8 @@ class _Calls(ast.NodeTransformer):
         """A call whose value nobody reads."""
         if isinstance(node.value, ast.Call):
             node.value = self.call(node.value, alone=True)
+        elif isinstance(node.value, ast.IfExp) and isinstance(node.value.orelse, ast.Call):  # as `unless_left` makes it
+            node.value.orelse = self.call(node.value.orelse, alone=True)
         else:
             self.generic_visit(node)
         return node
@@ -266,14 +268,14 @@ class OwnCalls:
             if known is None or known[0] is not do:
                 known = self.compiled[site] = do, _compiled(do)
             return known[1]
-        return functools.partial(self.halved, do, data) if self.parts.takes(HALF) else do
+        return functools.partial(self.halved, do, data) if HALF in self.parts.hooked and self.parts.inside else do
 
     def halved(self, do: Any, data: tuple[tuple[bool, ...], tuple[str, ...]], *given: Any, **named: Any) -> Any:
         """The step with half of each array whose first axis is as long as that of most."""
         places = [*data[0], *[data[0][-1]] * len(given)] if data[0] else []
         batch = [one for one, is_data in zip(given, places) if is_data] + [named[one] for one in data[1]]
         lengths = Counter(one.shape[0] for one in _arrays(batch) if one.shape[0] > 1)
-        if not lengths:
+        if not lengths or not self.parts.takes(HALF):
             return do(*given, **named)
         length = lengths.most_common(1)[0][0]
         given = tuple(self.half(one, length) if is_data else one for one, is_data in zip(given, places))
@@ -297,9 +299,15 @@ class OwnCalls:
     def call(self, part: str, site: int, alone: bool, do: Any, *given: Any, **named: Any) -> Any:
         """A call of the program, or what stands in for it."""
         do = _number if do is None else do
-        if part == CALLBACKS and "Checkpoint" in type(getattr(do, "__self__", None)).__name__:
+        owner = type(getattr(do, "__self__", None)).__name__
+        if part == CALLBACKS and "Checkpoint" in owner:
             part = CHECKPOINTS
-        if part not in self.parts.hooked or (part == READS and not _reads(do, given)) or is_tracing():
+        if (
+            part not in self.parts.hooked
+            or owner == "CallbackList"
+            or (part == READS and not _reads(do, given))
+            or is_tracing()
+        ):
             return do(*given, **named)
         if not self.parts.takes(part):
             return do(*given, **named)
