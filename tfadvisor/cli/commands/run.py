@@ -32,7 +32,7 @@ from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.record.block_windows import Kept
+    from tfadvisor.act.record.keeping import Kept
 
 _ABLATION_SECONDS = 600.0
 _EXAMPLES = """\
