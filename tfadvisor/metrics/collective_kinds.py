@@ -183,7 +183,7 @@ def exposed_between_products_fraction(question: Question) -> float:
 def exposed_rest_fraction(question: Question) -> float:
     """exposed_transfer_fraction without exposed_weight_gather_fraction, exposed_permute_fraction and
     exposed_between_products_fraction: gradients and all other communication. On TPUs only the first of these is left out, on
-    CPUs nothing.
+    CPUs none.
     """
     everything = exposed_transfer_fraction(question)
     if not everything:

@@ -10,29 +10,21 @@ from typing import NamedTuple
 
 from tfadvisor.metrics.kinds import (
     OpKind,
-    decompositions,
     elementwise,
     gathered_copies,
     generic_products,
-    hottest_of_known_types,
     hottest_ops,
     known_ops,
     of_kind,
     of_step_time,
     products_of_one_operand,
-    sorts,
     unfused_attention,
     untuned_convolutions,
 )
-from tfadvisor.metrics.layers import Part, class_softmaxes, compute_fraction_of, dense_table_ops
+from tfadvisor.metrics.layers import Part, compute_fraction_of
 from tfadvisor.metrics.needless import (
     costly_ops,
-    forward_only_ops,
-    jacobians,
-    per_example_gradients,
     random_draws,
-    recomputed_gradients,
-    second_derivatives,
 )
 from tfadvisor.metrics.products import misaligned_products
 from tfadvisor.metrics.programs import (
@@ -100,20 +92,6 @@ def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
         parts = select(question)
         first = f"{parts[0].name} ({parts[0].line})" if parts and parts[0].line else parts[0].name if parts else ""
         return Chosen(compute_fraction_of(question, parts), first)
-
-    return choose
-
-
-def _first_of(*choices: Choice) -> Choice:
-    """The first that the trace can answer."""
-
-    def choose(question: Question) -> Chosen:
-        for one in choices[:-1]:
-            try:
-                return one(question)
-            except MetricAbsent:
-                pass
-        return choices[-1](question)
 
     return choose
 
@@ -212,57 +190,11 @@ SIGNALS = (
         "ops that draw random numbers, masks of dropout included, by the paths of JAX's ops",
         _of_program(random_draws),
     ),
-    Signal(
-        "per_example_gradient",
-        "gradients of each example, or of each member of an ensemble, alone: `jax.vmap(jax.grad(…))`",
-        _of_program(per_example_gradients),
-        Better.NEITHER,
-    ),
-    Signal(
-        "recomputed_gradient",
-        "gradients under `jax.checkpoint`, which compute what is under it once more",
-        _of_program(recomputed_gradients),
-        Better.NEITHER,
-    ),
-    Signal(
-        "full_derivative",
-        "derivatives along all directions: `jax.hessian`, a Jacobian of a gradient, `tape.jacobian`, `batch_jacobian`",
-        _first_of(_of_program(second_derivatives), _of_parts(jacobians)),
-        Better.NEITHER,
-    ),
     # by the types of TensorFlow's ops or by HLO
-    Signal(
-        "decomposition",
-        "decompositions and inverses of matrices: SVD, eigenvalues, QR, Cholesky, LU, by TensorFlow's op types and JAX's paths",
-        _hot(decompositions, hottest_of_known_types),
-    ),
-    Signal(
-        "sort",
-        "sorts and shuffles of whole arrays, from the trace's HLO or TensorFlow's op types; picking the largest k of many does "
-        "not count",
-        _hot(sorts, hottest_of_known_types),
-    ),
-    Signal(
-        "class_softmax",
-        "the softmax over a loss's classes, by TensorFlow's op types and JAX's scopes, without the product that makes the scores",
-        _of_parts(class_softmaxes),
-    ),
-    Signal(
-        "dense_table",
-        "making gradients of looked-up rows as large as their table (UnsortedSegmentSum behind a gather), and adding them up",
-        _of_parts(dense_table_ops),
-    ),
     Signal(
         "costly",
         "TensorFlow's ops that prepare inputs or look for faults inside the step, of the kind that takes most",
         _of_parts(costly_ops),
-    ),
-    Signal(
-        "forward_only",
-        "layers with matrix products that no gradient goes through in a step that has gradients, by the scopes of TensorFlow's "
-        "ops: a second call of the model, a frozen backbone, a teacher",
-        _of_parts(forward_only_ops),
-        Better.NEITHER,
     ),
 )
 

@@ -36,6 +36,7 @@ from tfadvisor.timeline.names.host import (
     op_type,
     runs_python,
     scales_loss,
+    writes_file,
 )
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
 from tfadvisor.timeline.names.programs import puts_on_device
@@ -64,6 +65,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     """TensorFlow's ops of a loss scale."""
     python_op: str = ""
     """The op by which the compiled step calls Python, "" when it calls none."""
+    writes: int = 0
+    """TensorFlow's ops that write files."""
     builds: int = 0
     """Counted steps in which the driving thread builds a tf.data pipeline."""
     makes_datasets: bool = False
@@ -97,6 +100,7 @@ def host_calls(
         memory_calls=device_memory_calls(threads, steps),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
+        writes=len(_in_counted_steps(threads, steps, writes_file)),
         builds=builds,
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         eager_steps=eager_steps(threads, steps),
@@ -118,12 +122,38 @@ def function_calls(threads: Threads, calls: Int64Array) -> dict[str, tuple[int, 
 
 
 def eager_steps(threads: Threads, steps: Steps) -> int:
-    """In how many counted steps Python dispatches eight ops or more that do not keep state; -1 where it dispatches no op."""
+    """In how many counted steps Python dispatches eight ops or more that neither keep state nor prepare a file; -1 where it
+    dispatches no op."""
     ops = _in_counted_steps(threads, steps, is_single_op)
     if not len(ops):
         return -1
-    ops = ops[~threads.bear(ops, keeps_state)]
+    ops = ops[~threads.bear(ops, keeps_state) & ~writing_time(threads, steps).contains(threads.start[ops])]
     return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
+
+
+def writing_time(threads: Threads, steps: Steps) -> Intervals:
+    """What the driving thread does for the sake of files: from the end of a step's longest dispatch to its last write, or
+    from the step's start where the files are written before that dispatch. Where functions are called, ops that are
+    dispatched by themselves are not that dispatch, such as one that encodes a picture."""
+    writes = _in_counted_steps(threads, steps, writes_file)
+    if steps.thread < 0 or not len(writes):
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    calls = dispatches(threads, thread)
+    alone = threads.bear(calls, is_single_op)
+    writes = writes[(writes >= thread.lo) & (writes < thread.hi)]
+    lo, hi = [], []
+    for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
+        inside = (threads.start[calls] >= start) & (threads.start[calls] < end)
+        mine = calls[inside & ~alone] if (inside & ~alone).any() else calls[inside]
+        written = writes[(threads.start[writes] >= start) & (threads.start[writes] < end)]
+        if len(mine) and len(written):
+            longest = mine[np.argmax(threads.end[mine] - threads.start[mine])]
+            last = int(threads.end[written[-1]])
+            after = last > int(threads.end[longest])
+            lo.append(int(threads.end[longest]) if after else start)
+            hi.append(last)
+    return union(np.array(lo, np.int64), np.array(hi, np.int64)) if lo else EMPTY
 
 
 def building_time(threads: Threads, steps: Steps) -> Intervals:
@@ -200,6 +230,8 @@ class HostCost(Enum):
 
     WAITING = "waiting"
     """The driving thread blocks, whether devices work or not."""
+    WRITING = "writing"
+    """The driving thread writes files, or prepares to, whether devices work or not; see writing_time."""
     BUILDING = "building"
     """The driving thread builds a tf.data pipeline, one stretch a step, whether devices work or not; see building_time."""
     ALLOCATING = "allocating"
@@ -242,6 +274,7 @@ def host_costs(
 
     return {
         HostCost.WAITING: activity.wait,
+        HostCost.WRITING: writing_time(threads, steps),
         HostCost.BUILDING: building,
         HostCost.ALLOCATING: alone(allocating_time(threads)),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),

@@ -206,6 +206,11 @@ def works_on_variables(name: str) -> bool:
     return any(word in (op_type(name) or "") for word in _ON_VARIABLES)
 
 
+def writes_file(name: str) -> bool:
+    """Whether an op that Python dispatches writes a checkpoint, a summary or another file."""
+    return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
+
+
 def keeps_state(name: str) -> bool:
     """Whether an op that Python dispatches by itself reads, saves or restores variables, as checkpoints do by the hundred."""
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _STATE_OPS

@@ -34,38 +34,3 @@ def value(metric: str, path: str) -> float | None:
 )
 def test_random_numbers_by_their_paths(path: str, draws: bool) -> None:
     assert value("random_number_fraction", path) == approx(0.4 if draws else 0.0)
-
-
-@pytest.mark.parametrize(
-    ("path", "of_each"),
-    [
-        ("jit(step)/vmap(transpose(jvp()))/transpose", True),
-        ("jit(step)/transpose(jvp(vmap()))/dot_general", False),  # the gradient of a mean
-    ],
-)
-def test_a_map_around_a_gradient(path: str, of_each: bool) -> None:
-    assert value("per_example_gradient_fraction", path) == approx(0.4 if of_each else 0.0)
-
-
-@pytest.mark.parametrize(
-    ("path", "in_full"),
-    [
-        ("jit(step)/transpose(jvp(vmap(vmap(jvp(jvp())))))/dot_general", True),
-        ("jit(step)/vmap(jvp(vmap(transpose(jvp()))))/mul", True),
-        ("jit(step)/jvp(vmap(jvp(jvp())))/mul", False),  # one direction for each example
-    ],
-)
-def test_second_derivatives_along_all_directions(path: str, in_full: bool) -> None:
-    assert value("full_derivative_fraction", path) == approx(0.4 if in_full else 0.0)
-
-
-@pytest.mark.parametrize(
-    ("path", "again"),
-    [
-        ("jit(step)/transpose(jvp(jvp()))/checkpoint/dot_general", True),
-        ("jit(step)/transpose(jvp())/checkpoint/rematted_computation/tanh", True),
-        ("jit(step)/jvp()/checkpoint/tanh", False),  # the first time
-    ],
-)
-def test_what_checkpoints_compute_again(path: str, again: bool) -> None:
-    assert value("recomputed_gradient_fraction", path) == approx(0.4 if again else 0.0)
