@@ -11,7 +11,7 @@ from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import collectives_by_name
 from tfadvisor.timeline.devices.cpu_thunks import calls_of_runs, thunk_ends, unnamed_ops, with_unnamed_ops
 from tfadvisor.timeline.devices.event_stats import value_at
-from tfadvisor.timeline.devices.protocol import UNKNOWN, Peaks, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import DevicePlatform, Recorded
 from tfadvisor.timeline.host.dispatches import eager_kernels
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
@@ -31,7 +31,7 @@ _ORDINALS_PER_PROCESS = 2048
 """XLA numbers the CPU devices of process n from 2,048 n on."""
 
 
-class Cpu:
+class Cpu(DevicePlatform):
     """The cores: XLA's thunks by device ordinal, TensorFlow's executor as one device."""
 
     kind = DeviceKind.CPU
@@ -57,18 +57,6 @@ class Cpu:
             table = _table(trace, threads, mine, ops if index == 0 else ops[:0], communicate)
             devices.append(_device(recorded, name, with_unnamed_ops(table, threads, unnamed) if index == 0 else table))
         return tuple(devices)
-
-    def on_own_clock(self, trace: HostTrace) -> HostTrace:
-        """The host's threads have the host's clock."""
-        return trace
-
-    def holds_programs(self, plane: str, line: str) -> bool:
-        """Threads hold ops, no programs."""
-        return False
-
-    def peaks(self, properties: Properties) -> Peaks:
-        """The trace does not describe the host's cores."""
-        return UNKNOWN
 
 
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:

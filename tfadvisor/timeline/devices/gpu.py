@@ -10,6 +10,7 @@ from tfadvisor.timeline.devices.event_stats import copies_by_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
 from tfadvisor.timeline.devices.protocol import (
     Copies,
+    DeviceOfPlanes,
     Peaks,
     Properties,
     Recorded,
@@ -20,7 +21,7 @@ from tfadvisor.timeline.devices.protocol import (
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import DeviceClass, device_number, is_derived
+from tfadvisor.timeline.names.classes import DeviceClass, is_derived
 from tfadvisor.timeline.names.devices import device_class, gpu_model, is_for_games
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
@@ -50,35 +51,22 @@ _DOUBLE_RATE = (9, 4)
 5.3. Of HBM2e before, it counts both."""
 
 
-class Gpu:
+class Gpu(DeviceOfPlanes):
     """NVIDIA's and AMD's GPUs, as CUPTI and ROCm's tracer record them."""
 
     kind = DeviceKind.GPU
-    label = DeviceKind.GPU.label
-    on_host_threads = False
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
         """By number; planes of the same name are one device."""
         return devices_of_planes(self, recorded)
 
-    def number(self, plane: str) -> int | None:
-        """Of `/device:GPU:3`."""
-        return device_number(plane, self.label)
-
     def holds_work(self, line: str, line_id: int) -> bool:
         """Streams do; lines that the profiler's viewer drew repeat them."""
         return not is_derived(line, line_id)
 
-    def part_of_line(self, line: str) -> None:
-        """Lines hold work or none."""
-
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """By the kernel's or copy's name."""
         return device_class(trace.names.display_name[row] or trace.names.name[row])
-
-    def runs_others(self, name: str) -> bool:
-        """Kernels do not nest."""
-        return False
 
     def programs(
         self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
@@ -98,14 +86,6 @@ class Gpu:
         maker = str(properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)).lower()
         cores, memory = number(properties, stats.CORE_COUNT), number(properties, stats.MEMORY_SIZE)
         return str(stated or gpu_model(maker, capability(properties), cores, memory))
-
-    def on_own_clock(self, trace: HostTrace) -> HostTrace:
-        """The collector has brought its events to the host's clock."""
-        return trace
-
-    def holds_programs(self, plane: str, line: str) -> bool:
-        """A GPU runs kernels, which belong to programs; there is no line of whole ones."""
-        return False
 
     def peaks(self, properties: Properties) -> Peaks:
         """As the plane states them, else as the maker of the model does, else from clock, number of multiprocessors and compute

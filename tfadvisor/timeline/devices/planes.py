@@ -10,7 +10,7 @@ import numpy as np
 from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks
-from tfadvisor.timeline.devices.protocol import PlaneQuestions, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, Recorded
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import COLUMNS, Device, DeviceOps
 from tfadvisor.timeline.names import stats
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _POSITIVE = (1 << 63) - 1
 
 
-def devices_of_planes(questions: PlaneQuestions, recorded: Recorded) -> tuple[Device, ...]:
+def devices_of_planes(questions: DeviceOfPlanes, recorded: Recorded) -> tuple[Device, ...]:
     """The devices of one kind, by number; planes of the same number are one device."""
     planes: dict[int, list[int]] = {}
     for index, plane in enumerate(recorded.trace.planes):
@@ -39,7 +39,7 @@ def devices_of_planes(questions: PlaneQuestions, recorded: Recorded) -> tuple[De
 
 
 def _device(
-    questions: PlaneQuestions, recorded: Recorded, number: int, planes: list[int], links: LaunchLinks
+    questions: DeviceOfPlanes, recorded: Recorded, number: int, planes: list[int], links: LaunchLinks
 ) -> Device:
     trace = recorded.trace
     events, stream, start = _events_in_order(questions, trace, planes)
@@ -61,7 +61,7 @@ def _device(
 
 
 def _ops(
-    questions: PlaneQuestions,
+    questions: DeviceOfPlanes,
     trace: HostTrace,
     events: Int64Array,
     stream: Int64Array,
@@ -140,7 +140,7 @@ def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
 
 
 def _events_in_order(
-    questions: PlaneQuestions, trace: HostTrace, planes: list[int]
+    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(event indexes, line id and start of each) of the lines that hold what the device ran, by start, longer ones first."""
     lines = trace.lines
@@ -178,7 +178,7 @@ def _events_in_order(
     return found, of_line, start
 
 
-def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
+def _row_classes(questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)
     for one in used(row, len(trace.names)):
@@ -187,7 +187,7 @@ def _row_classes(questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[n
 
 
 def _covers_its_body(
-    questions: PlaneQuestions, trace: HostTrace, row: npt.NDArray[np.int32], ops: DeviceOps
+    questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[np.int32], ops: DeviceOps
 ) -> BoolArray:
     """Which events are loops, branches or calls around the ops that follow them on their line."""
     named = [one for one in used(row, len(trace.names)) if questions.runs_others(trace.names.name[one])]

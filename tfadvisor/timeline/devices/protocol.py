@@ -1,13 +1,13 @@
 """What a kind of device answers about itself, its peaks included. One file here for each kind; the registry lists them.
 
-Most kinds record their work on planes of their own: they answer `PlaneQuestions`, and `planes.devices_of_planes` turns
-the answers into devices.
+Most kinds record their work on planes of their own: they are a `DeviceOfPlanes`, and `planes.devices_of_planes` turns their
+answers into devices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -16,7 +16,7 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.classes import DeviceClass, device_number
 from tfadvisor.timeline.names.models import known_model
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
@@ -44,73 +44,74 @@ class Recorded(msgspec.Struct, frozen=True):
     """The HLO in the trace."""
 
 
-class DevicePlatform(Protocol):
-    """One kind of device."""
+class DevicePlatform:
+    """One kind of device. What a kind does not answer is as for most: no clock, no line of programs and no peaks of its own."""
 
     kind: DeviceKind
-    on_host_threads: bool
+    on_host_threads = False
     """Whether its work is recorded on the host's threads. Such a device counts only where no other device works."""
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
         """The host's devices of this kind, by number; those without any event included."""
-        ...
+        raise NotImplementedError
 
     def on_own_clock(self, trace: HostTrace) -> HostTrace:
         """The trace with this kind's events on the devices' own clock; the same trace where they have none."""
-        ...
+        return trace
 
     def holds_programs(self, plane: str, line: str) -> bool:
         """Whether the events of a line are executions of whole programs, by which steps can be found."""
-        ...
+        return False
 
     def peaks(self, properties: Properties) -> Peaks:
         """What a device with these properties could do at most."""
-        ...
+        return UNKNOWN
 
 
-class PlaneQuestions(Protocol):
-    """What has to be known of a kind whose devices have planes. Names are as the runtime wrote them."""
+class DeviceOfPlanes(DevicePlatform):
+    """A kind whose devices have planes of their own. Names are as the runtime wrote them."""
 
-    kind: DeviceKind
-    label: str
-    """How its devices are called in the report, before their number: `GPU` for `GPU:0`."""
+    @property
+    def label(self) -> str:
+        """How its devices are called in the report, before their number, and in the names of planes: `GPU` for `GPU:0`."""
+        return self.kind.label
 
     def number(self, plane: str) -> int | None:
-        """The number of the device whose plane this is, None for planes of others."""
-        ...
+        """The number of the device whose plane this is, `/device:GPU:3`, None for planes of others."""
+        return device_number(plane, self.label)
 
     def holds_work(self, line: str, line_id: int) -> bool:
         """Whether a line holds what the device ran; others repeat it or sum it up."""
-        ...
+        raise NotImplementedError
 
     def part_of_line(self, line: str) -> Callable[[str], bool] | None:
         """Of a line that holds other things too: which names are work. None for all other lines."""
-        ...
+        return None
 
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """What the device does in an event of this name. row: into the trace's names."""
-        ...
+        raise NotImplementedError
 
     def runs_others(self, name: str) -> bool:
         """Whether an event of this name may be a loop, a branch or a call, which covers the events of its body."""
-        ...
+        return False
 
     def programs(
         self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
     ) -> tuple[Int64Array, BoolArray]:
         """(id of the program that each event belongs to, whether it has one). row: of each event's name."""
-        ...
+        raise NotImplementedError
 
     def copies(
         self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
     ) -> Copies:
         """What the trace says of copies. kind: a DeviceClass by name alone. launch_row: of the launching call's name, -1
         where none is known."""
-        ...
+        raise NotImplementedError
 
     def model(self, properties: Properties) -> str:
         """What the device calls itself, "" where the plane does not say."""
-        ...
+        raise NotImplementedError
 
 
 class Copies(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from tfadvisor.timeline.devices.planes import devices_of_planes
 from tfadvisor.timeline.devices.protocol import (
     UNKNOWN,
     Copies,
+    DeviceOfPlanes,
     Peaks,
     Properties,
     Recorded,
@@ -31,7 +32,6 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
     DeviceClass,
-    device_number,
     holds_tpu_programs,
     holds_tpu_regions,
     holds_tpu_work,
@@ -48,20 +48,14 @@ if TYPE_CHECKING:
 _SIGN = 1 << 63
 
 
-class Tpu:
+class Tpu(DeviceOfPlanes):
     """Google's TPUs, of all generations: what a generation could do at most is in its plane."""
 
     kind = DeviceKind.TPU
-    label = DeviceKind.TPU.label
-    on_host_threads = False
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
         """By number; planes of the same name are one device."""
         return devices_of_planes(self, recorded)
-
-    def number(self, plane: str) -> int | None:
-        """Of `/device:TPU:3`."""
-        return device_number(plane, self.label)
 
     def holds_work(self, line: str, line_id: int) -> bool:
         """Lines of ops do; those of steps, modules and framework ops sum them up."""

@@ -15,12 +15,12 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.devices.event_stats import no_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
-from tfadvisor.timeline.devices.protocol import Copies, Peaks, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import Copies, DeviceOfPlanes, Peaks, Properties, Recorded
 from tfadvisor.timeline.devices.registry import peaks_of, registered
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import DeviceClass, device_number
+from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.drivers import DriverCalls, with_driver
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
@@ -41,33 +41,23 @@ class NewKind(Enum):
     XPU = "xpu"
 
 
-class Xpu:
+class Xpu(DeviceOfPlanes):
     """What a file `devices/xpu.py` would hold."""
 
     kind = NewKind.XPU
     label = "XPU"
-    on_host_threads = False
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
         return devices_of_planes(self, recorded)
 
-    def number(self, plane: str) -> int | None:
-        return device_number(plane, self.label)
-
     def holds_work(self, line: str, line_id: int) -> bool:
         return line.startswith("Queue")
-
-    def part_of_line(self, line: str) -> None:
-        return None
 
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         name = trace.names.name[row]
         if name.startswith("zeMemoryCopy"):
             return DeviceClass.H2D
         return DeviceClass.COLLECTIVE if name.startswith("oneccl") else DeviceClass.COMPUTE
-
-    def runs_others(self, name: str) -> bool:
-        return False
 
     def programs(self, trace: HostTrace, events: Int64Array, row: np.ndarray) -> tuple[Int64Array, BoolArray]:
         return numbers_of(trace.stat(stats.PROGRAM_ID), events)
@@ -77,12 +67,6 @@ class Xpu:
 
     def model(self, properties: Properties) -> str:
         return str(properties.get("xpu_name", ""))
-
-    def on_own_clock(self, trace: HostTrace) -> HostTrace:
-        return trace
-
-    def holds_programs(self, plane: str, line: str) -> bool:
-        return False
 
     def peaks(self, properties: Properties) -> Peaks:
         return Peaks(flops=839e12, bytes_per_s=3.2e12)
