@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 
@@ -29,40 +31,43 @@ class DeviceMemory(msgspec.Struct, frozen=True):
 
 def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...]:
     """By allocator, host memory left out; empty when no device allocator left events."""
+    found = []
+    for name, mine in allocators(trace, threads):
+        peak, given, reserved, available = (
+            numbers_at(trace, threads, stat, mine)
+            for stat in (
+                *(stats.PEAK_BYTES_IN_USE, stats.BYTES_ALLOCATED),
+                *(stats.BYTES_RESERVED, stats.BYTES_AVAILABLE),
+            )
+        )
+        held = given + reserved
+        capacity = int((held + available).max())
+        if capacity > 0:
+            found.append(DeviceMemory(name, int(max(peak.max(), held.max())), capacity))
+    return tuple(found)
+
+
+def allocators(trace: HostTrace, threads: Threads) -> Iterator[tuple[str, Int64Array]]:
+    """(name, positions of its events in order of time) of each allocator of a device's memory that left events."""
     column = trace.stat(stats.ALLOCATOR_NAME)
     event, code = column.codes()
     position = threads.positions(event)
-    found = []
     for index, name in enumerate(column.texts):
-        if is_host_allocator(name):
-            continue
         mine = distinct(position[(code == index) & (position >= 0)])
-        if len(mine):
-            peak = _values(trace, threads, stats.PEAK_BYTES_IN_USE, mine)
-            held = _values(trace, threads, stats.BYTES_ALLOCATED, mine) + _values(
-                trace, threads, stats.BYTES_RESERVED, mine
-            )
-            capacity = int((held + _values(trace, threads, stats.BYTES_AVAILABLE, mine)).max())
-            if capacity > 0:
-                found.append(
-                    DeviceMemory(
-                        allocator=name,
-                        peak_bytes=int(max(peak.max(), held.max())),
-                        capacity_bytes=capacity,
-                    )
-                )
-    return tuple(found)
+        if len(mine) and not is_host_allocator(name):
+            yield name, mine[np.argsort(threads.start[mine], kind="stable")]
+
+
+def numbers_at(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:
+    """The integer that each event bears, 0 without one."""
+    where, value = threads.integers(trace.stat(stat))
+    table = np.zeros(len(threads), np.int64)
+    table[where] = value
+    found: Int64Array = table[positions]
+    return found
 
 
 def device_memory_calls(threads: Threads, steps: Steps) -> int:
     """Calls of cudaMalloc, cudaFree and their kin in the counted steps: each waits for all work on the device."""
     calls = threads.named(blocks_on_memory)
     return int(in_counted_steps(threads.start[calls], steps).sum()) if len(calls) else 0
-
-
-def _values(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:
-    where, value = threads.integers(trace.stat(stat))
-    table = np.zeros(len(threads), np.int64)
-    table[where] = value
-    found: Int64Array = table[positions]
-    return found

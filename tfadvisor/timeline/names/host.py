@@ -291,11 +291,6 @@ def is_kernel_launch(name: str) -> bool:
     return name.startswith(_KERNEL_LAUNCHES)
 
 
-def is_jitted_call(name: str) -> bool:
-    """Whether Python calls a function that JAX has jitted."""
-    return name.startswith("PjitFunction")
-
-
 def function_name(name: str) -> str:
     """The tf.function that an event is a call of, without the number of its copy: `__inference_step_42` -> `__inference_step`."""
     return without_numbers(name).removeprefix(_EAGER_OP)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.timeline.host.memory import allocators, numbers_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.devices import is_allocation, is_host_allocator
+from tfadvisor.timeline.names.devices import is_allocation
 from tfadvisor.trace.columns import HostTrace
 
 if TYPE_CHECKING:
@@ -169,20 +169,14 @@ class MemoryCurve(msgspec.Struct, frozen=True):
 
 def memory_curves(trace: HostTrace, threads: Threads) -> tuple[MemoryCurve, ...]:
     """By allocator of a device; empty without allocator events."""
-    column = trace.stat(stats.ALLOCATOR_NAME)
-    event, code = column.codes()
-    position = threads.positions(event)
-    found = []
-    for index, name in enumerate(column.texts):
-        mine = distinct(position[(code == index) & (position >= 0)])
-        if len(mine) and not is_host_allocator(name):
-            found.append(_curve(trace, threads, name, mine[np.argsort(threads.start[mine], kind="stable")]))
-    return tuple(found)
+    return tuple(_curve(trace, threads, name, mine) for name, mine in allocators(trace, threads))
 
 
 def _curve(trace: HostTrace, threads: Threads, name: str, mine: Int64Array) -> MemoryCurve:
-    given = _numbers(trace, threads, stats.BYTES_ALLOCATED, mine)
-    rest = _numbers(trace, threads, stats.BYTES_AVAILABLE, mine) + _numbers(trace, threads, stats.BYTES_RESERVED, mine)
+    given = numbers_at(trace, threads, stats.BYTES_ALLOCATED, mine)
+    rest = numbers_at(trace, threads, stats.BYTES_AVAILABLE, mine) + numbers_at(
+        trace, threads, stats.BYTES_RESERVED, mine
+    )
     at = threads.start[mine]
     peak = int(np.argmax(given))
     points = _highest_of_stretches(given)
@@ -193,7 +187,7 @@ def _curve(trace: HostTrace, threads: Threads, name: str, mine: Int64Array) -> M
         bytes=given[points],
         peak_ps=int(at[peak]),
         peak_bytes=int(given[peak]),
-        highest_bytes=max(int(_numbers(trace, threads, stats.PEAK_BYTES_IN_USE, mine).max()), int(given[peak])),
+        highest_bytes=max(int(numbers_at(trace, threads, stats.PEAK_BYTES_IN_USE, mine).max()), int(given[peak])),
         capacity_bytes=int((given + rest).max()),
         live=tuple(live[:_MOST_BLOCKS]),
         unseen_bytes=max(int(given[peak]) - sum(one.bytes for one in live[:_MOST_BLOCKS]), 0),
@@ -209,10 +203,10 @@ def _highest_of_stretches(values: Int64Array) -> Int64Array:
 
 def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
     """The blocks that were taken and not given back, the largest first. until: the events, in order of time."""
-    address = _numbers(trace, threads, stats.BLOCK_ADDRESS, until).tolist()
+    address = numbers_at(trace, threads, stats.BLOCK_ADDRESS, until).tolist()
     if not any(address):
         return []
-    size = _numbers(trace, threads, stats.ALLOCATION_BYTES, until).tolist()
+    size = numbers_at(trace, threads, stats.ALLOCATION_BYTES, until).tolist()
     takes = np.array([is_allocation(name) for name in threads.names], np.bool_)[threads.row[until]].tolist()
     held: dict[int, int] = {}
     for place, (one, taken) in enumerate(zip(address, takes, strict=True)):
@@ -228,14 +222,6 @@ def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
         Block(op, region, shape, size[place], int(threads.start[until[place]]))
         for place, op, region, shape in zip(chosen, *words, strict=True)
     ]
-
-
-def _numbers(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:
-    where, value = threads.integers(trace.stat(stat))
-    table = np.zeros(len(threads), np.int64)
-    table[where] = value
-    found: Int64Array = table[positions]
-    return found
 
 
 def _texts(trace: HostTrace, threads: Threads, stat: str, positions: Sequence[int] | Int64Array) -> list[str]:

@@ -13,7 +13,8 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.host import function_name, is_eager_function, is_jitted_call
+from tfadvisor.timeline.names.host import function_name, is_eager_function
+from tfadvisor.timeline.names.programs import is_jitted
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -180,7 +181,7 @@ def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence
 def _outer_calls(trace: HostTrace, threads: Threads) -> Int64Array:
     """Positions at which Python calls a tf.function or a jitted function; without these, functions run eagerly."""
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
-    position = distinct(np.append(position[position >= 0], threads.named(is_jitted_call)))
+    position = distinct(np.append(position[position >= 0], threads.named(is_jitted)))
     if not len(position):
         position = threads.named(is_eager_function)
     return position[~threads.on_pipeline_threads(position)]

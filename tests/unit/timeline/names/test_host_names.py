@@ -15,7 +15,6 @@ from tfadvisor.timeline.names.host import (
     is_accelerator_thread,
     is_eager_function,
     is_end_mark,
-    is_jitted_call,
     is_kernel_launch,
     is_kernel_of_one_op,
     is_python_op,
@@ -28,6 +27,7 @@ from tfadvisor.timeline.names.host import (
     scales_loss,
 )
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
+from tfadvisor.timeline.names.programs import is_jitted
 
 COMPILES = """
     tf.function-graph_building
@@ -301,7 +301,7 @@ def test_functions_that_the_eager_runtime_runs() -> None:
         assert called_function(name) == "train_step"
     assert not calls_function("EagerLocalExecute: MatMul")
     assert called_function("EagerLocalExecute: MatMul") == "EagerLocalExecute: MatMul"
-    assert is_jitted_call("PjitFunction(step)")
+    assert is_jitted("PjitFunction(step)")
     assert is_accelerator_thread("tf_GPU_Event_Manager/3")
     assert not is_accelerator_thread("tf_Compute/3")
 
