@@ -210,8 +210,8 @@ _FEWEST_VARIABLES = 32
 
 def fragment_of(threads: Threads, steps: Steps, devices: Sequence[Device]) -> str:
     """TensorFlow's step reads its model's variables, and multiplies none of them: the recording ended before that."""
-    reads = threads.named(reads_variable)
-    reads = int(in_counted_steps(threads.start[reads], steps).sum()) // max(int(steps.steady().sum()), 1)
+    events = threads.named(reads_variable)
+    reads = int(in_counted_steps(threads.start[events], steps).sum()) // max(int(steps.steady().sum()), 1)
     if reads < _FEWEST_VARIABLES or any(device.kind is not DeviceKind.GPU for device in devices):
         return ""
     names = {device.ops.names[row] for device in devices for row in distinct(device.ops.name).tolist()}
