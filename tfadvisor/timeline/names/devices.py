@@ -143,7 +143,7 @@ _ARRAY = re.compile(r"^(?:pred|[a-z]{1,4}(\d{1,3})\w{0,12})\[([\d,]*)\]")
 
 
 def copied_bytes(instruction: str) -> int:
-    """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding; -1 where the shape is not told."""
+    """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding; -1 where no shape stands there."""
     found = _ARRAY.match(instruction.partition(" = ")[2].lstrip("("))
     if found is None:
         return -1
