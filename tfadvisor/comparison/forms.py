@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.result import Cause, ClassChange, Comparison, FindingChange, Head, MetricChange
-from tfadvisor.did_you_mean import did_you_mean
-from tfadvisor.errors import UsageError
+from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
 from tfadvisor.frames import frame_of
 from tfadvisor.html_fragments import fragment, table, text
 from tfadvisor.printable import in_code, in_markdown, one_line, plain, short_kernel
@@ -134,26 +132,16 @@ COMPARISON_FORMS = (
     Form("html", (".html", ".htm"), "tfadvisor.report.forms.html:as_html", drawn=True),
 )
 
-# A comparison in a notebook's cell, and its tables as pandas frames.
-
-
-TABLES: Mapping[str, type[msgspec.Struct]] = {
-    "causes": Cause,
-    "classes": ClassChange,
-    "metrics": MetricChange,
-    "findings": FindingChange,
-}
+# A comparison in a notebook's cell.
 
 
 class ShownComparison(Comparison, frozen=True):
     """A comparison that a notebook shows."""
 
-    def to_dataframe(self, table: str = "causes") -> pd.DataFrame:
-        """A pandas frame of the causes, or of "classes", "metrics" or "findings".
-
-        Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        return frame(self, table)
+    def to_dataframe(self) -> pd.DataFrame:
+        """A pandas frame of the causes, with the op of each by its name. Raises UsageError where pandas cannot be loaded."""
+        rows = [{**plain(one), "op": one.op and one.op.name} for one in self.causes]
+        return frame_of(rows, Cause.__struct_encode_fields__)
 
     def __repr__(self) -> str:
         """One line: both runs, and the change."""
@@ -191,17 +179,6 @@ def as_line(comparison: Comparison) -> str:
     """`<tfadvisor.Comparison of before and after: The step takes 410 µs (+18%) more: …>`."""
     base, new = one_line(comparison.base.name), one_line(comparison.new.name)
     return f"<tfadvisor.Comparison of {base} and {new}: {verdict_words(comparison)}>"
-
-
-def frame(comparison: Comparison, name: str) -> pd.DataFrame:
-    """One of `TABLES`, with the op of a cause by its name. Raises UsageError for another, and without pandas."""
-    if name not in TABLES:
-        raise UsageError(f"a comparison has no table {name}.{did_you_mean(name, TABLES)} It has: {', '.join(TABLES)}.")
-    rows = [plain(one) for one in getattr(comparison, name)]
-    for row in rows:
-        if row.get("op"):
-            row["op"] = row["op"]["name"]
-    return frame_of(rows, TABLES[name].__struct_encode_fields__)
 
 
 # Sentences about a comparison, for the terminal and for Markdown.
