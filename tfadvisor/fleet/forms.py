@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -88,6 +88,7 @@ def as_page(fleet: Fleet) -> str:
     """The whole document, without scripts. Names from traces are escaped, and nothing is loaded."""
     parts = [f"<h1>{text(head_words(fleet))}</h1>", f"<p>{text(lost_words(fleet))}</p>"]
     failed = [(one.place, one.error_kind or "", one.error or "") for one in fleet.failed]
+    tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]], tuple[int, ...]]]
     tables = [(title, ("", *_HEADINGS), rows, _NUMBERS) for title, rows in sections(fleet)]
     if failed:
         tables.append(("Without a report", ("run", "", "why"), failed, ()))
