@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tfadvisor.analysis import Options, analyze_run
+from tfadvisor.analysis import Options, analyze_run, draw_run
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
 from tfadvisor.cli.recording import bounded
@@ -60,6 +60,12 @@ def read_side(path: Path, options: Options) -> Report | Snapshot:
     run = chosen_side(path, options)
     with bounded(run.files):
         return analyze_run(run, options)
+
+
+def drawn(run: Run, options: Options) -> PageData:
+    """The page of a run, as `analyze` makes it. Raises TraceError or UsageError."""
+    with bounded(run.files):
+        return draw_run(run, options)
 
 
 def side_by_side(pages: Sequence[PageData]) -> str:

@@ -150,10 +150,10 @@ def link_of(pages: Path | None, environment: Mapping[str, str]) -> str:
 
 def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData]:
     """What draws the run that was judged."""
-    from tfadvisor.analysis import draw_run
+    from tfadvisor.cli.gate_inputs import drawn
     from tfadvisor.trace.runs import choose_run
 
-    return lambda: draw_run(choose_run(paths, options.run, options.host)[0], options)
+    return lambda: drawn(choose_run(paths, options.run, options.host)[0], options)
 
 
 def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], PageData]]) -> None:

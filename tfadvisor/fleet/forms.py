@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from tfadvisor.fleet.costs import Fleet
+from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.forms import Form
-from tfadvisor.report.forms.html import table, text, whole_page
+from tfadvisor.report.forms.html import whole_page
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import percent
 

@@ -90,8 +90,7 @@ def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -
 
 
 def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
-    from tfadvisor.analysis import draw_run
-    from tfadvisor.cli.gate_inputs import chosen_side, side_by_side
+    from tfadvisor.cli.gate_inputs import chosen_side, drawn, side_by_side
     from tfadvisor.cli.outputs import write_out, write_output
 
     for path, _ in reversed(sides):
@@ -99,7 +98,7 @@ def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
             raise UsageError(
                 f"{path}: a page draws traces, and a snapshot holds none. Give traces, or another --format."
             )
-    text = side_by_side([draw_run(chosen_side(path, options), options) for path, options in reversed(sides)])
+    text = side_by_side([drawn(chosen_side(path, options), options) for path, options in reversed(sides)])
     if output is None:
         write_out(text, page=True)
     else:

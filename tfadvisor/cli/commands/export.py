@@ -144,6 +144,7 @@ def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
 
     Raises UsageError for what the profile cannot be made with, TraceError where no event names an instruction.
     """
+    from tfadvisor.cli.recording import bounded
     from tfadvisor.serve.export.perfetto_conclusions import export_file  # other exports need none of it
     from tfadvisor.serve.export.pgle import as_binary, profile
     from tfadvisor.serve.export.pgle_events import remarks
@@ -155,7 +156,8 @@ def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
     if options.steps is not None:
         raise UsageError("--steps: a profile is made of whole traces. Record the steps that you want.")
     files = _files(paths, options)
-    made = profile(files)
+    with bounded(files):
+        made = profile(files)
     against = list(remarks(made.facts))
     if not made.costs:
         cause = against[0] if against else "no event of a device names an instruction of XLA."

@@ -130,7 +130,7 @@ class Analyses:
     def has_step(self, listed: ListedRun, host: str, index: int) -> bool:
         """Whether the report of a run, which is there, has a step of this host."""
         content = self._cache.read(key_of(listed, self._installation), REPORT)
-        steps = msgspec.json.decode(content, type=_Reported).steps if content else _StepsOfReport()
+        steps = msgspec.convert(json.loads(content), type=_Reported).steps if content else _StepsOfReport()
         return any((one.host, one.index) == (host, index) for one in (*steps.each, *steps.set_aside))
 
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:

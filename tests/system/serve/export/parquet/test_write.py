@@ -191,3 +191,12 @@ def test_without_pyarrow_it_says_what_to_install(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "pip install 'tfadvisor[parquet]'" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_whose_name_is_no_utf8_is_a_host_like_others(tmp_path: Path) -> None:
+    file = tmp_path / "caf\udce9.xplane.pb"
+    file.write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes())
+
+    found = exported(file, tmp_path / "tables")
+
+    assert found["hosts"]["file"].to_pylist() == ["caf?.xplane.pb"]

@@ -267,3 +267,28 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(tmp_path: Pat
         "12: ignore.0.check: no metric or rule is called step_time; did you mean step_time_ms?",
         "13: ignore.0.expires: is 'soon', and must be a day, such as 2026-12-31.",
     ]
+
+
+HOSTILE = {
+    "a key of 5,000 parts": ("a." * 5000 + "a = 1\n", "has more than 500 dots in a line"),
+    "a table of 5,000 parts": (f"[{'a.' * 5000}a]\n", "has more than 500 dots in a line"),
+    "a number of 5,000 digits": ("keep = " + "9" * 5000, "is no TOML"),
+    "lists in one another": ("keep = " + "[" * 50_000, "is no TOML"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_would_take_all_time_or_memory_is_one_line(tmp_path: Path, what: str) -> None:
+    text, words = HOSTILE[what]
+
+    line, message = refused(tmp_path, text)
+
+    assert line == 1
+    assert words in message
+    assert "\n" not in message
+
+
+def test_5000_unknown_keys_are_one_mistake(tmp_path: Path) -> None:
+    _, message = refused(tmp_path, "[budgets]\n" + "".join(f"k{one} = 1\n" for one in range(5000)))
+
+    assert message == "budgets: has more than 1000 keys."
