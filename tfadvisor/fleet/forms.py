@@ -48,7 +48,7 @@ def sections(fleet: Fleet) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
                         percent(one.lost / whole),
                         f"{hours(one.low)} to {hours(one.high)}" if one.high else "–",
                         f"{one.runs:,}",
-                        one.finding or "",
+                        (one.finding or "") if found is not fleet.findings else "",
                         one.worst or "",
                     )
                     for one in found
