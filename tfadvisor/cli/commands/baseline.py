@@ -219,30 +219,17 @@ def _kept(keep: int | None, configured: int) -> int:
 # A store's runs as a table with a head, or as records.
 
 
-_WIDEST, _SHORTEST_NAME = 40, 20
+_WIDEST = 40
 
 
 def table(runs: Sequence[Kept]) -> str:
     """One line a run below a head; columns that hold nothing in any run are left out."""
-    rows = [{"RUN": name, **_row(kept)} for kept, name in zip(runs, names(runs), strict=True)]
+    rows = [{"RUN": kept.file.stem, **_row(kept)} for kept in runs]
     columns = [one for one in (rows[0] if rows else ()) if any(row[one] for row in rows)]
     lines = [columns, *([row[one] for one in columns] for row in rows)] if rows else []
     width = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     padded = ((cell.ljust(most) for cell, most in zip(line, width, strict=True)) for line in lines)
     return "".join("  ".join(line).rstrip() + "\n" for line in padded)
-
-
-def names(runs: Sequence[Kept]) -> list[str]:
-    """The shortest beginnings of the files' names, of at least 20 characters, that tell the runs apart."""
-    stems = [kept.file.stem for kept in runs]
-    found = []
-    for at, stem in enumerate(stems):
-        others = stems[:at] + stems[at + 1 :]
-        long = _SHORTEST_NAME
-        while long < len(stem) and any(other.startswith(stem[:long]) for other in others):
-            long += 1
-        found.append(stem[:long])
-    return found
 
 
 def line(kept: Kept) -> str:
