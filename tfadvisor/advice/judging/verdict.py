@@ -36,10 +36,13 @@ def give_verdict(
     findings: Sequence[Finding],
     idle_in: str | None = None,
     largest: str | None = None,
+    unseen: float = 0.0,
 ) -> Verdict:
     """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell.
 
     idle_in: what runs in most of the idle time. largest: what computes most, `the line train.py:42 takes 30% of the step`.
+    unseen: share of the step that counts as Python although nothing of it is recorded. Between steps a silent thread runs Python;
+    where no steps were found it may do anything.
     """
     sound = _sound(breakdown, metrics, findings)
     healthy = sound and _enough_steps(metrics)
@@ -59,6 +62,9 @@ def give_verdict(
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
     losses |= _imbalance(losses["collective"], metrics) | _memory(losses, metrics)
     compute, idle = breakdown["compute"], breakdown["idle"]
+    if guessed:
+        unseen = min(unseen, losses["host"])
+        losses["host"], idle = losses["host"] - unseen, idle + unseen
     works = math.fsum(breakdown[name] for name in ("compute", "collective", "transfer"))
     queued = _explained_by_queues(losses["launch"], works, metrics)
     losses["launch"] -= queued
