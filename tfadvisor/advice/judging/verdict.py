@@ -74,10 +74,10 @@ def give_verdict(
     if guessed and 0 < works < _RUNS:
         bottleneck, fraction = "unknown", 1 - works
         summary = f"The devices work for {percent(works)} of this trace, too little to show what slows them down."
-    elif (lost := work_lost(metrics)) and max(losses["launch"], losses["host"], idle) >= max(losses[top], works):
+    elif (missing := work_lost(metrics)) and max(losses["launch"], losses["host"], idle) >= max(losses[top], works):
         bottleneck, fraction = "unknown", 1 - works
         summary = (
-            f"{percent(lost)} of the work that the host launched left nothing in the trace: what seems to be idle time of the "
+            f"{percent(missing)} of the work that the host launched left nothing in the trace: what seems to be idle time of the "
             "devices may be work."
         )
     elif recordings >= _WORTH_NAMING and recordings >= max(losses[top], idle, works):
