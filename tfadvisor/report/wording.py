@@ -34,6 +34,9 @@ def _devices(report: Report) -> str:
         key = (device.kind.upper(), one_line(device.model))
         by_kind[key] = by_kind.get(key, 0) + 1
     parts = [f"{count} {kind}{f' ({model})' if model else ''}" for (kind, model), count in by_kind.items()]
+    silent = report.metrics["silent_accelerators"].value if "silent_accelerators" in report.metrics else None
+    if parts and silent:
+        parts.append(f"{silent:.0f} more without events")
     return ", ".join(parts) or "no device work"
 
 

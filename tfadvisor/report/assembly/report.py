@@ -53,7 +53,7 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     computed = time_by(run)
     bearing = [one for one in outcomes.findings if one.bears_verdict]
     largest = _largest(computed, breakdown["compute"])
-    verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest)
+    verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed))
     findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
         tool=Tool("tfadvisor", VERSION),
@@ -90,6 +90,12 @@ def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
         if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith((NOT_RECORDED, OTHER)):
             return one.parts[0].activity if one.parts[0].fraction >= one.fraction / 2 else None
     return None
+
+
+def _unseen(attributed: Sequence[ClassTime]) -> float:
+    """The share of the step that counts as Python and of which nothing is recorded."""
+    python = (part for one in attributed if one.kind == TimeClass.HOST.label for part in one.parts)
+    return sum(part.fraction for part in python if part.activity.startswith(NOT_RECORDED))
 
 
 def _largest(computed: TimeBy, compute: float) -> str | None:

@@ -336,7 +336,8 @@ def _cells(parts: list[tuple[str, float]], width: int) -> list[tuple[str, int]]:
 def _findings(page: TextPage, report: Report, details: bool) -> None:
     found = advice(report)
     worth = [one for one in found if one.severity.rank >= Severity.MEDIUM.rank]
-    shown = found if details else (worth or found)[:_SHOWN]
+    leading = [one for one in found if one is found[0] or one in worth]  # the first explains the verdict
+    shown = found if details else (leading if worth else found)[:_SHOWN]
     if not found:
         page.line((nothing_to_change(report), "green"))
         page.line()
