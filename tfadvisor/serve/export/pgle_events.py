@@ -156,9 +156,7 @@ _FEWEST_EXECUTIONS = 3
 """As many as JAX measures by itself before it compiles again: JAX_PGLE_PROFILING_RUNS."""
 _MUCH = 0.1
 """Share of kernel time without a name that is worth a word: with it a tenth of what is to be hidden has no cost."""
-_NO_GPU = (
-    "no plane of a GPU: only XLA's scheduler for GPUs reads such a profile. A run on CPUs is of no use; record on GPUs."
-)
+_NO_GPU = "no plane of a GPU: only XLA's scheduler for GPUs reads such a profile. A run on TPUs or CPUs has none; record on GPUs."
 _GRAPHS = (
     "kernels were launched in CUDA graphs (command buffers), in which single instructions cannot be told apart. Record with "
     "XLA_FLAGS=--xla_gpu_enable_command_buffer= and leave that out of the run that uses the profile."
