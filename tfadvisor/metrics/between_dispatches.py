@@ -147,8 +147,8 @@ def eager_dispatch_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def eager_step_share(question: Question) -> float:
-    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one, those that save or
-    restore variables left out: a checkpoint reads hundreds, once.
+    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one. Those that save or
+    restore variables, and those between the step's compiled function and its last write of a file, do not count.
     """
     hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.eager_steps >= 0]
     if not hosts:
@@ -163,6 +163,20 @@ def crowded_launch_fraction(question: Question) -> float:
     """
     crowded = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.CROWDED_LAUNCH])
     return min(crowded, share(question, TimeClass.LAUNCH))
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def file_writing_fraction(question: Question) -> float:
+    """Share of step time between the end of the step's compiled function and the last op that writes a checkpoint, a
+    summary or another file. The trace does not show files that Python itself writes.
+    """
+    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.WRITING])
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def file_writes_per_step(question: Question) -> float:
+    """Number of ops per step that write a checkpoint, a summary or another file and that Python dispatches."""
+    return sum(host.evidence.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

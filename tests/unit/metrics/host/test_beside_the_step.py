@@ -42,6 +42,54 @@ def test_few_ops_are_no_eager_dispatch() -> None:
     assert step_and_ops(["Mean"] * 6).measure().value("eager_dispatch_fraction") == 0
 
 
+def test_writing_lasts_from_the_function_to_the_last_write() -> None:
+    metrics = step_and_ops(["Sum", "WriteSummary", "Max", "WriteSummary", "Add"]).measure()
+
+    assert metrics.value("file_writes_per_step") == 2
+    assert metrics.value("file_writing_fraction") == pytest.approx(0.16, abs=0.001)  # 500 to 660 µs
+
+
+def test_an_op_that_encodes_a_picture_is_not_the_step() -> None:
+    """It takes longer than the function before it, and is written behind it: 250 to 800 µs of 1000."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call(STEP, at + 50, at + 250).call(
+            "EagerLocalExecute: EncodePng", at + 300, at + 700
+        )
+        builder.call("EagerLocalExecute: WriteSummary", at + 720, at + 800).busy("GPU:0", (at + 50, at + 250))
+
+    assert builder.measure().value("file_writing_fraction") == pytest.approx(0.55, abs=0.001)
+
+
+def test_of_single_ops_alone_the_longest_is_the_step() -> None:
+    """No function is called: 600 to 700 µs of 1000."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call("EagerLocalExecute: MatMul", at + 100, at + 600)
+        builder.call("EagerLocalExecute: WriteSummary", at + 620, at + 700).busy("GPU:0", (at + 100, at + 600))
+
+    assert builder.measure().value("file_writing_fraction") == pytest.approx(0.10, abs=0.001)
+
+
+def test_files_written_before_the_function_take_the_time_before_it() -> None:
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call("EagerLocalExecute: SaveV2", at + 50, at + 300).call(STEP, at + 400, at + 900)
+        builder.busy("GPU:0", (at + 400, at + 900))
+
+    assert builder.measure().value("file_writing_fraction") == pytest.approx(0.30, abs=0.001)
+
+
+def test_a_step_that_writes_nothing() -> None:
+    metrics = step_and_ops(["Mean"] * 3).measure()
+
+    assert metrics.value("file_writes_per_step") == 0
+    assert metrics.value("file_writing_fraction") == 0
+
+
 def test_building_lasts_from_the_first_dataset_to_the_first_batch() -> None:
     """Of 1,000 µs: from 520 to 780. Eager dispatch is what follows: the sum."""
     ops = ["RangeDataset", "Mean", "MapDataset", "ParallelMapDatasetV2", "AnonymousIteratorV3", "MakeIterator"]
