@@ -28,9 +28,9 @@ from tfadvisor.advice.loading.catalogue import load_catalogue
 
 FLAG = re.compile(r"--(?:tf_)?xla_\w+(?:=[^\s\"'`;)]*)?")
 VARIABLE = re.compile(r"\b((?:XLA|JAX|TF|NCCL|CUDA|LIBTPU)_[A-Z0-9_]+)=([^\s\"'`;)]+)")
-PLACEHOLDER = re.compile(r"\{[a-z][a-z0-9_]*\}")
-NUMBER = "33554432"
-"""In place of what a rule fills in, which is a number of bytes."""
+PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+BYTES, NUMBER = "33554432", "4"
+"""In place of what a rule fills in: a number of bytes, or of cores, threads and steps."""
 HOLDERS = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
 START = {
     "jax": "import jax; print(jax.jit(lambda x: x + 1)(1.0))",
@@ -41,11 +41,15 @@ OF_BOTH = ("NCCL", "CUDA")
 
 
 class Printed(NamedTuple):
-    """One flag (`--name=value`) or variable (`NAME=value`), and the rule that prints it for these frameworks."""
+    """One flag (`--name=value`) or variable (`NAME=value`), and the rule that prints it for these frameworks.
+
+    beside: all that the fix prints. It is left out of a report where none of its flags changes anything, and another fix does.
+    """
 
     text: str
     rule: str
     frameworks: frozenset[str]
+    beside: str
 
 
 def printed() -> Iterator[Printed]:
@@ -54,16 +58,16 @@ def printed() -> Iterator[Printed]:
         for fix in rule.fixes:
             of = frameworks_of(fix.when) & frameworks_of(rule.when)
             texts = (fix.snippet, *(f"{name}={value}" for name, value in fix.env.items()))
-            for text in (PLACEHOLDER.sub(NUMBER, one) for one in texts):
+            for text in (PLACEHOLDER.sub(lambda name: BYTES if "bytes" in name[1] else NUMBER, one) for one in texts):
                 if "LIBTPU_INIT_ARGS" in text:
                     print(f"not checked, flags of libtpu are recorded nowhere: {rule.id}")
                     continue
                 for flag in FLAG.findall(text):
                     if "=" in flag or is_bool(flag.lstrip("-")):
-                        yield Printed(flag, rule.id, of)
+                        yield Printed(flag, rule.id, of, text)
                 for name, value in VARIABLE.findall(text):
                     if name not in HOLDERS:
-                        yield Printed(f"{name}={value}", rule.id, of & owners(name))
+                        yield Printed(f"{name}={value}", rule.id, of & owners(name), text)
 
 
 def frameworks_of(condition: Condition | None) -> frozenset[str]:
@@ -134,6 +138,7 @@ def compare(framework: str, version: str, python: str, settings: Sequence[Printe
     """Prints a line for each setting; how many are refused, change nothing, or are recorded otherwise."""
     library = "jaxlib" if framework == "jax" else framework
     rules: dict[str, list[str]] = {}
+    beside = {one.text: one.beside for one in settings}
     for one in settings:
         if framework in one.frameworks and not (framework == "jax" and one.text.startswith("--tf_")):
             rules.setdefault(one.text, []).append(one.rule)
@@ -142,8 +147,9 @@ def compare(framework: str, version: str, python: str, settings: Sequence[Printe
     all_start, wrong = starts(framework, python, together), 0
     for setting, (text, fault) in found.items():
         lives = (all_start and text in together) or starts(framework, python, [text])
-        left_out = fault.startswith(("changes nothing", f"--{text.lstrip('-').partition('=')[0]} "))
-        wrong += lives is bool(fault and not fault.startswith("changes nothing")) or (bool(fault) and not left_out)
+        fix = fitted(beside[setting], framework, version)
+        left_out = fault and setting.startswith("--") and (fix.refused or fix.changes_nothing)
+        wrong += not lives if not fault else not left_out
         verdict = "starts" if lives else "REFUSED"
         told = f"; {fault}, so no report for it prints this" if left_out else f"; WRONG: {fault}" if fault else ""
         print(f"{library} {version}: {verdict}{told}: {text} ({', '.join(dict.fromkeys(rules[setting]))})", flush=True)

@@ -68,8 +68,8 @@ class FittedFixes(msgspec.Struct, frozen=True):
 def fit_flags(fixes: Sequence[Fix], framework: str | None, version: str | None) -> FittedFixes:
     """A flag that the version does not know would end the user's process, so a fix that needs one is left out.
 
-    So is one whose flags are what the version does anyway, unless there is no other: it helps only a user who had turned them
-    off.
+    So is one whose flags are what a known version does anyway, unless there is no other: it helps only a user who had turned
+    them off.
     """
     kept: list[Fix] = []
     anyway: list[Fix] = []
@@ -90,6 +90,6 @@ def fit_flags(fixes: Sequence[Fix], framework: str | None, version: str | None) 
         )
         flags = [one for one in parts if "--" in one.text]
         (anyway if flags and all(one.changes_nothing for one in flags) else kept).append(changed)
-    fixes = tuple(kept or anyway)
+    fixes = (*kept, *anyway) if version is None or not kept else tuple(kept)
     left_out = f"The fix needs another version: {'; '.join(dict.fromkeys(refused))}."
     return FittedFixes(fixes, "" if fixes or not refused else left_out)
