@@ -3,9 +3,9 @@
     python benchmarks/check_flags.py [PYTHON…]      exit 1 when one is refused, changes nothing, or is recorded otherwise
 
 PYTHON: interpreters that have jax, tensorflow or both; without any, the one that runs this. Settings are taken from the fixes
-of all rules, each for the framework that its fix is for. All that should start are given to one process; only where that ends are
-they tried one by one. A library for the CPU reads flags of GPUs too, so without an accelerator this shows that it starts with
-them, and by its recorded defaults that they set something else. What they gain, it does not show.
+of all rules, each for the framework that its fix is for. All are given to one process; where that ends, those that end it are found
+by halves. A library for the CPU reads flags of GPUs too, so without an accelerator this shows that it starts with them, and by
+its recorded defaults that they set something else. What they gain, it does not show.
 """
 
 from __future__ import annotations
@@ -118,6 +118,16 @@ def starts(framework: str, python: str, settings: Sequence[str]) -> bool:
     return not started.returncode
 
 
+def refused(framework: str, python: str, settings: Sequence[str]) -> list[str]:
+    """Those with which no process lives, found by halves."""
+    if starts(framework, python, settings):
+        return []
+    if len(settings) == 1:
+        return list(settings)
+    middle = len(settings) // 2
+    return refused(framework, python, settings[:middle]) + refused(framework, python, settings[middle:])
+
+
 def fault_of(setting: str, framework: str, version: str) -> tuple[str, str]:
     """(what the version calls it, why it should not be printed for it; "" where it should)."""
     if setting.startswith("--"):
@@ -143,10 +153,9 @@ def compare(framework: str, version: str, python: str, settings: Sequence[Printe
         if framework in one.frameworks and not (framework == "jax" and one.text.startswith("--tf_")):
             rules.setdefault(one.text, []).append(one.rule)
     found = {text: fault_of(text, framework, version) for text in sorted(rules)}
-    together = list({text.partition("=")[0]: text for text, fault in found.values() if not fault}.values())
-    all_start, wrong = starts(framework, python, together), 0
+    dead, wrong = refused(framework, python, list(dict.fromkeys(text for text, _ in found.values()))), 0
     for setting, (text, fault) in found.items():
-        lives = (all_start and text in together) or starts(framework, python, [text])
+        lives = text not in dead
         fix = fitted(beside[setting], framework, version)
         left_out = fault and setting.startswith("--") and (fix.refused or fix.changes_nothing)
         wrong += not lives if not fault else not left_out
