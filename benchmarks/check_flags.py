@@ -3,9 +3,9 @@
     python benchmarks/check_flags.py [PYTHON…]      exit 1 when one is refused, changes nothing, or is recorded otherwise
 
 PYTHON: interpreters that have jax, tensorflow or both; without any, the one that runs this. Settings are taken from the fixes
-of all rules, each for the framework that its fix is for. All are given to one process; where that ends, those that end it are found
-by halves. A library for the CPU reads flags of GPUs too, so without an accelerator this shows that it starts with them, and by
-its recorded defaults that they set something else. What they gain, it does not show.
+of all rules, each for the framework that its fix is for. All are given to one process; where that ends, those that end it are
+found by halves. A library for the CPU reads flags of GPUs too, so without an accelerator this shows that it starts with them, and
+by its recorded defaults that they set something else. What they gain, it does not show.
 """
 
 from __future__ import annotations
