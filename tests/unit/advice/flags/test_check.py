@@ -64,7 +64,6 @@ def test_nothing_to_say(text: str) -> None:
         ("--xla_gpu_enable_cudnn_fmha=true", "deprecated", "warning", "Deprecated"),
         ("--xla_gpu_enable_highest_priority_async_stream=true", "default", "note", "0.10.2"),
         ("--xla_gpu_autotune_level=0", "dangerous", "warning", "57%"),
-        ("--xla_gpu_autotune_level=99", "dangerous", "warning", "end at 5"),
         ("--xla_disable_hlo_passes=algsimp,fusion_merger", "dangerous", "warning", "FusionMerger"),
         ("--xla_disable_hlo_passes=GpuConvAlgorithmPicker", "dangerous", "warning", "gpu-conv-algorithm-picker"),
         ("LIBTPU_INIT_ARGS=--xla_tpu_x=1", "not-recorded", "note", "libtpu"),
