@@ -8,9 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Broken, Finding, Fix, NotApplicable, Saving
+from tfadvisor.advice.flags.prescribe import fit_flags
 from tfadvisor.advice.judging.claims import classes_of, shared_out
 from tfadvisor.advice.judging.conditions import evaluate, fill, is_given, placeholders
-from tfadvisor.advice.judging.fit_flags import fit_flags
 from tfadvisor.advice.judging.judged import NO_SAVING, Judged, finding_of, in_order, is_few, is_guessed, work_lost
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
@@ -103,7 +103,7 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
     fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
-    fitted = fit_flags(fixes, metrics)
+    fitted = fit_flags(fixes, *(_fact(metrics, name) for name in ("framework", "framework_version")))
     return Judged(
         rule=rule,
         severity=_severity(rule, saving, metrics),
@@ -114,6 +114,10 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         fixes=fitted.fixes,
         left_out=fitted.left_out,
     )
+
+
+def _fact(metrics: Metrics, name: str) -> str | None:
+    return metrics.fact(name) if metrics.has_fact(name) else None
 
 
 def _takes(rule: Rule, metrics: Metrics) -> float | None:
