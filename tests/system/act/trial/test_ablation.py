@@ -173,7 +173,6 @@ def test_a_report_of_another_step_is_not_taken_for_this_program(place: Place) ->
     trace = ROOT / "fixtures" / "jax-recompile"
     place.run("analyze", trace, "--format", "json", "-o", "report.json")
 
-
     place.write("train.py", "import jax\nfrom invented import work\n\nfor number in range(5000):\n    work(1000)\n")
 
     code, out, err = place.run("try", "--from", "report.json", "--env", "A=1", "--", PYTHON, "train.py")
