@@ -130,13 +130,16 @@ def run(
 def _ablated(command: Sequence[str], kept: Kept) -> Kept:
     """With what was measured in the report; as it was where nothing could be. Raises KeyboardInterrupt."""
     from tfadvisor.act.trial.ablation import with_measured
+    from tfadvisor.act.trial.asked_for import settings_of
     from tfadvisor.act.trial.conduct import Wanted, try_out
     from tfadvisor.act.trial.one_run import Asked, Interrupted
     from tfadvisor.cli.commands.try_out import keep_in_ledger, told
     from tfadvisor.comparison.ledger import sketch_of
+    from tfadvisor.report.wording import advice
 
     times = kept.report.steps.time_ms
-    wanted = Wanted(tuple(command), (), _ABLATION_SECONDS, step_ms=times.median if times else None, ablate=True)
+    settings = tuple(one for finding in advice(kept.report) for one in settings_of(finding))
+    wanted = Wanted(tuple(command), settings, _ABLATION_SECONDS, step_ms=times.median if times else None, ablate=True)
     note(
         f"runs {' '.join(command)} again and again for up to {_ABLATION_SECONDS / 60:g} minutes, with one part taken out."
     )

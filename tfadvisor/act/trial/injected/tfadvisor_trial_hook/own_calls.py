@@ -9,7 +9,6 @@ import itertools
 import re
 import sys
 import types
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -233,26 +232,15 @@ class OwnCalls:
             if known is None or known[0] is not do:
                 known = self.compiled[site] = do, _compiled(do)
             return known[1]
-        return functools.partial(self.halved, do, data) if HALF in self.parts.hooked and self.parts.inside else do
+        return functools.partial(self.halved, do, data) if self.parts.inside and HALF in self.parts.hooked else do
 
     def halved(self, do: Any, data: tuple[tuple[bool, ...], tuple[str, ...]], *given: Any, **named: Any) -> Any:
-        """The step with half of each array whose first axis is as long as that of most."""
+        """The step with half of each array of the batch whose first axis is as long as that of the first one."""
         places = [*data[0], *[data[0][-1]] * len(given)] if data[0] else []
-        batch = [one for one, is_data in zip(given, places) if is_data] + [named[one] for one in data[1]]
-        lengths = Counter(one.shape[0] for one in _arrays(batch) if one.shape[0] > 1)
-        if not lengths or not self.parts.takes(HALF):
-            return do(*given, **named)
-        length = lengths.most_common(1)[0][0]
-        given = tuple(self.half(one, length) if is_data else one for one, is_data in zip(given, places))
-        return do(*given, **{name: self.half(one, length) if name in data[1] else one for name, one in named.items()})
-
-    def half(self, value: Any, length: int) -> Any:
-        """The first half of each array of this length, in containers too."""
-        if type(value) in (tuple, list):
-            return type(value)(self.half(one, length) for one in value)
-        if type(value) is dict:
-            return {name: self.half(one, length) for name, one in value.items()}
-        return value[: length // 2] if _is_batch(value) and value.shape[0] == length else value
+        length: list[int] = []
+        half = tuple(_half(one, length) if is_data else one for one, is_data in zip(given, places))
+        halves = {name: _half(one, length) if name in data[1] else one for name, one in named.items()}
+        return do(*half, **halves) if length and self.parts.takes(HALF) else do(*given, **named)
 
     def call(self, part: str, site: int, alone: bool, do: Any, *given: Any, **named: Any) -> Any:
         """A call of the program, or what stands in for it."""
@@ -311,17 +299,17 @@ def _reads(do: Any, given: tuple[Any, ...]) -> bool:
     return is_array(value) or getattr(do, "__name__", "") in ("device_get", "block_until_ready")
 
 
-def _is_batch(value: Any) -> bool:
-    shape = getattr(value, "shape", None)
-    return hasattr(type(value), "__array__") and shape is not None and len(shape) > 0
-
-
-def _arrays(value: Any) -> Iterator[Any]:
-    if type(value) in (tuple, list, dict):
-        for one in value.values() if type(value) is dict else value:
-            yield from _arrays(one)
-    elif _is_batch(value):
-        yield value
+def _half(value: Any, length: list[int]) -> Any:
+    """Of each array of a length, which is that of the first one; in containers too."""
+    if type(value) in (tuple, list):
+        return type(value)(_half(one, length) for one in value)
+    if type(value) is dict:
+        return {name: _half(one, length) for name, one in value.items()}
+    shape = getattr(value, "shape", None) if hasattr(type(value), "__array__") else None
+    if not shape or shape[0] < 2:
+        return value
+    length[:] = length or [shape[0]]
+    return value[: shape[0] // 2] if shape[0] == length[0] else value
 
 
 def _compiled(do: Any) -> Any:

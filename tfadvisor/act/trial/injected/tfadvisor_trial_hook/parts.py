@@ -66,7 +66,7 @@ _EAGER = "tensorflow.python.eager.polymorphic_function"
 _MODELS = ("keras.src.trainers.trainer", "keras.src.engine.training", "tf_keras.src.engine.training")
 
 
-def _around(owner: Any, name: str, do: Callable[..., Any]) -> None:
+def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
     """In place of a function `do`, which is given that function first."""
     original = getattr(owner, name)
 
@@ -97,8 +97,8 @@ def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
         takes = fixed and parts.takes(PREFETCH, always=True)
         return over(data, function, _AUTOTUNE if takes else num_parallel_calls, *given, **named)
 
-    _around(module.DatasetV2, "__iter__", batches)
-    _around(module.DatasetV2, "map", map)
+    around(module.DatasetV2, "__iter__", batches)
+    around(module.DatasetV2, "map", map)
 
 
 def _half_of_element(*element: Any) -> Any:
@@ -122,7 +122,7 @@ def _functions(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
             named["jit_compile"] = None if jit else True
         original(made, function, *given, **named)
 
-    _around(module.Function, "__init__", begin)
+    around(module.Function, "__init__", begin)
 
 
 def _eager(module: Any, parts: Parts) -> None:
@@ -131,7 +131,7 @@ def _eager(module: Any, parts: Parts) -> None:
     def run(original: Any, run_eagerly: Any) -> None:
         original(bool(run_eagerly) and not parts.takes(EAGER_OFF, always=True))
 
-    _around(module, "run_functions_eagerly", run)
+    around(module, "run_functions_eagerly", run)
 
 
 def _models(module: Any, parts: Parts) -> None:
@@ -146,7 +146,7 @@ def _models(module: Any, parts: Parts) -> None:
                 if not parts.acting or _setting(model, name) == wanted:
                     parts.takes(part, always=True)
 
-    _around(getattr(module, "Trainer", None) or module.Model, "compile", compile)
+    around(getattr(module, "Trainer", None) or module.Model, "compile", compile)
 
 
 def _setting(model: Any, name: str) -> Any:
@@ -164,7 +164,7 @@ def _summaries(module: Any, parts: Parts) -> None:
 
     for name in ("write", "flush", "debug_callback", "debug_print"):
         if hasattr(module, name):
-            _around(module, name, call)
+            around(module, name, call)
 
 
 def _layers(module: Any, parts: Parts) -> None:
@@ -175,7 +175,7 @@ def _layers(module: Any, parts: Parts) -> None:
             sys.modules["keras"].config.set_dtype_policy("mixed_bfloat16")
         original(*given, **named)
 
-    _around(module.Layer, "__init__", begin)
+    around(module.Layer, "__init__", begin)
 
 
 def _logs(module: Any, parts: Parts) -> None:
@@ -188,7 +188,7 @@ def _logs(module: Any, parts: Parts) -> None:
             kept[names] = original(logs)
         return dict(kept[names] or {})
 
-    _around(module, "pythonify_logs", make)
+    around(module, "pythonify_logs", make)
 
 
 def _callbacks(module: Any, parts: Parts) -> None:
@@ -206,7 +206,7 @@ def _callbacks(module: Any, parts: Parts) -> None:
         original(made, left, add_history, add_progbar, *given, **named)
 
     if told is not None and told.__module__ == module.__name__:
-        _around(told, "__init__", begin)
+        around(told, "__init__", begin)
 
 
 def _is_history(callback: Any) -> bool:
