@@ -29,25 +29,29 @@ def _tell(told: Any, clock: Any) -> None:
     batches = [0]
     fitting: list[Any] = [None]
 
-    def epoch(callbacks: Any) -> None:
+    def epoch(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         batches[0] = 0
         fitting[0] = callbacks
         clock.enter(number)
+        return do(callbacks, *given, **named)
 
-    def batch(given: tuple[Any, ...]) -> None:
+    def batch(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         """A call may make several steps: then its number is that of the last."""
+        found = do(callbacks, *given, **named)
         done = int(given[0]) + 1
         steps = max(done - batches[0], 1)
         clock.look_at_logs(number, given[1] if len(given) > 1 else None, steps)
         clock.finished(number, steps)
         batches[0] = done
+        return found
 
-    def leave(callbacks: Any) -> None:
+    def leave(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         """What a callback evaluates by itself belongs to its step; what `fit` evaluates after an epoch does not."""
         if callbacks is fitting[0]:
             clock.leave(number)
+        return do(callbacks, *given, **named)
 
-    around(told, "on_epoch_begin", lambda do, self, *given, **named: (epoch(self), do(self, *given, **named)))
-    around(told, "on_test_begin", lambda do, self, *given, **named: (leave(self), do(self, *given, **named)))
-    around(told, "on_epoch_end", lambda do, self, *given, **named: (leave(self), do(self, *given, **named)))
-    around(told, "on_train_batch_end", lambda do, self, *given, **named: (do(self, *given, **named), batch(given)))
+    around(told, "on_epoch_begin", epoch)
+    around(told, "on_test_begin", leave)
+    around(told, "on_epoch_end", leave)
+    around(told, "on_train_batch_end", batch)

@@ -55,7 +55,7 @@ def _names(node: ast.AST, kind: type) -> set[str]:
 
 
 def _make(name: str, given: list[Any], where: ast.AST) -> ast.Call:
-    nodes = [one if isinstance(one, ast.AST) else ast.Constant(value=one) for one in given]
+    nodes: list[Any] = [one if isinstance(one, ast.AST) else ast.Constant(value=one) for one in given]
     return ast.copy_location(ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=nodes, keywords=[]), where)
 
 
@@ -135,7 +135,8 @@ class _Loop:
                 _once(body, made, INPUT)
                 known = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), inner)
                 call.args[place] = ast.Starred(value=known, ctx=ast.Load()) if inner is not one else known
-        call.func = _make(_STEP, [next(_SITES), call.func, ast.Constant(value=(tuple(data), tuple(named)))], call.func)
+        site: Any = (next(_SITES), tuple(data), tuple(named))
+        call.func = _make(_STEP, [ast.Constant(value=site), call.func], call.func)
 
 
 def _flat(body: list[Any]) -> Iterator[tuple[list[Any], Any]]:
@@ -224,8 +225,9 @@ class OwnCalls:
         self.seen.add(site)
         return not self.parts.takes(part) or first
 
-    def step(self, site: int, do: Any, data: tuple[tuple[bool, ...], tuple[str, ...]]) -> Any:
-        """What is called in place of the step."""
+    def step(self, place: tuple[int, tuple[bool, ...], tuple[str, ...]], do: Any) -> Any:
+        """What is called in place of the step. place: its number, and which arguments are the batch."""
+        site, *data = place
         code = getattr(do, "__code__", None) if isinstance(do, (types.FunctionType, types.MethodType)) else None
         if code is not None and self.is_own(code.co_filename) and self.parts.takes(COMPILED):
             known = self.compiled.get(site)
@@ -234,7 +236,7 @@ class OwnCalls:
             return known[1]
         return functools.partial(self.halved, do, data) if self.parts.inside and HALF in self.parts.hooked else do
 
-    def halved(self, do: Any, data: tuple[tuple[bool, ...], tuple[str, ...]], *given: Any, **named: Any) -> Any:
+    def halved(self, do: Any, data: list[Any], *given: Any, **named: Any) -> Any:
         """The step with half of each array of the batch whose first axis is as long as that of the first one."""
         places = [*data[0], *[data[0][-1]] * len(given)] if data[0] else []
         length: list[int] = []

@@ -67,7 +67,7 @@ _MODELS = ("keras.src.trainers.trainer", "keras.src.engine.training", "tf_keras.
 
 
 def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
-    """In place of a function `do`, which is given that function first."""
+    """Puts `do` in place of a function; it is given that function first."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -150,7 +150,7 @@ def _models(module: Any, parts: Parts) -> None:
 
 
 def _setting(model: Any, name: str) -> Any:
-    found = getattr(model, name, getattr(model, f"_{name}", None))
+    found: Any = getattr(model, name, getattr(model, f"_{name}", None))
     return int(found) if name == "steps_per_execution" else bool(found)
 
 
