@@ -49,7 +49,7 @@ class Part(msgspec.Struct, frozen=True):
 
 PARTS = (
     Part(hooks.INPUT, PART, "input", "the first batch again and again",
-         "reads no data set, and its loop makes no batch that can be told from the rest"),
+         "reads no data set, and its loop makes no batch that is recognised"),
     Part(hooks.CALLBACKS, PART, "host", "no callbacks, prints, logs or summaries",
          "has no callback, and prints, logs and writes nothing in its steps", "values"),
     Part(hooks.CHECKPOINTS, PART, "host", "no checkpoint is kept", "keeps none in its steps", "values"),
@@ -57,7 +57,7 @@ PARTS = (
     Part(hooks.READS, PART, "host", "the first value read at each place stands in for later ones, and nothing is waited for",
          "reads no value of the device in its steps"),
     Part(hooks.BEHIND, PART, "host", "nothing behind the step that the next round does not need",
-         "does nothing behind its step, or calls none that can be told from the rest"),
+         "does nothing behind its step, or no step is recognised"),
     Part(hooks.HALF, SCALE, "launch", "half of each batch", "hands its step no batch that can be halved"),
     Part(hooks.JIT_ON, SWITCH, "launch", "pass jit_compile=True to compile() or tf.function",
          "has no tf.function or model that could have it and has not", "values"),

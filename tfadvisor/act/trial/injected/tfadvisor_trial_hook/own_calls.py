@@ -96,7 +96,7 @@ class _Loop:
         self.call_step(*self.statements[place])
 
     def step(self) -> int | None:
-        """The place of the statement that trains by a call, None where that cannot be told."""
+        """The place of the statement that trains by a call, None where there is none."""
         ready = _names(self.loop.target, ast.Store) if isinstance(self.loop, ast.For) else set()
         for place, (_, one) in enumerate(self.statements):
             call = getattr(one, "value", None)
