@@ -21,8 +21,8 @@ from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.record.block_windows import Kept
     from tfadvisor.act.record.conduct import Recorded
+    from tfadvisor.act.record.keeping import Kept
     from tfadvisor.analysis import Options
     from tfadvisor.timeline.run.one_host import Progress
     from tfadvisor.trace.runs import Run
@@ -58,7 +58,7 @@ def keep_and_write(
 
 def keep_recording(recorded: Recorded, out: Path) -> Kept:
     """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
-    from tfadvisor.act.record.block_windows import keep  # imports NumPy, which no --help needs
+    from tfadvisor.act.record.keeping import keep  # imports NumPy, which no --help needs
 
     try:
         return keep(recorded, out, datetime.now())

@@ -32,7 +32,7 @@ from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.record.block_windows import Kept
+    from tfadvisor.act.record.keeping import Kept
 
 _ABLATION_SECONDS = 600.0
 _EXAMPLES = """\
@@ -113,7 +113,7 @@ def run(
 
     with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
         kept = keep_recording(recorded, out)
-        if not ablate or (form.on_screen and output is None):
+        if shown := not ablate or (form.on_screen and output is None):
             write_kept(kept, form, output, options, details=details)
         note_kept(kept)
         if then == "stop" or ablate:
@@ -123,7 +123,9 @@ def run(
         if program.program.interrupted:
             raise KeyboardInterrupt
     if ablate:
-        write_kept(_ablated(command, kept), form, output, options, details=details)
+        measured = _ablated(command, kept)
+        if measured is not kept or not shown:
+            write_kept(measured, form, output, options, details=details)
     return 5 if kept.report.broken else 0
 
 

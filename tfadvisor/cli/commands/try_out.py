@@ -112,8 +112,11 @@ def try_out(
         raise UsageError("nothing to try: give --patch, --env, --from, --ablate or --passes.")
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
     from tfadvisor.act.trial.one_run import Asked, Interrupted
+    from tfadvisor.cli.recording import bounded
 
-    wanted = asked_for(command, patch or [], env or [], from_, source, rules or [], settings_only=ablate and not patch)
+    wanted = asked_for(
+        command, patch or [], env or [], from_, source, rules or [], bounded, settings_only=ablate and not patch
+    )
     asked = Asked()
     try:
         with asked.heeded(), told() as tell:
