@@ -130,7 +130,8 @@ def share(ratio: Ratio) -> str:
 
 
 def with_measured(report: Report, result: TrialResult) -> Report:
-    """What costs something comes as a finding of its own; what was foreseen of the same part is no more than what it costs."""
+    """What costs something comes as a finding of its own, before what was foreseen to save about as much; what was foreseen of the
+    input is no more than what it costs."""
     base = median(result.base_step_ms)
     measured = tuple(
         _finding(one, base) for one in result.arms if one.kind in (PART, SWITCH) and one.outcome == BETTER and one.ratio
@@ -141,7 +142,10 @@ def with_measured(report: Report, result: TrialResult) -> Report:
         if one.name == hooks.INPUT and one.ratio and one.outcome in (BETTER, NOT_BETTER)
     }
     foreseen = [_bounded(one, bounds) for one in report.findings]
-    ranked = sorted((*measured, *foreseen), key=lambda one: (one.is_question, -one.saves, one.proof != "measured"))
+    ranked = sorted(
+        (*measured, *foreseen),
+        key=lambda one: (one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves),
+    )
     return replace(report, findings=tuple(ranked)) if measured or bounds else report
 
 
@@ -153,11 +157,16 @@ def _finding(arm: Arm, base_ms: float) -> Finding:
     is_part = arm.kind == PART
     before, now, changed = duration(base_ms), duration(median(arm.step_ms)), "taken out" if is_part else "changed"
     fixes = () if is_part else (Fix("env" if "=" in arm.name else "code", _sentence(arm.effect), "", {}, "", ""),)
+    title = (
+        f"{of_step} of each step goes into {arm.name}"
+        if is_part
+        else f"{_sentence(arm.name)} saves {of_step} of each step"
+    )
     return Finding(
         rule_id=f"measured-{arm.name.partition('=')[0].lower().replace(' ', '-').replace('_', '-')}",
         category=arm.category,
         severity=severity,
-        title=_sentence(f"{arm.name} {'takes' if is_part else 'saves'} {of_step} of each step, by experiment"),
+        title=f"{title}, by experiment",
         summary=f"Tried here: {arm.effect}. A step took {now} instead of {before}, without the profiler: {share(arm.ratio)} less."
         f" Results: {arm.check}.",
         evidence=(Evidence(None, f"step as it is, and with {arm.name} {changed}", f"{before}, {now}", "text"),),
