@@ -130,8 +130,8 @@ def share(ratio: Ratio) -> str:
 
 
 def with_measured(report: Report, result: TrialResult) -> Report:
-    """What costs something comes as a finding of its own, before what was foreseen to save about as much; what was foreseen of the
-    input is no more than what it costs."""
+    """What costs something comes as a finding of its own, before what was foreseen to save as much; what was foreseen
+    of the input is no more than what it costs."""
     base = median(result.base_step_ms)
     measured = tuple(
         _finding(one, base) for one in result.arms if one.kind in (PART, SWITCH) and one.outcome == BETTER and one.ratio
