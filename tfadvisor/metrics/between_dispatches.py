@@ -148,8 +148,8 @@ def eager_dispatch_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def eager_step_share(question: Question) -> float:
-    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one, those that save or
-    restore variables left out: a checkpoint reads hundreds, once.
+    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one. Those that save or
+    restore variables, and those between the step's compiled function and its last write of a file, do not count.
     """
     hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.eager_steps >= 0]
     if not hosts:
