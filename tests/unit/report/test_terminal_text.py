@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from support.places import FIXTURES
 from support.trace_builder import trace
 
+import tfadvisor
 from tfadvisor.report.forms.terminal import Screen, TextPage, as_text
+from tfadvisor.report.wording import bar_note, fitted
 
 
 def flowed(width: int, *parts: str) -> list[str]:
@@ -41,3 +44,21 @@ def test_titles_and_legend_keep_to_a_narrow_screen() -> None:
     (first,) = (number for number, line in enumerate(lines) if line.startswith("1. "))
     assert report.findings[0].title not in lines[first]
     assert max(map(len, lines[: first + 3])) <= 40
+
+
+def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:
+    words = "te_fused_attn_backward_ffi, most of it te_fused_attn_backward_ffi.18 (12_te_fused_attn.py:77)"
+
+    assert fitted(words, 60).endswith("… (12_te_fused_attn.py:77)")
+    assert len(fitted(words, 60)) <= 60
+    assert fitted("dot (train.py:12)", 60) == "dot (train.py:12)"
+    assert len(fitted("x" * 90, 60)) == 60
+
+
+def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
+    """The bar is the mean of all hosts, of which the late one does not wait."""
+    late = tfadvisor.analyze(FIXTURES / "jax-hosts-late")
+
+    assert bar_note(late) in " ".join(as_text(late).split())
+    assert "on the others, most of it waiting" in bar_note(late)
+    assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging")) == ""

@@ -7,6 +7,7 @@ from tfadvisor.printable import cut, one_line, printable
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,
+    fitted,
     location_words,
     plan_lines,
     questions,
@@ -41,7 +42,7 @@ def as_brief(report: Report) -> str:
         "step time: " + ", ".join(f"{name} {percent(share)}" for name, share in shares(report)),
     ]
     head += [
-        f"  {one.share} {one.kind}: {cut(one.words, _LONGEST_ACTIVITY)}" for one in time_lines(report, _ACTIVITIES)
+        f"  {one.share} {one.kind}: {fitted(one.words, _LONGEST_ACTIVITY)}" for one in time_lines(report, _ACTIVITIES)
     ]
     if report.capture:
         head.append(f"about this trace: {_cut(report.capture[0].note)}")

@@ -18,6 +18,7 @@ from tfadvisor.report.wording import (
     advice,
     bar_note,
     evidence_words,
+    fitted,
     location_words,
     nothing_to_change,
     place_of_time,
@@ -292,7 +293,7 @@ def _most_of_the_step(page: TextPage, report: Report) -> None:
     page.line(("Where the step goes", TITLE))
     for one in lines:
         label = f"  {one.share:>4}  {one.time:>8}  {one.kind:<10} "
-        page.line(label, cut(one.words, page.width - len(label)))
+        page.line(label, fitted(one.words, page.width - len(label)))
     page.line()
 
 
