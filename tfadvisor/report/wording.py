@@ -219,7 +219,7 @@ def time_line(kind: str, one: ActivityTime) -> TimeLine:
 def fitted(words: str, room: int) -> str:
     """Words in so many characters; the place in parentheses at their end is never cut, so that its line can be read."""
     start, place = words.rfind(" ("), ""
-    if words.endswith(")") and 0 < start and len(words) - start < room - _LEAST_WORDS:
+    if words.endswith(")") and start > 0 and len(words) - start < room - _LEAST_WORDS:
         words, place = words[:start], words[start:]
     return cut(words, room - len(place)) + place
 

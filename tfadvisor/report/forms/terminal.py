@@ -221,12 +221,6 @@ _SEVERITY_STYLE = {
 }
 
 
-def print_report(report: Report, out: TextIO, *, details: bool = False) -> None:
-    """Writes to a stream, as wide and colourful as that is."""
-    out.write(as_text(report, details=details, screen=screen_of(out)))
-    out.flush()
-
-
 def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) -> str:
     """The report as text. details: every finding, fix, metric and step."""
     page = TextPage(screen)

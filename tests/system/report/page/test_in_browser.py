@@ -231,7 +231,10 @@ def test_time_that_a_finding_is_about_leads_to_the_finding(opened: Any, reports:
 
 PERFETTO = """<script>addEventListener("message", (event) => {
   if (event.data === "PING") event.source.postMessage("PONG", "*");
-  else document.title = `${event.data.perfetto.title}: ${JSON.parse(new TextDecoder().decode(event.data.perfetto.buffer)).traceEvents.length}`;
+  else {
+    const { title, buffer } = event.data.perfetto;
+    document.title = `${title}: ${JSON.parse(new TextDecoder().decode(buffer)).traceEvents.length}`;
+  }
 });</script>"""
 """What of Perfetto's page answers."""
 
