@@ -134,7 +134,7 @@ FLEET_FORMS = (
     Form("html", (".html", ".htm"), "tfadvisor.fleet.forms:as_page", drawn=True),
 )
 
-# The report as one HTML page, without scripts.
+# The report as one HTML page.
 
 _ROWS_PAGE = 200
 _NUMBERS = (1, 2, 3, 4, 5)
