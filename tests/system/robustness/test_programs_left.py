@@ -4,7 +4,6 @@ trees go too.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from support.processes import Marked, marked
-from support.repositories import FAKES, Repository
+from support.processes import WITHOUT_POWERS, Marked, marked
+from support.repositories import Repository
 
 pytestmark = [
     pytest.mark.nightly,
@@ -40,7 +39,7 @@ def started(group: Marked, folder: Path, call: list[str]) -> subprocess.Popen[by
     repository.commit("base", 10)
     repository.commit("head", 12)
     (folder / "repository" / "program.py").write_text(PROGRAM)
-    env = {**repository.env, "PYTHONPATH": str(FAKES), "TMPDIR": str(folder / "tmp"), "SEEN": str(folder / "seen")}
+    env = {**repository.env, "TMPDIR": str(folder / "tmp"), "SEEN": str(folder / "seen")}
     command = [Path(sys.executable).parent / "tfadvisor", *call]
     null = subprocess.DEVNULL
     process = group.start(
@@ -93,19 +92,18 @@ def test_under_nohup_a_closed_terminal_ends_nothing(tmp_path: Path) -> None:
         assert process.returncode == 143
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_its_owner_may_not_write_goes_too(tmp_path: Path) -> None:
-    _read_only(tmp_path)
-
-
-def _read_only(folder: Path) -> None:
-    from tfadvisor import guardian
-
-    inner = folder / "tree" / "closed"
+    """Root first gives up the power to write everywhere."""
+    inner = tmp_path / "tree" / "closed" / "deeper"
     inner.mkdir(parents=True)
     (inner / "file").touch()
-    inner.chmod(0o500)
+    (tmp_path / "outside").mkdir(mode=0o500)
+    (inner / "link").symlink_to(tmp_path / "outside")
+    inner.chmod(0)
+    inner.parent.chmod(0o500)
 
-    guardian.remove(str(folder / "tree"))
+    code = "import sys; from tfadvisor import guardian; guardian.remove(sys.argv[1])"
+    subprocess.run([*WITHOUT_POWERS, sys.executable, "-c", code, tmp_path / "tree"], check=True)
 
-    assert not (folder / "tree").exists()
+    assert not (tmp_path / "tree").exists()
+    assert (tmp_path / "outside").stat().st_mode & 0o777 == 0o500

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, get_type_hints
 
 import msgspec
@@ -122,8 +123,11 @@ def _drawn(step: DrawnStep) -> dict[str, Any]:
 
 def _columns(kind: type[msgspec.Struct], rows: Sequence[Any]) -> dict[str, Any]:
     """One column a field of the rows' record; those of texts, which repeat, become {"texts", "code"}."""
-    types = get_type_hints(kind)
+    types = _types(kind)
     return {name: _column([_short(getattr(row, name)) for row in rows], types[name]) for name in kind.__struct_fields__}
+
+
+_types = cache(get_type_hints)
 
 
 def _column(values: list[Any], kind: object) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -117,8 +118,9 @@ def files_below(folder: Path, named: Iterable[str]) -> dict[str, str]:
 
 
 def _meant(named: Path, folder: Path, there: Sequence[Path]) -> str:
-    if not named.is_absolute() and os.pardir not in named.parts and (folder / named).is_file():
-        return str(named)
+    with suppress(OSError):  # a name that is too long for a file
+        if not named.is_absolute() and os.pardir not in named.parts and (folder / named).is_file():
+            return str(named)
     meant = [one for one in there if _is_meant(named, one.relative_to(folder), folder)]
     return meant[0].relative_to(folder).as_posix() if len(meant) == 1 else ""
 

@@ -102,7 +102,8 @@ class Root(msgspec.Struct, frozen=True):
         """Where a path leads that is below the root, or is absolute. Raises UsageError where that is outside."""
         try:
             found = (self.folder / given).resolve()
-        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte
+            found.exists()
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte, a name that is too long
             raise UsageError(f"{given}: is no path that can be followed: {error}.") from error
         self.check([found], given)
         return found
@@ -168,7 +169,7 @@ def _files_of(run: Run) -> Iterator[Path]:
 
 
 def patches(report: Report, source: Path, rule: str | None, at: str | None) -> str:
-    """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none, and without LibCST."""
+    """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none."""
     from tfadvisor.act.repair.plan import differ_below, make_plan
     from tfadvisor.act.repair.sources import read_sources
     from tfadvisor.advice.loading.catalogue import load_catalogue

@@ -215,7 +215,8 @@ def _launches(
     """(details of the launch that takes most of a row's time, how many different ones it has), in the order of the rows."""
     columns = (*columns, ops.details)
     last, _, total, _ = alike(columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS)
-    order = np.lexsort([total, *(column[last] for column in reversed(columns[:-1]))])
+    keys: list[npt.NDArray[np.generic]] = [total, *(column[last] for column in reversed(columns[:-1]))]
+    order = np.lexsort(keys)
     last = last[order]
     changes = [column[last][1:] != column[last][:-1] for column in columns[:-1]]
     end = true_at(np.append(np.logical_or.reduce(changes), True))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
+from tfadvisor.program.attributes import equal_partitions
 from tfadvisor.program.module import Module
-from tfadvisor.program.needless import equal_partitions
 
 REPLICATED = b""
 NAMED_WHOLE = hlo.field(14, hlo.field(2, b"") + hlo.field(3, hlo.field(2, 1)))

@@ -1,14 +1,9 @@
-"""The windows of a block: a short one with calls of Python functions, then the rest as these cost little or much."""
+"""What stays of a recording: a run folder as the frameworks write it, a note on how it was recorded, and the report."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import socket
-import threading
-import time
-from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,110 +11,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.act.record.conduct import COST_LIMIT, Recorded, cost_of, cost_without_calls
-from tfadvisor.act.record.injected.tfadvisor_hook.machine import reading
-from tfadvisor.act.record.injected.tfadvisor_hook.tracers import Tracer, tracer_for
+from tfadvisor.act.record.conduct import Recorded, cost_without_calls
 from tfadvisor.act.record.window import Loop, Window
+from tfadvisor.act.record.witnesses import lowered
 from tfadvisor.advice.findings import CaptureNote
-from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file
 from tfadvisor.report.assembly.second_window import NOTE, joined
 from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
-
-FIRST_SECONDS = 1.0
-"""How long the first window is: from it calls are counted, and it has the lines where the rest is recorded without."""
-
-
-class Taken(msgspec.Struct, frozen=True):
-    """A window that is over. folder: holds its trace. opened, closed: seconds since the epoch."""
-
-    folder: Path
-    python_tracer: bool
-    opened: float
-    closed: float
-    followed: int | None
-    """As of a Window."""
-    counters: tuple[dict[str, Any], dict[str, Any]]
-    """Of the machine, as it opened and as it closed."""
-
-    @property
-    def cost(self) -> float:
-        """What tracing its calls of Python adds to a step, as a share of it."""
-        return cost_of(self.folder, self.closed - self.opened, self.followed)
-
-    @property
-    def cheap(self) -> bool:
-        """Whether recording calls too stays below what a recording may cost."""
-        return self.cost + cost_without_calls(self.folder, self.closed - self.opened) <= COST_LIMIT
-
-
-class _Open(msgspec.Struct, frozen=True):
-    tracer: Tracer
-    file: Path
-    python_tracer: bool
-    opened: float
-    counters: dict[str, Any]
-
-
-class BlockWindows:
-    """Sessions of a framework's profiler, one after the other, in this process."""
-
-    def __init__(self, framework: str, folder: Path) -> None:
-        """folder: for their traces, one below it each."""
-        self._framework, self._folder = framework, folder
-        self._taken: list[Taken] = []
-        self._open: _Open | None = None
-        self._turn = threading.Lock()
-        self._over = threading.Event()
-
-    def start(self, *, python_tracer: bool) -> None:
-        """Raises RuntimeError while something else records."""
-        self._begin(python_tracer=python_tracer)
-        if python_tracer:
-            threading.Thread(target=self._go_on, name="tfadvisor", daemon=True).start()
-
-    def end(self) -> list[Taken]:
-        """The windows in their order."""
-        self._over.set()
-        with self._turn:
-            self._cease()
-        return self._taken
-
-    def _go_on(self) -> None:
-        """Once the first window is long enough. Where no other can be begun, that is all there is."""
-        if self._over.wait(FIRST_SECONDS):
-            return
-        with self._turn:
-            if self._over.is_set():
-                return
-            self._cease()
-            try:
-                self._begin(python_tracer=self._taken[0].cheap)
-            except (RuntimeError, TraceError, OSError):
-                return
-
-    def _begin(self, *, python_tracer: bool) -> None:
-        file = self._folder / str(len(self._taken)) / f"{socket.gethostname()}.xplane.pb"
-        file.parent.mkdir()
-        tracer = tracer_for(self._framework, str(file))
-        tracer.start({"python_tracer": python_tracer})
-        self._open = _Open(tracer, file, python_tracer, time.time(), reading(os.getpid()))
-
-    def _cease(self) -> None:
-        if (one := self._open) is None:
-            return
-        self._open = None
-        closed, counters = time.time(), reading(os.getpid())
-        one.tracer.stop(str(one.file))
-        followed = one.tracer.followed()
-        taken = Taken(one.file.parent, one.python_tracer, one.opened, closed, followed, (one.counters, counters))
-        self._taken.append(taken)
-
-
-# What stays of a recording: a run folder as the frameworks write it, a note on how it was recorded, and the report.
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -145,9 +46,9 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     run = replace(report.run, path=path, name=folder.name)
     if recorded.second is not None:
         report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
-    return Kept(
-        folder, replace(report, run=run, capture=(*_notes(recorded), *_witnesses(recorded, folder), *report.capture))
-    )
+    for trace in sorted(folder.glob("*.xplane.pb"))[:1]:
+        report = lowered(report, read_samples(trace, host_of(trace)))
+    return Kept(folder, replace(report, run=run, capture=(*_notes(recorded, folder), *report.capture)))
 
 
 def _move(file: Path, target: Path) -> None:
@@ -218,7 +119,7 @@ _NOTABLE = 0.1
 """From this share on it is said that a round takes longer while it is recorded, or that a step is another than a round."""
 
 
-def _notes(recorded: Recorded) -> list[CaptureNote]:
+def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
     """What recording cost, and how the steps go with the rounds of the program's loop."""
     notes = [_cost_note(recorded)]
     pace = recorded.chosen.pace
@@ -231,6 +132,16 @@ def _notes(recorded: Recorded) -> list[CaptureNote]:
     if before is not None and before.prepares:
         text = f"This is the loop at {before.place} in which a layer adapts to the data: training came too late."
         notes.append(CaptureNote("recorded", text, "Record once training runs: --after SECONDS.", ""))
+    if recorded.inside:
+        text = f"The program is in one call, {recorded.inside}, all the time: the step is what repeats inside of it."
+        notes.append(CaptureNote("recorded", text, "", ""))
+    slower = cost_without_calls(folder, recorded.chosen.seconds)
+    if slower > _NOTABLE and (before is None or during is None):
+        text = (
+            f"The profiler's own events make a step about {slower:.0%} longer, by their number. "
+            "Times and shares below are those of the recorded program, not of the unrecorded one."
+        )
+        notes.append(CaptureNote("recorded", text, "", ""))
     unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
     if during is not None and unrecorded:
         least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)
@@ -258,45 +169,6 @@ def _notes(recorded: Recorded) -> list[CaptureNote]:
 
 _OTHER_STEP = 3.0
 """A loaded machine alone makes a factor of two."""
-
-
-def _witnesses(recorded: Recorded, folder: Path) -> list[CaptureNote]:
-    """Functions that take more of the step in the trace than the main thread spends in them while nothing is recorded."""
-    for trace in sorted(folder.glob("*.xplane.pb")):
-        samples = read_samples(trace, host_of(trace))
-        if samples is None or samples.why:
-            why = f" ({samples.why})" if samples is not None else ""
-            return [
-                CaptureNote(
-                    "samples", f"The main thread was not sampled{why}: lines come from the trace alone.", "", ""
-                )
-            ]
-        at, place = samples.ticks()
-        place = place[at < samples.opened_ns - 10**8]
-        if len(place) < _FEWEST_TICKS:
-            continue
-        spent = Counter(
-            (Path(samples.places[row][0]).name, samples.places[row][2]) for row in place[place >= 0].tolist()
-        )
-        shares: dict[tuple[str, str], float] = {}
-        for kind in recorded.chosen.report.attribution:
-            for one in kind.parts if kind.kind in ("host", "input") else ():
-                for where in {(Path(there.file).name, there.function) for there in one.places if there.file}:
-                    shares[where] = shares.get(where, 0.0) + one.fraction
-        for (file, function), share in sorted(shares.items(), key=lambda one: -one[1]):
-            seen = spent[file, function] / len(place)
-            error = 3 * (max(seen * (1 - seen), 0.25 / len(place)) / len(place)) ** 0.5 + _TRACE_ERROR
-            if share - seen > error:
-                text = (
-                    f"{function} ({file}) takes {share:.0%} of the recorded step, and {seen:.0%} of the main thread's time "
-                    f"by {len(place):,} samples while nothing was recorded: recording makes it look larger."
-                )
-                return [CaptureNote("samples", text, "", "")]
-    return []
-
-
-_FEWEST_TICKS = 40
-_TRACE_ERROR = 0.05
 
 
 def _same(one: Loop, other: Loop) -> bool:
