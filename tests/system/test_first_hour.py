@@ -135,7 +135,8 @@ def test_the_whole_hour_from_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     text = (tmp_path / "train.py").read_text()
     text = text.split("params = train(params, 3)")[0] + "train(params, 400)\n"  # it records itself no more
     (tmp_path / "train.py").write_text(text)
-    user = User(tmp_path, place / "bin" / "tfadvisor", PYTHONPATH=str(place), JAX_PLATFORMS="cpu")
+    path = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
+    user = User(tmp_path, place / "bin" / "tfadvisor", PYTHONPATH=path, JAX_PLATFORMS="cpu")
     python = sys.executable
 
     assert "HOST-BOUND" in user.types("tfadvisor analyze clone/fixtures/jax-logging")
