@@ -128,7 +128,7 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
     """offset_ps: of the host's clock, None where that is not known."""
     rows = picture.rows
     on_device = np.array([one.role == "stream" for one in picture.lanes], np.bool_)[rows.lane]
-    kernels = {*np.unique(rows.name[on_device]).tolist()} - {*np.unique(rows.name[~on_device]).tolist()}
+    kernels = {*np.unique(rows.name[on_device]).tolist()}  # their launches on the host bear the same names
     start, end = rows.start // _PS_PER_NS, (rows.start + rows.length) // _PS_PER_NS
     return DrawnStep(
         host=host,
