@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
+from support.places import FIXTURES
 from support.trace_builder import trace
 
+import tfadvisor
 from tfadvisor.report.forms.terminal import Screen, TextPage, as_text
 from tfadvisor.report.model import Report
+from tfadvisor.report.wording import bar_note, fitted
 from tfadvisor.vocabulary import Severity
 
 
@@ -65,3 +68,21 @@ def test_a_finding_that_explains_the_verdict_stays_first_before_graver_ones() ->
     assert "Is graver" in numbered[1]
     assert "Is smaller" not in text
     assert "1 smaller finding: see --details." in text
+
+
+def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:
+    words = "te_fused_attn_backward_ffi, most of it te_fused_attn_backward_ffi.18 (12_te_fused_attn.py:77)"
+
+    assert fitted(words, 60).endswith("… (12_te_fused_attn.py:77)")
+    assert len(fitted(words, 60)) <= 60
+    assert fitted("dot (train.py:12)", 60) == "dot (train.py:12)"
+    assert len(fitted("x" * 90, 60)) == 60
+
+
+def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
+    """The bar is the mean of all hosts, of which the late one does not wait."""
+    late = tfadvisor.analyze(FIXTURES / "jax-hosts-late")
+
+    assert bar_note(late) in " ".join(as_text(late).split())
+    assert "on the others, most of it waiting" in bar_note(late)
+    assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging")) == ""
