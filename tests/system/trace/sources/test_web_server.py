@@ -144,22 +144,6 @@ def test_a_changed_file_is_fetched_anew(web: Objects, good: bytes, say) -> None:
     assert say("analyze", web.address + TRACE)[0] == 0
 
 
-def test_a_large_file_that_is_cut_short_is_not_fetched(
-    web: Objects, good: bytes, say, small_pieces: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transfer, "_WORTH_A_LOOK", 100)
-    web.content[TRACE] = good[:-3]
-
-    code, _, err = say("analyze", web.address + TRACE)
-
-    assert code == 3
-    assert f"is cut short: its last field would end at byte {len(good):,}" in err
-    fetched = sum(
-        int(piece.partition("-")[2]) - int(piece[6:].partition("-")[0]) + 1 for _, piece in gets(web) if piece
-    )
-    assert fetched <= transfer._HEAD * len(gets(web))
-
-
 @pytest.mark.parametrize(
     ("status", "words"),
     [
