@@ -136,12 +136,6 @@ class Program:
             b"#",
         )
 
-    def is_explained(self, statement: Any) -> bool:
-        """Whether a comment stands on its last line or on the line above."""
-        last = self.span(statement)[1]
-        above = self._bytes[self._starts[max(statement.lineno - 2, 0)] : self._starts[statement.lineno - 1]]
-        return above.lstrip().startswith(b"#") or b"#" in self._bytes[last : self._line_end(statement.end_lineno)]
-
     def _line_end(self, line: int) -> int:
         return self._starts[line] if line < len(self._starts) else len(self._bytes)
 
@@ -166,17 +160,6 @@ class Program:
         """Puts a line of its own above that of a node, indented as that is."""
         first = self._starts[min(one.lineno for one in [node, *getattr(node, "decorator_list", ())]) - 1]
         return Edit(first, first, f"{self._indent(node)}{text}{self._end()}")
-
-    def line_behind_imports(self, text: str) -> Edit:
-        """Puts a line of its own, and an empty one before it, behind the imports that stand before any definition."""
-        line = 0
-        for one in self.tree.body:
-            if isinstance(one, (*FUNCTIONS, ast.ClassDef)):
-                break
-            if isinstance(one, ast.Import | ast.ImportFrom):
-                line = one.end_lineno or one.lineno
-        first = self._line_end(line) if line else 0
-        return Edit(first, first, f"{self._end()}{text}{self._end()}")
 
     def with_keyword(self, call: ast.Call, name: str, value: str) -> Edit:
         """Gives a call this argument, in the place where it stood or at the end."""

@@ -16,7 +16,7 @@ from .giving_way import GivingWay
 from .letters import read_letter, write_letter
 from .machine import VERSION, reading, settings
 from .sampling import Sampler
-from .tracers import Tracer, tracer_for
+from .tracers import tracer_for
 
 FRAMEWORKS = ("jax", "tensorflow")
 """In the order in which a process with both is recorded: JAX programs often read their input with TensorFlow."""
@@ -223,7 +223,7 @@ def _is_ready(module: Any) -> bool:
     return not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
-def _written(tracer: Tracer, file: str) -> dict[str, Any]:
+def _written(tracer: Any, file: str) -> dict[str, Any]:
     closed = time.time()
     tracer.stop(file)
     written = {"file": os.path.basename(file), "closed": closed, "stopped": time.time()}
