@@ -185,11 +185,22 @@ class Program:
         self.asked = asked
         self.roots = tuple(dict.fromkeys(_roots(command)))
 
-    def watch(self, patience: float, seconds: float, env: Mapping[str, str] | None = None) -> Run:
-        """One run, in which all loops are watched. env: what is set for it. Raises UsageError, Interrupted."""
-        return run_once(
-            self.command, env or {}, Order(self.roots, {}, None, seconds=seconds), patience, None, self.asked
-        )
+    def watch(
+        self,
+        patience: float,
+        seconds: float,
+        env: Mapping[str, str] | None = None,
+        texts: Mapping[str, str] | None = None,
+        fewest: int = Order.fewest,
+    ) -> Run:
+        """One run, in which all loops are watched. env, texts: what is set for it, and files that are read otherwise.
+
+        Raises UsageError, Interrupted.
+        """
+        with temporary_folder("tfadvisor-patched-") as folder:
+            patched = {real: _kept(folder, real, text) for real, text in (texts or {}).items()}
+            order = Order(self.roots, patched, None, seconds=seconds, fewest=fewest)
+            return run_once(self.command, env or {}, order, patience, None, self.asked)
 
     def time(
         self, candidate: Candidate, plan: StepPlan, patience: float, processes: int, fewest: int | None = None
@@ -239,7 +250,7 @@ def why_no_sample(run: Run, plan: StepPlan) -> str:
 
 def last_line(tail: str) -> str:
     """`: what it said last`, "" for nothing."""
-    lines = [one.strip() for one in tail.splitlines() if one.strip()]
+    lines = [one.strip() for one in tail.splitlines() if one.strip() and not one.startswith("tfadvisor: ")]
     return f": {lines[-1][:200]}" if lines else ""
 
 
