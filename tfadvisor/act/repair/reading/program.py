@@ -66,9 +66,9 @@ class Program:
         self._bytes = source.encode()
         self._starts = [0, *(one.end() for one in _NEW_LINE.finditer(self._bytes))]
         self._parents = {child: one for one in ast.walk(self.tree) for child in ast.iter_child_nodes(one)}
-        self.nodes = sorted((one for one in walk(self.tree) if hasattr(one, "lineno")), key=self._order)
+        self.nodes = sorted((one for one in ast.walk(self.tree) if hasattr(one, "lineno")), key=self._order)
         self.answers: dict[Any, Any] = {}
-        """What `once` remembers."""
+        """What was asked before."""
         self.functions: dict[str, list[Any]] = {}
         for one in self.all(*FUNCTIONS):
             self.functions.setdefault(one.name, []).append(one)
@@ -79,7 +79,10 @@ class Program:
 
     def all(self, *kinds: type) -> list[Any]:
         """Nodes of these kinds in the order in which they are written."""
-        return [node for node in self.nodes if isinstance(node, kinds)]
+        if kinds not in self.answers:
+            self.answers[kinds] = [node for node in self.nodes if isinstance(node, kinds)]
+        found: list[Any] = self.answers[kinds]
+        return found
 
     def calls(self, *names: str) -> list[Any]:
         """Calls, of a function or method of these names, or all."""
@@ -206,6 +209,20 @@ def program_of(source: str) -> Program:
     return Program(source)
 
 
+def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
+    """A question that is answered once for each program; the answer holds nodes of it."""
+
+    @wraps(question)
+    def asked(program: Program) -> Answer:
+        if question not in program.answers:
+            program.answers[question] = question(program)
+        answer: Answer = program.answers[question]
+        return answer
+
+    return asked
+
+
+@once
 def pairs(program: Program) -> list[tuple[Any, Any]]:
     """(target, value) of all assignments, also of `a, b = c, d` and `a = b = c`, in the order in which they are written."""
     return [pair for assign in program.all(ast.Assign) for pair in pairs_of(assign)]
@@ -232,16 +249,3 @@ def keyword(call: ast.Call, name: str) -> Any:
 def positional(call: ast.Call) -> list[Any]:
     """Arguments without a name and without stars."""
     return [one for one in call.args if not isinstance(one, ast.Starred)]
-
-
-def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
-    """A question that is answered once for each program; the answer holds nodes of it."""
-
-    @wraps(question)
-    def asked(program: Program) -> Answer:
-        if question not in program.answers:
-            program.answers[question] = question(program)
-        answer: Answer = program.answers[question]
-        return answer
-
-    return asked
