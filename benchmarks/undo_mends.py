@@ -1,11 +1,11 @@
 """Does each test of docs/robustness.md fail without the mend that it tests? Undoes the mends one by one in a copy of the tree.
 
-python benchmarks/undo_mends.py [--only TEXT] [--part I/N] [--seconds 3600] [--publish]
+python benchmarks/undo_mends.py [--only TEXT] [--new] [--part I/N] [--seconds 3600] [--publish]
 
 undo_mends.yaml holds, for each fault, texts of files as they are and as they would be without the mend, and the tests that
-must fail then. --only: faults whose text holds this. --part: each N-th from the I-th on. --seconds: no other one is undone
-after so long. --publish keeps what was found in undone.json, leaves out what was undone before and is the same still, and
-writes the page's table.
+must fail then. --only: faults whose text holds this. --new: faults that undone.json does not know. --part: each N-th from the
+I-th on. --seconds: no other one is undone after so long. --publish keeps what was found in undone.json, leaves out what was
+undone before and is the same still, and writes the page's table.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     """1 when a test does not fail without its mend, or fails with it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
+    parser.add_argument("--new", action="store_true")
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--publish", action="store_true")
@@ -54,9 +55,9 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as place:
         tree = copy_of_tree(Path(place))
         for mend in mends[first - 1 :: each]:
-            if asked.only not in mend["fault"] or (
-                asked.publish and known.get(mend["fault"]) == {"digest": digest_of(mend), "outcome": FAILS}
-            ):
+            if asked.only not in mend["fault"] or (asked.new and mend["fault"] in known):
+                continue
+            if asked.publish and known.get(mend["fault"]) == {"digest": digest_of(mend), "outcome": FAILS}:
                 continue
             if time.monotonic() > ends:
                 break
@@ -104,7 +105,7 @@ def undone(tree: Path, mend: Mapping[str, Any]) -> str:
             for path in (tree / "tfadvisor").rglob("*.so"):
                 path.unlink()  # what is found behind the build is what it made: it goes on without what it cannot compile
             failed = subprocess.run(build, cwd=tree, check=False, capture_output=True).returncode
-            if failed or not list((tree / "tfadvisor" / "xplane").glob("*.so")):
+            if failed or not list((tree / "tfadvisor" / "trace").glob("*.so")):
                 return "was not run: needs Cython and gcc"
         return tested(tree, mend["tests"])
     finally:
@@ -141,7 +142,7 @@ def table(mends: Sequence[Mapping[str, Any]], found: Mapping[str, Mapping[str, s
     """One row a mend."""
     lines = ["", "| fault | test | without the mend it |", "|---|---|---|"]
     for mend in mends:
-        tests = "<br>".join(f"`{test.removeprefix('robustness/')}`" for test in mend["tests"])
+        tests = "<br>".join(f"`{test.removeprefix('system/robustness/')}`" for test in mend["tests"])
         lines.append(f"| {mend['fault']} | {tests} | {found.get(mend['fault'], {}).get('outcome', 'was not run')} |")
     return "\n".join(lines) + "\n\n"
 

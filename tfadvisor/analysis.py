@@ -183,9 +183,15 @@ def _without_ignored(report: Report, ignored: Mapping[str, str]) -> Report:
     return replace(report, findings=kept, plan=plan_of(kept) or msgspec.UNSET, capture=(*report.capture, *notes))
 
 
+_MOST_NAMED = 8
+"""Folders of one run, in a sentence."""
+
+
 def _joined(run: Run) -> CaptureNote:
     """That the hosts' files come from several folders."""
-    text = f"Hosts are read together from {', '.join(sorted(run.folders))}: JAX names each host's folder by the second it starts."
+    first, others = sorted(run.folders)[:_MOST_NAMED], len(run.folders) - _MOST_NAMED
+    folders = ", ".join(first) + (f" and {others:,} more" if others > 0 else "")
+    text = f"Hosts are read together from {folders}: JAX names each host's folder by the second it starts."
     return CaptureNote("joined-runs", text, "Give one of these folders to read its hosts alone.", "")
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
+WITHOUT_POWERS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+"""Before a call: as root without the power to read and write what nobody may."""
 MARK = "TFADVISOR_TEST_MARK"
 IN_PROCESSES = (
     "import sys; from tfadvisor.cli.entry import run; import tfadvisor.timeline.run.read_hosts as hosts; "

@@ -33,7 +33,7 @@ class Repository:
         (folder / "train.py").write_text(dedent(TRAINS))
         self.env = {
             **{name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")},
-            "PYTHONPATH": str(FAKES),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(FAKES), os.environ.get("PYTHONPATH")))),
             "FAKE_LOG": os.devnull,
         }
 

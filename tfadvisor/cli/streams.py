@@ -8,7 +8,7 @@ import sys
 from typing import Any, TextIO
 
 _STDOUT, _STDERR = 1, 2
-_DIGITS_OF_COLUMNS = 5
+_DIGITS = 5
 
 
 class _Quiet(io.RawIOBase):
@@ -45,8 +45,9 @@ _stdout = _Quiet(_STDOUT)
 
 def settle_streams() -> None:
     """Puts streams in place that take everything. Closed ones lead nowhere, and no file is opened under their numbers."""
-    if len(os.environ.get("COLUMNS", "")) > _DIGITS_OF_COLUMNS:  # libraries make memory of it
-        del os.environ["COLUMNS"]
+    for name in ("COLUMNS", "LINES"):
+        if len(os.environ.get(name, "")) > _DIGITS:  # libraries make a number and memory of it
+            del os.environ[name]
     if os.name != "posix":
         return
     for number in range(3):

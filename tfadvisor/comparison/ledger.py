@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 from zlib import crc32
 
 import msgspec
@@ -27,6 +27,9 @@ FORM = 1
 BETTER = "better"
 OUTCOMES = (BETTER, "not better", "cannot tell", "broken")
 """What a trial can come to."""
+
+
+_Share: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -53,11 +56,11 @@ class Entry(msgspec.Struct, frozen=True):
     versions: Mapping[str, str]
     device: str
     """Its kind."""
-    predicted: tuple[float, float] | None
+    predicted: tuple[_Share, _Share] | None
     """Saving as a share of step time, from and to."""
-    ratio: float | None
+    ratio: _Share | None
     """New step time over old, None where the candidate broke."""
-    interval: tuple[float, float] | None
+    interval: tuple[_Share, _Share] | None
     """Where the ratio lies with 95% confidence."""
     runs: tuple[int, int]
     """Of the program as it is, and with the candidate."""
@@ -117,7 +120,7 @@ def read(file: Path) -> Ledger:
             continue
         try:
             one = msgspec.json.decode(line, type=Entry)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             unread += 1
             continue
         if one.form != FORM:

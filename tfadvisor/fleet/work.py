@@ -6,7 +6,10 @@ Task and row are msgpack with a version, never pickles: what comes from another 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import lru_cache
 from hashlib import sha256
@@ -17,6 +20,7 @@ import msgspec
 from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import AdvisorError, UsageError
+from tfadvisor.memory import limited_memory, limits_of_files
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of, places_of
 from tfadvisor.trace.runs import Run, recorded_at
@@ -79,20 +83,53 @@ def row_of(task: Task) -> Row:
 
     run = Run(task.run, place_of(os.fsdecode(task.folder)), _files(task))
     try:
-        report = conclude(run, Options(), catalogue=catalogue_of(task.how))[0]
-        columns = columns_of(report)
+        with _limited(run.files):
+            columns = columns_of(conclude(run, Options(), catalogue=catalogue_of(task.how))[0])
         columns["recorded_at"] = columns["recorded_at"] or _by_files(run)
     except Unreachable as error:
         columns = {"error": str(error), "error_kind": "unreachable"}
     except AdvisorError as error:
         columns = {"error": str(error), "error_kind": "trace"}
     except MemoryError:
-        columns = {"error": "needs more memory than there is.", "error_kind": "killed"}
+        columns = {"error": "needs more memory than there is, or than any run of its size.", "error_kind": "killed"}
+    except _Late:
+        columns = {"error": "took longer than any run of its size needs.", "error_kind": "killed"}
     except Exception as error:
         columns = {"error": f"{type(error).__name__}: {error}", "error_kind": "bug"}
     if "error" in columns:
         columns["recorded_at"] = _by_files(run)
     return _row(task, columns)
+
+
+class _Late(BaseException):
+    """A run's time is over. No code on the way takes it for an error of its own."""
+
+
+@contextmanager
+def _limited(files: Sequence[Path]) -> Iterator[None]:
+    """Inside, reading takes no longer and no more memory than any run of this size, in a process that has nothing else to do.
+
+    Raises _Late and MemoryError. TFADVISOR_LIMITS=0 is for those who trust the runs.
+    """
+    alone = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if not alone or os.environ.get("TFADVISOR_LIMITS") == "0" or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL:
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise _Late
+
+    limits = limits_of_files(files)
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, limits.deadline_s, 0.5)  # again, where code between has swallowed it
+    before = limited_memory(limits.memory)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        if before is not None:
+            limited_memory(before)
 
 
 @lru_cache(maxsize=1)

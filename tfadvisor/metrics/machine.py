@@ -183,7 +183,7 @@ def gpu_clock_fraction(question: Question) -> float:
         _told(
             question,
             lambda gpu: (
-                gpu.clock_mhz / gpu.highest_clock_mhz
+                min(gpu.clock_mhz, gpu.highest_clock_mhz) / gpu.highest_clock_mhz
                 if gpu.utilization and gpu.clock_mhz is not None and gpu.highest_clock_mhz
                 else None
             ),
@@ -221,7 +221,7 @@ def available_memory_fraction(question: Question) -> float:
     return smallest(
         question,
         lambda one: (
-            min(told) / whole
+            min(*told, whole) / whole
             if (whole := one.settings.memory_bytes)
             and len(told := [end.available_bytes for end in ends(one) if end.available_bytes is not None]) == 2
             else None

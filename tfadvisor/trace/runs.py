@@ -78,17 +78,26 @@ def _joined(runs: Sequence[Run]) -> list[Run]:
     """Runs, newest first, with those joined that are one recording of one job: begun within two minutes below one folder, on
     different hosts, with the same compiled programs as far as the traces name any.
     """
-    found: list[Run] = []
+    found: list[tuple[list[Run], set[str]]] = []
     for run in runs:
+        hosts = set(map(host_of, run.files))
         stamped = _SESSION_NAME.fullmatch(run.path.name) is not None
-        near = [at for at, one in enumerate(found[-8:], max(len(found) - 8, 0)) if stamped and _one_job(one, run)]
-        if not near:
-            found.append(run)
-            continue
-        newest = found[near[0]]
-        files = tuple(sorted((*newest.files, *run.files), key=host_of))
-        found[near[0]] = Run(newest.name, newest.path, files, (*(newest.folders or (newest.name,)), run.name))
-    return found
+        near = (one for one in found[-8:] if stamped and hosts.isdisjoint(one[1]) and _one_job(one[0][0], run))
+        if (job := next(near, None)) is None:
+            found.append(([run], hosts))
+        else:
+            job[0].append(run)
+            job[1].update(hosts)
+    return [_as_one(several) for several, _ in found]
+
+
+def _as_one(runs: Sequence[Run]) -> Run:
+    """The newest one with the files of all."""
+    newest, *others = runs
+    if not others:
+        return newest
+    files = tuple(sorted((file for run in runs for file in run.files), key=host_of))
+    return Run(newest.name, newest.path, files, tuple(run.name for run in runs))
 
 
 def _one_job(one: Run, other: Run) -> bool:
@@ -96,7 +105,6 @@ def _one_job(one: Run, other: Run) -> bool:
         one.path.parent == other.path.parent
         and _SESSION_NAME.fullmatch(one.path.name) is not None
         and abs(recorded_at(one) - recorded_at(other)) <= _APART
-        and not {host_of(file) for file in one.files} & {host_of(file) for file in other.files}
         and _same_programs(one.files[0], other.files[0])
     )
 
@@ -105,7 +113,10 @@ def _same_programs(one: Path, other: Path) -> bool:
     """Whether the programs that two traces name are mostly the same; yes where one names none or is not on this machine."""
     if isinstance(one, RemotePath) or isinstance(other, RemotePath):
         return True
-    first, second = (_programs(str(file), file.stat().st_mtime_ns) for file in (one, other))
+    try:
+        first, second = (_programs(str(file), file.stat().st_mtime_ns) for file in (one, other))
+    except OSError:  # reading it will say what is wrong with it
+        return True
     return not first or not second or 2 * len(first & second) >= len(first | second)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import os
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.processes import COMMAND, WITHOUT_POWERS
 from support.shared_traces import FOLDER, needs_shared_traces
 from support.trace_builder import trace
 
@@ -230,14 +229,10 @@ def test_an_unreadable_path(tmp_path: Path) -> None:
     try:
         for path in (file, folder):
             done = subprocess.run(
-                [*_WITHOUT_POWERS, COMMAND, "analyze", path], capture_output=True, text=True, check=False
+                [*WITHOUT_POWERS, COMMAND, "analyze", path], capture_output=True, text=True, check=False
             )
             assert (done.returncode, done.stdout) == (3, "")
             assert "Permission denied" in done.stderr
             assert "read permission" in done.stderr
     finally:
         folder.chmod(0o755)
-
-
-COMMAND = Path(sys.executable).parent / "tfadvisor"
-_WITHOUT_POWERS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []

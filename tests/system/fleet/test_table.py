@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import resource
 import shutil
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,7 +18,7 @@ from support.fleet_runs import add
 from tfadvisor.errors import UsageError
 from tfadvisor.fleet.build import Labels, Outcome, bring_up_to_date, find_tasks
 from tfadvisor.fleet.table import read_table
-from tfadvisor.fleet.work import FORMAT, HowToRead, Row, WrongVersion, row_bytes
+from tfadvisor.fleet.work import FORMAT, HowToRead, Row, WrongVersion, row_bytes, row_of
 
 
 def made(logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None) -> Outcome:
@@ -202,3 +206,24 @@ def test_every_field_is_a_column_and_every_class_of_time_has_one(logs: Path, tmp
     columns = pq.read_schema(tmp_path / "runs.parquet").names
     assert tuple(columns) == Row.__struct_fields__
     assert set(TIME_CLASSES) <= set(columns)
+
+
+@pytest.mark.parametrize(
+    ("work", "why"),
+    [
+        (lambda *_, **__: re.match(r"(a|a)+$", "a" * 40 + "b"), "took longer than any run of its size needs."),
+        (lambda *_, **__: bytearray(8 << 30), "needs more memory than there is, or than any run of its size."),
+    ],
+    ids=["time", "memory"],
+)
+def test_a_run_that_would_take_everything_is_a_row_with_its_error(
+    logs: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[..., object], why: str
+) -> None:
+    monkeypatch.setattr("tfadvisor.memory._SHORTEST_DEADLINE_S", 0.3)
+    monkeypatch.setattr("tfadvisor.analysis.conclude", work)
+
+    row = row_of(find_tasks([logs], Labels(None), HowToRead()).tasks[0])
+
+    assert (row.error, row.error_kind) == (why, "killed")
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+    assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import hlo_builder as hlo
 from support.trace_builder import trace
 from support.wire import number, sized
 
@@ -52,11 +53,26 @@ def gpu_op(text: str) -> bytes:
 
 
 def nested() -> bytes:
-    """Each begins after the one around it and ends before it."""
-    events = b"".join(
-        sized(4, number(1, 1) + number(2, one) + number(3, 200_000_000 - 2 * one)) for one in range(100_000)
-    )
-    return host(name(1, b"call") + sized(3, number(1, 77) + sized(2, b"python") + events))
+    """Each begins after the one around it and ends before it: calls of a library in one function of the program."""
+    builder = trace().steps(3, period=100).busy("GPU:0", (0, 250)).call("$train.py:3 train", 0, 300)
+    for one in range(1, 100_000):
+        builder.call("$api.py:7 call", one / 1_000_000, 300 - one / 1_000_000)
+    return builder.bytes()
+
+
+def chain() -> bytes:
+    """HLO in which each instruction takes the one before."""
+    instructions = [hlo.op(1, "parameter", "f32[8]")]
+    instructions += [hlo.op(one, "negate", "f32[8]", one - 1) for one in range(2, 100_000)]
+    instructions.append(hlo.op(100_000, "fusion", "f32[8]", 99_999, name="gemm"))
+    builder = trace().program("jit_step", hlo.module(hlo.computation(1, *instructions)))
+    for step in range(3):
+        times = step * 100, step * 100 + 80
+        builder.step(step * 100, step * 100 + 90).busy("GPU:0", times, name="gemm")
+        builder.on_line(
+            "/device:GPU:0", "Stream #1(Compute)", "gemm", *times, hlo_module="jit_step", hlo_op="gemm", program_id=7
+        )
+    return builder.bytes()
 
 
 REFUSED: dict[str, Callable[[], bytes]] = {
@@ -77,6 +93,7 @@ READ: dict[str, Callable[[], bytes]] = {
     "a name that counts up": lambda: gpu_op("_1" * 130_000 + "x"),
     "a warning of a million digits": lambda: good() + sized(3, b"1" * 1_000_000),
     "100,000 calls in one another": nested,
+    "a chain of 100,000 instructions": chain,
     "two million stats": lambda: host(sized(3, sized(4, sized(4, b"") * 2_000_000))),
 }
 
@@ -134,21 +151,51 @@ def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(tmp_pat
     assert time.monotonic() - began < 20
 
 
-def test_the_command_has_a_deadline_and_says_so(tmp_path: Path) -> None:
-    """Whatever it does meanwhile; here a pattern that never ends."""
+READS = {
+    "analyze": ["analyze", "PATH"],
+    "analyze -o": ["analyze", "PATH", "-o", "x.html"],
+    "compare": ["compare", "PATH", "PATH"],
+    "compare -o": ["compare", "PATH", "PATH", "-o", "x.html"],
+    "gate": ["gate", "PATH", "--baseline", "none"],
+    "gate --pages": ["gate", "PATH", "--baseline", "none", "--pages", "pages"],
+    "baseline add": ["baseline", "add", "PATH"],
+    "export --to perfetto": ["export", "PATH", "--to", "perfetto"],
+    "export --to pgle": ["export", "PATH", "--to", "pgle", "-o", "x.pb"],
+    "fix": ["fix", "PATH"],
+    "try --from": ["try", "--from", "PATH", "--", "true"],
+}
+
+
+@pytest.mark.parametrize("what", READS)
+def test_the_command_has_a_deadline_and_says_so(tmp_path: Path, what: str) -> None:
+    """Whatever it does meanwhile; here a pattern that never ends. The gate's page is drawn when all is judged."""
     path = tmp_path / "h.xplane.pb"
     path.write_bytes(good())
+    call = [str(path) if one == "PATH" else one for one in READS[what]]
     code = f"""
 import re, sys
-from tfadvisor.cli import entry
 from tfadvisor import memory, analysis
+from tfadvisor.cli import entry
+from tfadvisor.serve.export import perfetto, pgle
+at_once = analysis.conclude if "--pages" in {call!r} else None
+def slow(*given, **more):
+    if at_once and not more.get("detail"):
+        return at_once(*given, **more)
+    re.match(r"(a|a)+$", "a" * 40 + "b")
 memory._SHORTEST_DEADLINE_S = 0.5
-analysis.analyze_run = lambda *_: re.match(r"(a|a)+$", "a" * 40 + "b")
-sys.argv[1:] = ["analyze", {str(path)!r}]
+pgle.profile = perfetto.conclude = analysis.conclude = slow
+sys.argv[1:] = {call!r}
 entry.run()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
 
     assert done.returncode == 3
-    assert "took longer than the 1 s that any trace of this size needs. If you trust the trace" in done.stderr
-    assert done.stderr.count("\n") == 1
+    last = done.stderr.splitlines()[-1]
+    assert "took longer than the 1 s that any trace of this size needs. If you trust the trace" in last
+    assert "Traceback" not in done.stderr
+    assert sorted(one.name for one in tmp_path.iterdir() if not one.name.startswith(".")) in (
+        ["h.xplane.pb"],
+        ["h.xplane.pb", "pages"],
+    )

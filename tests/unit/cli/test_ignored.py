@@ -57,3 +57,11 @@ def test_open_shows_the_page_and_what_was_written_is_said(
 
     assert opened == [page.resolve().as_uri()]
     assert f"wrote {page} (html)" in capsys.readouterr().err
+
+
+def test_open_leaves_nothing_where_there_is_nothing_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    assert guarded_main(["analyze", str(tmp_path / "none"), "--open"]) == 3
+
+    assert list(tmp_path.iterdir()) == []

@@ -59,7 +59,7 @@ def test_many_runs_use_the_normal_approximation() -> None:
     assert p_above(base, base) == pytest.approx(0.5, abs=0.02)
 
 
-def test_the_smallest_p_is_one_of_all_orders() -> None:
+def test_the_smallest_probability() -> None:
     """Against ten: one of 11 with one run, of 66 with two, of 286 with three."""
     assert [smallest_p(10, m) for m in (1, 2, 3)] == pytest.approx([1 / 11, 1 / 66, 1 / 286])
 

@@ -171,3 +171,14 @@ def test_several_runs_can_be_named_and_are_read_as_one(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "jax-hosts-late" / "beta.xplane.pb.gz", tmp_path / "again")
     with pytest.raises(UsageError, match="host beta is in several of these runs"):
         choose_run([tmp_path], "late,again")
+
+
+def test_a_link_to_nothing_in_a_job_of_several_hosts_is_no_bug(tmp_path: Path) -> None:
+    """Folders of one job are looked into before any is chosen."""
+    put(tmp_path / "plugins" / "profile" / "2026_01_01_00_00_00", "a")
+    other = put(tmp_path / "plugins" / "profile" / "2026_01_01_00_00_01")
+    (other / "b.xplane.pb").symlink_to(tmp_path / "nowhere")
+
+    (run,) = find_runs(tmp_path)
+
+    assert [host_of(file) for file in run.files] == ["a", "b"]

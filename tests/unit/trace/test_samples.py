@@ -92,3 +92,10 @@ def test_the_step_is_what_was_asked_for(step: str, count: int | None) -> None:
     found = asked_steps(host_threads(builder.decode()), step)
 
     assert (None if found is None else len(found)) == count
+
+
+@pytest.mark.parametrize("digits", [5000, 999, 19])
+def test_a_line_of_many_digits_is_no_step(digits: int) -> None:
+    builder = trace().call("$train.py:20 outer", 0, 8).call("$train.py:20 outer", 10, 18)
+
+    assert asked_steps(host_threads(builder.decode()), f"train.py:{'9' * digits}") is None

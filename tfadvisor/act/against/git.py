@@ -98,6 +98,9 @@ def _state(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             fields = rest.split(" ", 7 if kind == "1" else 8)
             if fields[1].startswith("S") and "M" in fields[1]:
                 raise UsageError(f"the submodule {fields[-1]} has uncommitted changes. Commit them there first.")
+            if fields[0] == ".A":
+                name = fields[-1]
+                raise UsageError(f"{name} is announced by `git add -N` alone. Add it: `git add {name}`.")
             changed.append(fields[-1])
             if kind == "2":
                 next(entries)  # the name before

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.advice.codemods import LAUNCH_LINE
+from tfadvisor.units import number_of
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -30,7 +31,7 @@ class Place(msgspec.Struct, frozen=True):
     def number(self, pattern: str, otherwise: int) -> str:
         """The number that the fixes prescribe, so that a patch writes what the text says; of a pattern with one group."""
         found = re.search(pattern, self.snippets)
-        return found[1] if found is not None and int(found[1]) > 1 else str(otherwise)
+        return found[1] if found is not None and (number_of(found[1]) or 0) > 1 else str(otherwise)
 
 
 class Edit(msgspec.Struct, frozen=True):

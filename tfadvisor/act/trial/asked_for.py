@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -50,14 +51,21 @@ def asked_for(
     origin: Path | None,
     source: Path | None,
     rules: Sequence[Path],
+    bounded: Callable[[Sequence[Path]], AbstractContextManager[object]] = nullcontext,
+    *,
+    settings_only: bool = False,
 ) -> AskedFor:
-    """Raises UsageError, TraceError."""
+    """bounded: within which a trace's files are read. settings_only: of the report's findings only variables and flags.
+
+    Raises UsageError, TraceError.
+    """
     files = [one for one in patches if _is_file(one)]
     named = [one for one in patches if one not in files]
-    report = _report(origin, rules) if origin is not None else None
+    report = _report(origin, rules, bounded) if origin is not None else None
     found: list[Candidate] = []
     if report is not None:
-        found += _offered(report, named, _sources(command, source), rules)
+        offered = _offered(report, named, _sources(command, source), rules)
+        found += [one for one in offered if not (settings_only and one.texts)]
     ruled = {one.rule_id for one in found}
     codemods = [one for one in named if one not in ruled]
     if codemods:
@@ -108,16 +116,20 @@ def _sources(command: Sequence[str], source: Path | None) -> Sources:
     return read_sources(source or (scripts[0] if scripts else Path()))
 
 
-def _report(origin: Path, rules: Sequence[Path]) -> Report:
+def _report(
+    origin: Path, rules: Sequence[Path], bounded: Callable[[Sequence[Path]], AbstractContextManager[object]]
+) -> Report:
     """Of a trace, or as `tfadvisor analyze --format json` wrote it."""
     if origin.suffix != ".json":
-        return analyze_run(choose_run([origin])[0], Options(rules=tuple(rules)))
+        run = choose_run([origin])[0]
+        with bounded(run.files):
+            return analyze_run(run, Options(rules=tuple(rules)))
     try:
         given = json.loads(read_small_text(origin, _LARGEST_REPORT))
         return msgspec.convert(given, Report)
     except OSError as error:
         raise UsageError(f"--from {origin}: cannot be read: {error.strerror or error}.") from error
-    except (ValueError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         remedy = "`tfadvisor analyze --format json` writes one."
         raise TraceError(str(origin), f"it is no report of this version ({error}).", remedy) from error
 
@@ -153,8 +165,10 @@ def combined(one: Candidate, other: Candidate) -> Candidate | str:
             return f"it sets {name} otherwise"
     checks = {one.check, other.check}
     check = "none" if "none" in checks else "values" if "values" in checks else "batches"
-    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, rule_id="", category="", change="several",
-                   promise=None, check=check, effect="; ".join(filter(None, (one.effect, other.effect))))  # fmt: skip
+    parts = (*one.parts, *other.parts)
+    effect = "; ".join(filter(None, (one.effect, other.effect)))
+    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, parts=parts, rule_id="", category="",
+                   change="several", promise=None, check=check, effect=effect)  # fmt: skip
 
 
 # The findings' own fixes as candidates: each codemod of a rule that applies in one place, and its variables and flags.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -33,6 +34,7 @@ _OTHERS_SECONDS = 3.0
 _UNKNOWN_OTHERS_SECONDS = 1.0
 """The same where it is not known whether there are others."""
 _TAIL_BYTES = 4000
+_ERROR = re.compile(r"[\w.]*(?:Error|Exception|Interrupt)\b")
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -190,16 +192,17 @@ class Program:
         patience: float,
         seconds: float,
         env: Mapping[str, str] | None = None,
+        parts: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
         fewest: int = Order.fewest,
     ) -> Run:
-        """One run, in which all loops are watched. env, texts: what is set for it, and files that are read otherwise.
+        """One run, in which all loops are watched.
 
-        Raises UsageError, Interrupted.
+        env: what is set for it. parts: whose hooks count. texts: files that are read otherwise. Raises UsageError, Interrupted.
         """
         with temporary_folder("tfadvisor-patched-") as folder:
             patched = {real: _kept(folder, real, text) for real, text in (texts or {}).items()}
-            order = Order(self.roots, patched, None, seconds=seconds, fewest=fewest)
+            order = Order(self.roots, patched, None, seconds=seconds, fewest=fewest, parts=tuple(parts))
             return run_once(self.command, env or {}, order, patience, None, self.asked)
 
     def time(
@@ -212,7 +215,9 @@ class Program:
             return Timed(None, "the loop whose rounds are the steps is not there any more", 0.0)
         with temporary_folder("tfadvisor-patched-") as folder:
             patched = {real: _kept(folder, real, text) for real, text in candidate.texts.items()}
-            order = Order(self.roots, patched, (loop,), plan.warm, plan.count)
+            order = Order(
+                self.roots, patched, (loop,), plan.warm, plan.count, parts=candidate.parts, acting=bool(candidate.parts)
+            )
             run = run_once(self.command, candidate.env, order, patience, processes, self.asked)
         samples = [one.sample for one in run.answers if one.sample is not None and one.sample.steps >= fewest]
         if not samples:
@@ -251,7 +256,8 @@ def why_no_sample(run: Run, plan: StepPlan) -> str:
 def last_line(tail: str) -> str:
     """`: what it said last`, "" for nothing."""
     lines = [one.strip() for one in tail.splitlines() if one.strip() and not one.startswith("tfadvisor: ")]
-    return f": {lines[-1][:200]}" if lines else ""
+    named = [one for one in lines if _ERROR.match(one)] or lines  # JAX says more behind its error
+    return f": {named[-1][:200]}" if lines else ""
 
 
 def source_of(file: Path) -> str:

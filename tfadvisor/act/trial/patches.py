@@ -81,7 +81,7 @@ def _check_parses(text: str, where: str) -> None:
 
 # Unified diffs as `tfadvisor fix`, git and diff write them, and what a file is after one.
 
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 

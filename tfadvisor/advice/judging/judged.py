@@ -14,7 +14,7 @@ from tfadvisor.metrics.registry import Metrics
 from tfadvisor.vocabulary import Severity
 
 NO_SAVING = Saving(0.0, 0.0, "")
-_PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d+)\)$")
+_PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d{1,9})\)$")
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import webbrowser
 from collections.abc import Mapping, Sequence
@@ -94,8 +95,8 @@ def analyze(
 
     Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written beside it.
     """
-    if open and output is None:
-        output = Path(tempfile.mkdtemp(prefix="tfadvisor-")) / "report.html"
+    if temporary := open and output is None:
+        output = Path(tempfile.gettempdir()) / f"tfadvisor-{os.urandom(6).hex()}" / "report.html"
     form = form_of(REPORT_FORMS, format, output)
     if open and not form.drawn:
         raise UsageError(
@@ -110,6 +111,8 @@ def analyze(
         check_outside(output, read, "--output")
     with hosts_read_by(workers, scheduler, options) as how:
         report, subject = _measured(chosen, how, form)
+    if temporary and output is not None:
+        output.parent.mkdir(mode=0o700)  # not before: what cannot be analysed leaves nothing
     write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
     if open and output is not None:
         webbrowser.open(output.resolve().as_uri())

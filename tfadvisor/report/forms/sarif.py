@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -121,8 +122,9 @@ def files_below(folder: Path, named: Iterable[str]) -> dict[str, str]:
 
 
 def _meant(named: Path, folder: Path, places: Sequence[str]) -> str:
-    if not named.is_absolute() and os.pardir not in named.parts and (folder / named).is_file():
-        return str(named)
+    with suppress(OSError):  # a name that is too long for a file
+        if not named.is_absolute() and os.pardir not in named.parts and (folder / named).is_file():
+            return str(named)
     meant = [one for one in places if _is_meant(named, Path(one), folder)]
     return meant[0] if len(meant) == 1 else ""
 

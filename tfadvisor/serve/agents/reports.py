@@ -102,7 +102,8 @@ class Root(msgspec.Struct, frozen=True):
         """Where a path leads that is below the root, or is absolute. Raises UsageError where that is outside."""
         try:
             found = (self.folder / given).resolve()
-        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte
+            found.exists()
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte, a name that is too long
             raise UsageError(f"{given}: is no path that can be followed: {error}.") from error
         self.check([found], given)
         return found

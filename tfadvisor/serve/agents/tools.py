@@ -128,6 +128,8 @@ class Tools:
                 f"no op is of kind {kind}.{did_you_mean(kind, kinds)} There are: {', '.join(sorted(kinds))}."
             )
         rows = [{name: value for name, value in plain(op).items() if value is not None} for op in found[:most]]
+        while len(rows) > 1 and len(_json(rows)) > LARGEST:  # names may have thousands of characters
+            rows = rows[: len(rows) // 2]
         return _json({"ops": rows, "left_out": len(found) - len(rows)})
 
     def explain_rule(

@@ -27,6 +27,8 @@ from tfadvisor.timeline.names.programs import takes_over_value
 
 _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01
+_DEEPEST = 1_000
+"""Calls in one another that are followed: Python itself allows no more."""
 _MOST_STEPS = 0.5
 _LAST_ASK = 0.1
 """A generator is asked once more than it has batches. That call is shorter than this share of the others."""
@@ -269,7 +271,9 @@ def _own(
 ) -> str:
     """The user's own function below calls of a library that takes most of their time, else the one that makes the calls."""
     below = calls
-    while len(below):
+    for _ in range(_DEEPEST):
+        if not len(below):
+            break
         name = names[int(row[below[0]])]
         if is_users_frame(name):
             return "" if below is calls else _place(name)

@@ -39,6 +39,7 @@ from tfadvisor.timeline.windows import leading
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.trace.runs import host_of
 from tfadvisor.trace.samples import read_samples
+from tfadvisor.units import number_of
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -108,13 +109,13 @@ def asked_steps(threads: Threads, step: str) -> Steps | None:
 
 
 def _rows_of(names: Sequence[str], step: str) -> list[int]:
-    file, _, line = step.rpartition(":")
-    if not (file and line.isdecimal()):
+    file, _, digits = step.rpartition(":")
+    if not file or (line := number_of(digits)) is None:
         return [row for row, name in enumerate(names) if step in _called(name)]
     places = {
         row: place for row, name in enumerate(names) if (place := frame_place(name)) and place[0] == Path(file).name
     }
-    defined = max((place[1] for place in places.values() if place[1] <= int(line)), default=None)
+    defined = max((place[1] for place in places.values() if place[1] <= line), default=None)
     return [row for row, place in places.items() if place[1] == defined]
 
 

@@ -14,6 +14,7 @@ from textwrap import dedent
 
 import pytest
 from support.places import ROOT
+from support.processes import MARK, marked
 from support.repositories import COMMAND, Repository
 
 from tfadvisor.act.record.conduct import Wanted, recorded_program
@@ -85,6 +86,21 @@ def test_a_program_that_never_trains_is_ended(repository: Repository, tmp_path: 
             recorded_program(program, Wanted(None, 20), Options(), place),
         ):
             pass
+
+
+def test_what_an_arm_leaves_in_the_background_ends_with_it(repository: Repository, tmp_path: Path) -> None:
+    """In its own group, and in another session."""
+    background = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'], start_new_session={})"
+    program = f"import subprocess, sys; {background.format(False)}; {background.format(True)}"
+    with marked() as group, (tmp_path / "log").open("wb") as log:
+        place = Place(tmp_path, {**repository.env, MARK: group.mark}, log, seconds=60.0)
+        with (
+            pytest.raises(TraceError),
+            recorded_program([sys.executable, "-c", program], Wanted(None, 20), Options(), place),
+        ):
+            pass
+
+        assert group.left() == []
 
 
 def test_uncommitted_changes_are_judged_and_told(repository: Repository) -> None:

@@ -224,3 +224,12 @@ def test_modules_come_from_the_work_tree(repository: Repository) -> None:
     found = environment_of(commits, Path("/tree"), {"PYTHONPATH": os.pathsep.join([f"{root}/src", outside, "lib"])})
 
     assert found["PYTHONPATH"] == os.pathsep.join(["/tree/src", outside, "lib"])
+
+
+def test_a_file_that_is_only_announced_is_added_first(repository: Repository) -> None:
+    """`git stash create` cannot hold what `git add -N` announces, and says neither which file that is nor what to do."""
+    (repository.folder / "new.py").write_text("width = 3\n")
+    repository.git("add", "-N", "new.py")
+
+    with pytest.raises(UsageError, match=r"^new\.py is announced by `git add -N` alone\. Add it: `git add new\.py`\.$"):
+        commits_of(repository.folder, "HEAD")

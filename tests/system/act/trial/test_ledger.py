@@ -65,6 +65,25 @@ def test_lines_of_a_newer_version_are_left_and_counted(tmp_path: Path) -> None:
     assert (len(read(file).entries), read(file).unread) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ratio": 1e308},
+        {"predicted": [-1e308, 1e308]},
+        {"interval": [0, 1e999]},
+        {"more": "DEEP"},
+    ],
+    ids=str,
+)
+def test_lines_that_nobody_wrote_are_left_and_counted(tmp_path: Path, change: dict[str, object]) -> None:
+    file = tmp_path / "ledger.jsonl"
+    append(file, [entry()])
+    line = json.dumps(json.loads(file.read_text()) | change).replace("Infinity", "1e999")
+    file.write_text(line.replace('"DEEP"', "[" * 100_000 + "]" * 100_000) + "\n")
+
+    assert (read(file).entries, read(file).unread) == ((), 1)
+
+
 def write_many(file: Path, name: str, count: int) -> None:
     for _ in range(count):
         append(file, [entry(rule=name)])

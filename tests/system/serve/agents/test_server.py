@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.places import ROOT
+from support.trace_builder import trace
 
 pytest.importorskip("mcp.server.mcpserver", reason="needs the MCP SDK 2")
 
@@ -73,6 +74,32 @@ def test_an_agent_finds_the_run_its_cause_and_the_patch(project: Path) -> None:
     assert ".prefetch(" in patch[1]
     assert "input" in compared[1]
     assert ".prefetch(" not in (project / "train.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("fixture", "edited"),
+    [("tf-no-prefetch", ".prefetch("), ("jax-loader", "            loss.block_until_ready()\n")],
+)
+def test_an_agent_mends_a_program_by_what_the_tools_say_alone(tmp_path: Path, fixture: str, edited: str) -> None:
+    """It takes the first finding's rule from the brief, asks for its patch, and applies it as it is."""
+    shutil.copytree(FIXTURES / fixture, tmp_path / "runs" / "slow", ignore=shutil.ignore_patterns("*.py"))
+    shutil.copy(FIXTURES / fixture / "program.py", tmp_path / "program.py")
+    before = (tmp_path / "program.py").read_text("utf-8")
+
+    ((_, listed),) = answers(tmp_path, ("list_runs", {}))
+    path = json.loads(listed)["runs"][0]["path"]
+    ((_, brief),) = answers(tmp_path, ("analyze", {"path": path}))
+    (rule,) = re.findall(r"^1\. .*\(([a-z0-9-]+)\)$", brief, re.M)
+    ((error, answer),) = answers(tmp_path, ("fix", {"path": path, "source": "program.py", "rule": rule}))
+    assert not error
+    diff, _, told = answer.partition(f"\n\n{rule}: ")
+    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=diff + "\n", text=True, check=True, capture_output=True)
+
+    after = (tmp_path / "program.py").read_text("utf-8")
+    compile(after, "program.py", "exec")
+    assert (edited in before) is not (edited in after)
+    assert told.startswith("program.py:")
+    assert len(brief.encode()) <= 2048 + 100
 
 
 def test_the_whole_report_and_parts_of_it(project: Path) -> None:
@@ -238,3 +265,37 @@ def test_limits_of_the_roots_own_configuration_hold_and_no_other(project: Path) 
 
     assert "input-not-prefetched" in before
     assert "(input-not-prefetched)" not in after
+
+
+def test_an_answer_about_ops_is_no_longer_than_others(project: Path) -> None:
+    """Half a megabyte of names."""
+    builder = trace().steps(3, period=1000)
+    for one in range(120):
+        builder.busy("GPU:0", *((at + one, at + one + 1.0) for at in (0, 1000, 2000)), name=f"{one}{'k' * 4000}")
+    (project / "long.xplane.pb").write_bytes(builder.bytes())
+
+    ((error, text),) = answers(project, ("ops", {"path": "long.xplane.pb", "most": 200}))
+
+    assert not error
+    assert len(text) < 110_000
+    assert json.loads(text)["ops"] != []
+    assert json.loads(text)["left_out"] > 0
+
+
+@pytest.mark.parametrize("path", ["a\0b", "n" * 5000, "x/" * 3000, "file:///etc", "http://127.0.0.1/x", "~root"])
+def test_a_path_that_no_person_would_ask_for_is_one_line(project: Path, path: str) -> None:
+    calls: list[Call] = [
+        ("list_runs", {"path": path}),
+        ("analyze", {"path": path}),
+        ("ops", {"path": path}),
+        ("compare", {"base": path, "new": "slow"}),
+        ("fix", {"path": "slow", "source": path}),
+        ("analyze", {"path": "slow", "run": path}),
+        ("analyze", {"path": "slow", "host": path}),
+        ("ops", {"path": "slow", "kind": path, "like": path}),
+    ]
+
+    told = answers(project, *calls)
+
+    assert [error for error, _ in told] == [True] * len(calls)
+    assert [text for _, text in told if "\n" in text.strip() or "bug in tfadvisor" in text or len(text) > 5000] == []

@@ -102,6 +102,7 @@ def test_a_folder_whose_name_is_no_text_is_a_run_like_others(tmp_path: Path) -> 
     assert run["name"] == "caf\ufffd"
     assert report.json["verdict"]["bottleneck"] == "host"
     assert client.get(f"{ROUTES}/page", query_string={"run": run["name"]}).json["format"] == FORMAT
+    assert "lanes" in answered(client, run=run["name"], host=report.json["run"]["hosts"][0], index="2").json
 
 
 def test_a_broken_run_is_an_answer_not_a_crash(logdir: Path) -> None:

@@ -232,3 +232,9 @@ def test_a_healthy_trace_has_no_finding_above_low() -> None:
     assert report.verdict.healthy
     assert report.verdict.bottleneck == "compute"
     assert all(one.severity.rank <= Severity.LOW.rank for one in report.findings)
+
+
+def test_a_line_of_5000_digits_is_no_place() -> None:
+    facts = {"framework": "jax", "input_frame": f"load (a.py:{'9' * 5000})"}
+
+    assert fired("input-loader-in-step", metrics(facts, input_bound_fraction=0.5)).locations == ()

@@ -232,3 +232,15 @@ def test_the_rule_in_the_guide_passes_its_own_cases(tmp_path: Path) -> None:
 
     assert outcome.failures == ()
     assert (outcome.rules, outcome.cases) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-99-99", "2026-02-30T25:61:61", "9" * 5000, "0b" + "1" * 20_000, "1:" * 2000 + "1"]
+)
+def test_a_value_that_yaml_cannot_read_is_an_error_of_its_line(value: str) -> None:
+    """Or one that the field refuses."""
+    with pytest.raises(RuleError) as error:
+        checked(load(GOOD.replace("title:", f"title: {value}\nother:", 1), "x.yaml"))
+
+    assert str(error.value).count("\n") == 0
+    assert error.value.line > 0

@@ -28,3 +28,11 @@ def test_without_a_driver_nothing_is_known_of_them() -> None:
 
     assert metrics.value("gpu_clock_fraction") is None
     assert metrics.fact("gpu_slowed_by") is None
+
+
+@pytest.mark.parametrize("highest", [5e-324, 1_400.0])
+def test_no_clock_is_higher_than_the_highest(highest: float) -> None:
+    """A file of counters may come from anywhere."""
+    gpu = Gpu(utilization=0.9, clock_mhz=1_500.0, highest_clock_mhz=highest)
+
+    assert measured(grew(None, gpu)).value("gpu_clock_fraction") == 1

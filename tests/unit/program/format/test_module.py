@@ -118,3 +118,17 @@ def test_a_config_that_is_no_json_is_no_config() -> None:
         found.append(dict(Module(hlo.module(body)).entry.root.config()))
 
     assert found == [{}, {}, {}, {"n": float("inf")}, {}]
+
+
+def test_dimensions_of_2_to_the_62_are_counted_up_to_what_int64_can_add() -> None:
+    """No machine holds 2**52 elements."""
+    body = hlo.computation(
+        1,
+        hlo.op(1, "constant", f"f64[{1 << 62},{1 << 62}]"),
+        hlo.op(2, "constant", f"(f64[{1 << 62}], f64[{1 << 62}])"),
+    )
+
+    shapes = [one.shape for one in Module(hlo.module(body)).entry.instructions]
+
+    assert [one.elements for one in shapes] == [1 << 52] * 2
+    assert [one.bytes for one in shapes] == [8 << 52, 1 << 52]

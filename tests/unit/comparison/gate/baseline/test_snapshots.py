@@ -18,6 +18,8 @@ import tfadvisor
 from tfadvisor.comparison.baseline import snapshot as snapshot_file
 from tfadvisor.comparison.baseline.snapshot import snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import SnapshotError, as_text, from_text
+from tfadvisor.comparison.baseline.store import add
+from tfadvisor.errors import UsageError
 from tfadvisor.vocabulary import TIME_CLASSES
 
 OF_JAX_HEALTHY = "8d3ef0ec5a978388789a9e859c1109a6"
@@ -187,3 +189,12 @@ def test_damaged_snapshots_are_read_or_refused_and_nothing_else(seed: int) -> No
         damaged[generator.randrange(len(damaged))] = generator.choice('0-1e"{}[],:\\\x00aé ')
     with contextlib.suppress(SnapshotError):
         as_text(from_text("".join(damaged)))
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    long = replace(snapshot(), key=replace(snapshot().key, model="m" * 5000))
+
+    with pytest.raises(UsageError, match=r"is not written, since it could not be read again: .*length <= 4000"):
+        add(tmp_path, [long], 10)
+
+    assert list(tmp_path.rglob("*.json")) == []

@@ -1,0 +1,238 @@
+"""Arguments and surroundings that no person would choose: one line, the exit code of the contract, never a bug of tfadvisor's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.fleet_runs import add
+from support.processes import COMMAND
+from support.trace_builder import trace
+
+from tfadvisor.cli.main import guarded_main
+
+LONG = "n" * 5000
+NINES = "9" * 5000
+NAMES: dict[str, list[str]] = {
+    "analyze": ["analyze", LONG],
+    "analyze a trace": ["analyze", f"/{LONG}.xplane.pb"],
+    "analyze --rules": ["analyze", "{trace}", "--rules", LONG],
+    "analyze --config": ["analyze", "{trace}", "--config", LONG],
+    "analyze -o": ["analyze", "{trace}", "-o", f"{LONG}.json"],
+    "analyze --host": ["analyze", "{trace}", "--host", LONG],
+    "analyze --run": ["analyze", "{logdir}", "--run", LONG],
+    "analyze --disable": ["analyze", "{trace}", "--disable", LONG],
+    "analyze --set": ["analyze", "{trace}", "--set", f"{LONG}.x=1"],
+    "analyze --format": ["analyze", "{trace}", "--format", LONG],
+    "compare": ["compare", LONG, LONG],
+    "compare a snapshot": ["compare", f"{LONG}.json", "{trace}"],
+    "compare -o": ["compare", "{trace}", "{trace}", "-o", f"{LONG}.html"],
+    "gate": ["gate", LONG],
+    "gate --baseline": ["gate", "{trace}", "--baseline", LONG],
+    "gate --pages": ["gate", "{trace}", "--baseline", "{none}", "--pages", LONG],
+    "gate --config": ["gate", "{trace}", "--config", LONG],
+    "baseline add": ["baseline", "add", LONG],
+    "baseline add --store": ["baseline", "add", "{trace}", "--store", LONG],
+    "baseline list --store": ["baseline", "list", "--store", LONG],
+    "baseline show": ["baseline", "show", LONG],
+    "history": ["history", "--store", LONG],
+    "ledger": ["ledger", LONG],
+    "fleet": ["fleet", LONG, "-o", "{none}"],
+    "fleet -o": ["fleet", "{logdir}", "-o", LONG],
+    "fleet report": ["fleet", "report", LONG],
+    "export": ["export", LONG, "--to", "perfetto"],
+    "export -o": ["export", "{trace}", "--to", "perfetto", "-o", LONG],
+    "export --to parquet -o": ["export", "{trace}", "--to", "parquet", "-o", LONG],
+    "export --to pgle": ["export", LONG, "--to", "pgle", "-o", "{none}.pb"],
+    "fix": ["fix", LONG],
+    "fix --source": ["fix", "{trace}", "--source", LONG],
+    "rules show": ["rules", "show", LONG],
+    "rules check": ["rules", "check", LONG],
+    "metrics show": ["metrics", "show", LONG],
+    "flags suggest": ["flags", "suggest", LONG],
+    "try --from": ["try", "--from", LONG, "--", "true"],
+    "try --patch": ["try", "--patch", LONG, "--", "true"],
+    "try --patch a file": ["try", "--patch", f"{LONG}.diff", "--", "true"],
+    "try a program": ["try", "--env", "A=1", "--", LONG],
+    "run": ["run", "--", LONG],
+    "capture": ["capture", f"{LONG}:1"],
+    "mcp": ["mcp", "--root", LONG],
+    "a command": [LONG],
+    "an option": ["analyze", "{trace}", f"--{LONG}"],
+}
+NUMBERS: dict[str, list[str]] = {
+    "--params": ["analyze", "{trace}", "--params", NINES],
+    "--bandwidth": ["analyze", "{trace}", "--bandwidth", NINES],
+    "--steps": ["analyze", "{trace}", "--steps", f"{NINES}:"],
+    "--set": ["analyze", "{trace}", "--set", f"input-not-prefetched.input_bound_fraction={NINES}"],
+    "--workers": ["analyze", "{trace}", "--workers", NINES],
+    "--at": ["fix", "{trace}", "--at", f"x:{NINES}"],
+    "--percentile": ["export", "{trace}", "--to", "pgle", "--percentile", NINES],
+    "--jaxlib": ["export", "{trace}", "--to", "pgle", "-o", "{none}.pb", "--jaxlib", NINES],
+    "--keep": ["baseline", "prune", "--store", "{none}", "--keep", NINES],
+    "--keep of add": ["baseline", "add", "{trace}", "--store", "{none}", "--keep", NINES],
+    "--budget": ["try", "--env", "A=1", "--budget", NINES, "--", "true"],
+    "--budget of gate": ["gate", "--against", "x", "--budget", NINES, "--", "true"],
+    "--after": ["run", "--after", f"-{NINES}", "--", "true"],
+    "--steps of run": ["run", "--steps", NINES, "--", "true"],
+    "capture's port": ["capture", f"localhost:{NINES}"],
+    "a hunk": ["try", "--patch", "{hunk}", "--", "true"],
+    "a flag": ["flags", "check", "--", f"--xla_gpu_autotune_level={NINES}"],
+    "a flag's version": ["flags", "check", "--jaxlib", NINES, "--", "--xla_gpu_autotune_level=4"],
+    "a configuration": ["gate", "{trace}", "--config", "{toml}"],
+    "a rule": ["rules", "check", "{rules}"],
+    "a snapshot": ["compare", "{snapshot}", "{trace}"],
+    "a report": ["try", "--from", "{snapshot}", "--", "true"],
+    "a deep report": ["try", "--from", "{deep}", "--", "true"],
+    "a deep snapshot": ["compare", "{deep}", "{trace}"],
+    "a deep ledger": ["ledger", "{deep}"],
+    "a deep configuration": ["gate", "{trace}", "--config", "{deep}"],
+    "a ledger": ["ledger", "{snapshot}"],
+}
+ANYWHERE: dict[str, list[str]] = {
+    "analyze": ["analyze", "{trace}"],
+    "analyze --format sarif": ["analyze", "{trace}", "--format", "sarif"],
+    "analyze -o": ["analyze", "{trace}", "-o", "x.json"],
+    "compare": ["compare", "{trace}", "{trace}"],
+    "gate": ["gate", "{trace}"],
+    "baseline list": ["baseline", "list"],
+    "history": ["history"],
+    "fleet": ["fleet", "{logdir}", "-o", "x.parquet"],
+    "export": ["export", "{trace}", "--to", "perfetto"],
+    "fix": ["fix", "{trace}"],
+    "try": ["try", "--env", "A=1", "--", sys.executable, "-c", ""],
+    "rules list": ["rules", "list"],
+    "metrics list": ["metrics", "list"],
+    "mcp": ["mcp"],
+}
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, Path]:
+    """What arguments name by a word in braces."""
+    add(tmp_path / "logdir", "vision/resnet/a/2026_01_02_03_04_05")
+    add(tmp_path / "logdir", "vision/resnet/a/2026_01_02_04_04_05")
+    (tmp_path / "h.xplane.pb").write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes())
+    (tmp_path / "a.diff").write_text(f"--- a/x.py\n+++ b/x.py\n@@ -{NINES} +1 @@\n-a\n+b\n")
+    (tmp_path / "gate.toml").write_text(f"keep = {NINES}\n")
+    (tmp_path / "number.json").write_text(f'{{"tfadvisor_snapshot": {NINES}}}\n')
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "a.yaml").write_text(f"id: {NINES}\n")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    files = {
+        "deep": "deep.json",
+        "trace": "h.xplane.pb",
+        "hunk": "a.diff",
+        "toml": "gate.toml",
+        "snapshot": "number.json",
+    }
+    return {name: tmp_path / files.get(name, name) for name in (*files, "logdir", "rules", "none")}
+
+
+def called(call: list[str], places: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """The exit code, and what was said."""
+    code = guarded_main([one.format_map(places) if "{" in one else one for one in call])
+    said = capsys.readouterr().err
+    assert "bug in tfadvisor" not in said, said[-300:]
+    assert "Traceback" not in said
+    return code, said
+
+
+@pytest.mark.parametrize("what", NAMES)
+def test_a_name_of_5000_characters_is_one_line(
+    what: str,
+    places: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+    code, said = called(NAMES[what], places, capsys)
+
+    last = said.splitlines()[-1]
+    assert code in (2, 3, 5 if what == "analyze --rules" else 2)
+    assert last.startswith("tfadvisor: ")
+    assert all(one.startswith("tfadvisor: ") and len(one) < 5000 for one in said.splitlines())
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize("what", NUMBERS)
+def test_a_number_of_5000_digits_is_one_line(
+    what: str,
+    places: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "cache"))
+
+    code, said = called(NUMBERS[what], places, capsys)
+
+    assert code in ((5,) if what == "a rule" else (0, 2, 3))
+    assert all(one.startswith("tfadvisor: ") and len(one) < 5000 for one in said.splitlines())
+
+
+@pytest.mark.parametrize("what", ANYWHERE)
+def test_in_a_folder_that_was_removed(
+    what: str,
+    places: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What needs the folder says so, with code 2."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path)
+    os.chdir("work")
+    Path("../work").resolve().rmdir()
+
+    code, said = called(ANYWHERE[what], places, capsys)
+
+    assert code in (0, 2)
+    assert code == 0 or "was removed" in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("columns", ["9" * 5000, "9" * 20, "99999", "0", "-1", "x", "", "1e9", "\u0669" * 9])
+def test_any_width_of_the_screen(columns: str) -> None:
+    for call in (["--help"], ["analyze", "--help"], ["flags", "check", "--", "--xla_gpu_autotune_level=4"]):
+        env = {**os.environ, "COLUMNS": columns, "LINES": columns}
+        done = subprocess.run([COMMAND, *call], env=env, capture_output=True, check=False, timeout=60)
+
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert len(done.stdout) < 60_000_000
+
+
+@pytest.mark.parametrize(
+    "name", ["TFADVISOR_CACHE_MB", "TFADVISOR_CACHE", "TFADVISOR_LIMITS", "HOME", "TMPDIR", "BROWSER"]
+)
+@pytest.mark.parametrize("value", [NINES, "/" + LONG, "\x1b]0;x\x07"])
+def test_any_variable(name: str, value: str, places: dict[str, Path]) -> None:
+    done = subprocess.run(
+        [COMMAND, "analyze", places["trace"], "--format", "json"],
+        env={**os.environ, name: value},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("kind", ["GPU", "TPU", "CUSTOM"])
+def test_a_device_of_any_number(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is none that counts, or one like others."""
+    builder = trace().steps(3, period=100).busy("GPU:0", (0, 250))
+    for digits in ("9" * 5000, "9" * 19, "-1", "1e3", "", "\N{ARABIC-INDIC DIGIT NINE}", "0" * 30):
+        builder.on_line(f"/device:{kind}:{digits}", "XLA Ops", "fusion.1", 0, 50)
+    (tmp_path / "h.xplane.pb").write_bytes(builder.bytes())
+
+    code = guarded_main(["analyze", str(tmp_path / "h.xplane.pb")])
+
+    assert (code, capsys.readouterr().err) == (0, "")
