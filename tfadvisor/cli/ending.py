@@ -5,8 +5,8 @@ It imports nothing that takes a millisecond, so that signals are heeded almost f
 
 from __future__ import annotations
 
+import _signal as signal  # built in: `signal` makes enumerations of it first, for some milliseconds
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False

@@ -194,11 +194,12 @@ class Program:
         env: Mapping[str, str] | None = None,
         parts: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
-        fewest: int = Order.fewest,
+        fewest: int = 8,
     ) -> Run:
         """One run, in which all loops are watched.
 
-        env: what is set for it. parts: whose hooks count. texts: files that are read otherwise. Raises UsageError, Interrupted.
+        env: what is set for it. parts: whose hooks count. texts: files that are read otherwise. fewest: rounds after which a
+        loop may be the one. Raises UsageError, Interrupted.
         """
         with temporary_folder("tfadvisor-patched-") as folder:
             patched = {real: _kept(folder, real, text) for real, text in (texts or {}).items()}
