@@ -131,7 +131,8 @@ def _assigns(program: Program) -> dict[str, list[Any]]:
 
 def reached(program: Program, function: Any) -> list[Any]:
     """A function, and those of the module that it calls, by itself or through others."""
-    found, left = {}, [function]
+    found: dict[Any, None] = {}
+    left = [function]
     while left:
         one = left.pop()
         if one not in found:
