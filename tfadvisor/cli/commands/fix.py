@@ -184,7 +184,7 @@ def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Seq
 
 
 def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
-    """Whether the patched program fails in its first steps, which is told. Ctrl-C ends it and this."""
+    """Whether the patched program fails in its first steps, which it says. Ctrl-C ends it and this."""
     from tfadvisor.act.trial.first_step import first_broken
     from tfadvisor.act.trial.one_run import Asked, Interrupted
 

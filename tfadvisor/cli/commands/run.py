@@ -22,12 +22,13 @@ from tfadvisor.cli.recording import (
     Format,
     Out,
     StepCount,
+    TheCommand,
     check_rules,
     keep_recording,
     note_kept,
     write_kept,
 )
-from tfadvisor.cli.typer_commands import Command, argument, option, takes
+from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
@@ -53,7 +54,6 @@ by KILL, the program is asked to end as well and has 15 seconds for it; under no
 Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 the program failed or never stepped, 5 a rule
 or metric broke, 130 interrupted, 143 terminated."""
 
-TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
 After = Annotated[
     str, option("--after", "auto|SECONDS", "start recording once compilation settles, or after SECONDS", RECORDING)
 ]
