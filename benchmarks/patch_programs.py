@@ -83,7 +83,8 @@ def first_findings(packed: Path, recordings: Path) -> dict[str, Finding | None]:
     found: dict[str, Finding | None] = {}
     for row in ROW.finditer(PAGE.read_text(encoding="utf-8")) if packed == PROGRAMS else ():
         place = [Location(row["file"], int(row["line"]), row["function"])] if row["file"] else []
-        found[row["name"]] = made_up(rules[row["rule"]], place)
+        if row["rule"] in rules:  # the page may name one that is gone
+            found[row["name"]] = made_up(rules[row["rule"]], place)
     for folder in sorted(recordings.glob("*/faulty")):
         if folder.parent.name in sources:
             found[folder.parent.name] = first_of(sorted(folder.rglob("*.xplane.pb*")))

@@ -25,8 +25,6 @@ CODEMODS = (
     "debug-switches",
     "run-eagerly",
     "debug-print",
-    "single-precision",
-    "mixed-precision",
     LAUNCH_LINE,
 )
 """All names."""

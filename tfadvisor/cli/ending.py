@@ -6,14 +6,16 @@ It imports nothing that takes a millisecond, so that signals are heeded almost f
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
     from types import FrameType
     from typing import Any, NoReturn
+else:
+    import _signal as signal  # built in: `signal` makes enumerations of it first, for some milliseconds
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 _WORDS = {EXIT_INTERRUPTED: "interrupted", EXIT_TERMINATED: "terminated", 129: "its terminal was closed", 131: "quit"}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -158,18 +158,10 @@ class Turn(msgspec.Struct, frozen=True):
     head: Report
 
 
-class Judging(Protocol):
-    """The verdict of some turns."""
-
-    def __call__(self, turns: list[Turn], share: float) -> GateResult:
-        """share: of the rate of false alarms."""
-
-
-class Recorder(Protocol):
-    """Records a turn."""
-
-    def __call__(self, number: int, seconds: float) -> Turn:
-        """number: from 0; even ones begin with the base. seconds: how long each program may take."""
+Judging = Callable[[list[Turn], float], GateResult]
+"""The verdict of some turns, with that share of the rate of false alarms."""
+Recorder = Callable[[int, float], Turn]
+"""Records a turn: its number, from 0, even ones begin with the base; how many seconds each program may take."""
 
 
 def in_turns(

@@ -112,7 +112,6 @@ _MESSAGES: Table = {
     "ProfileRequest": (
         ("duration_ms", 1, "u", ""),
         ("opts", 4, "ProfileOptions", ""),
-        ("repository_root", 5, "b", ""),
         ("session_id", 6, "b", ""),
         ("host_name", 7, "b", ""),
         ("emit_xspace", 9, "u", ""),
@@ -125,7 +124,7 @@ _MESSAGES: Table = {
         ("enable_hlo_proto", 7, "u", ""),
         ("duration_ms", 9, "u", ""),
     ),
-    "ProfileResponse": (("empty_trace", 7, "u", ""), ("xspace", 8, "b", "oneof trace")),
+    "ProfileResponse": (("xspace", 8, "b", "oneof trace"),),
 }
 """Of tsl/profiler/protobuf/profiler_service.proto: the fields that a capture needs."""
 _CLASSES = classes_of(_MESSAGES)
@@ -147,21 +146,20 @@ def file_name(address: str) -> str:
 
 
 def by_grpc(addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
-    """All at once. The trace comes with the answer, or lies where an old server on this file system has written it."""
+    """All at once. The trace comes with the answer."""
     import grpc
 
     unlimited = [("grpc.max_receive_message_length", -1)]
     channels = {address: grpc.insecure_channel(address, options=unlimited) for address in addresses}
-    session = folder.name
     waiting: dict[str, Any] = {}
     failed: dict[str, str] = {}
     for address, channel in channels.items():
         name = file_name(address).removesuffix(".xplane.pb")
-        request = request_of(seconds, python_tracer, str(folder.parent.absolute()), session, name)
+        request = request_of(seconds, python_tracer, folder.name, name)
         waiting[address] = channel.unary_unary(_METHOD, None, None).future(request, timeout=seconds + _ANSWER_SECONDS)
     for address, answer in waiting.items():
         try:
-            failed.update(_stored(address, answer.result(), folder, session))
+            failed.update(_stored(address, answer.result(), folder))
         except grpc.RpcError as error:
             code = error.code().name
             failed[address] = f"{_WORDS.get(code, code)} ({' '.join(str(error.details()).split())})"
@@ -170,26 +168,20 @@ def by_grpc(addresses: Sequence[str], folder: Path, seconds: float, python_trace
     return failed
 
 
-def _stored(address: str, message: bytes, folder: Path, session: str) -> dict[str, str]:
+def _stored(address: str, message: bytes, folder: Path) -> dict[str, str]:
     """Writes the trace of an answer; why there is none, by address."""
     try:
-        trace, empty = answer_in(message)
+        trace = trace_in(message)
     except ValueError as error:
         return {address: f"its answer cannot be read: {error}"}
-    target = folder / file_name(address)
-    if trace is not None:
-        target.write_bytes(trace)
-        return {}
-    written = folder.parent / "plugins" / "profile" / session / target.name
-    for place in (written, folder.parent / session / target.name):
-        if place.exists():
-            place.replace(target)
-            return {}
-    return {address: "it recorded nothing" if empty else "it keeps its trace on its own disk, which is not this one"}
+    if trace is None:
+        return {address: "it recorded nothing, or keeps its trace on its own disk"}
+    (folder / file_name(address)).write_bytes(trace)
+    return {}
 
 
-def request_of(seconds: float, python_tracer: bool, repository_root: str, session: str, name: str) -> bytes:
-    """Asks a host for one window. repository_root: a logdir as a server sees it that writes its traces itself."""
+def request_of(seconds: float, python_tracer: bool, session: str, name: str) -> bytes:
+    """Asks a host for one window."""
     milliseconds = round(seconds * 1000)
     options = _CLASSES["ProfileOptions"](
         host_tracer_level=2,
@@ -202,7 +194,6 @@ def request_of(seconds: float, python_tracer: bool, repository_root: str, sessio
     request = _CLASSES["ProfileRequest"](
         duration_ms=milliseconds,
         opts=options,
-        repository_root=repository_root.encode(),
         session_id=session.encode(),
         host_name=name.encode(),
         emit_xspace=1,
@@ -210,8 +201,8 @@ def request_of(seconds: float, python_tracer: bool, repository_root: str, sessio
     return bytes(request.SerializeToString())
 
 
-def answer_in(message: bytes) -> tuple[bytes | None, bool]:
-    """(the trace, None from a server that has written it where it was told to; whether it says that there is none).
+def trace_in(message: bytes) -> bytes | None:
+    """What a host answered; None where it has recorded nothing, or is so old that it sends no traces.
 
     Raises ValueError for what is no such message.
     """
@@ -220,4 +211,4 @@ def answer_in(message: bytes) -> tuple[bytes | None, bool]:
         answer.ParseFromString(message)
     except DecodeError as error:
         raise ValueError(str(error)) from error
-    return answer.xspace if answer.HasField("xspace") else None, bool(answer.empty_trace)
+    return answer.xspace if answer.HasField("xspace") else None

@@ -114,12 +114,6 @@ CODEMODS: dict[str, About] = {
     ),
     "run-eagerly": About("compiling", "lets Keras compile its step", "Python in the step runs while it is traced only"),
     "debug-print": About("compiling", "removes prints from the compiled step", "these lines are no longer printed"),
-    "single-precision": About(
-        "precision",
-        "computes in 32 bits instead of 64",
-        "numbers have 7 digits instead of 16: compare losses",
-    ),
-    "mixed-precision": About("precision", "computes in 16 bits", "products are rounded to 16 bits: compare losses"),
     LAUNCH_LINE: About("", "sets variables and flags where the program is launched", "as the fix says"),
 }
 

@@ -188,14 +188,23 @@ class Program:
         self.roots = tuple(dict.fromkeys(_roots(command)))
 
     def watch(
-        self, patience: float, seconds: float, env: Mapping[str, str] | None = None, parts: Sequence[str] = ()
+        self,
+        patience: float,
+        seconds: float,
+        env: Mapping[str, str] | None = None,
+        parts: Sequence[str] = (),
+        texts: Mapping[str, str] | None = None,
+        fewest: int = 8,
     ) -> Run:
         """One run, in which all loops are watched.
 
-        env: what is set for it. parts: whose hooks count. Raises UsageError, Interrupted.
+        env: what is set for it. parts: whose hooks count. texts: files that are read otherwise. fewest: rounds after which a
+        loop may be the one. Raises UsageError, Interrupted.
         """
-        order = Order(self.roots, {}, None, seconds=seconds, parts=tuple(parts))
-        return run_once(self.command, env or {}, order, patience, None, self.asked)
+        with temporary_folder("tfadvisor-patched-") as folder:
+            patched = {real: _kept(folder, real, text) for real, text in (texts or {}).items()}
+            order = Order(self.roots, patched, None, seconds=seconds, fewest=fewest, parts=tuple(parts))
+            return run_once(self.command, env or {}, order, patience, None, self.asked)
 
     def time(
         self, candidate: Candidate, plan: StepPlan, patience: float, processes: int, fewest: int | None = None
@@ -247,7 +256,7 @@ def why_no_sample(run: Run, plan: StepPlan) -> str:
 
 def last_line(tail: str) -> str:
     """`: what it said last`, "" for nothing."""
-    lines = [one.strip() for one in tail.splitlines() if one.strip()]
+    lines = [one.strip() for one in tail.splitlines() if one.strip() and not one.startswith("tfadvisor: ")]
     named = [one for one in lines if _ERROR.match(one)] or lines  # JAX says more behind its error
     return f": {named[-1][:200]}" if lines else ""
 

@@ -103,7 +103,7 @@ def test_a_program_is_recorded_and_goes_on(place: Place) -> None:
 def test_a_look_without_python_comes_before_the_window_with_it(place: Place) -> None:
     place.run("--", sys.executable, place.program(TRAINS), 400)
 
-    assert place.log.read_text() == "2 0\n2 1\n"
+    assert place.log.read_text() == "2 0\n2 0\n2 1\n"  # 30 ms come first, to tell how much a window may hold
 
 
 def test_the_trace_is_kept_with_a_note(place: Place) -> None:
@@ -178,7 +178,7 @@ def test_tensorflow_is_recorded_and_left_as_it_was(place: Place) -> None:
 
     assert code == 0
     assert "then func_graph_from_py_func" in out
-    assert place.log.read_text() == "2 0\n2 0\n"  # its own tracer of Python stays off
+    assert place.log.read_text() == "2 0\n2 0\n2 0\n"  # its own tracer of Python stays off
     events = set(Path(f"{place.log}.events").read_text().splitlines())
     assert [event.partition(" ")[2] for event in events] == ["<lambda>"]  # in the second window
 
@@ -313,7 +313,7 @@ def test_what_is_recorded_when_the_program_ends_is_written_first(place: Place) -
 
     assert code == 0
     assert "load_batch" in out
-    assert place.log.read_text() == "2 0\n"
+    assert place.log.read_text() == "2 0\n2 0\n"
 
 
 def test_the_sitecustomize_of_the_user_runs_too(place: Place) -> None:

@@ -10,17 +10,16 @@ import pytest
 from support.places import FIXTURES
 
 from tfadvisor.act.record.conduct import Wanted
-from tfadvisor.act.record.service import address_of, answer_in, captured, request_of
+from tfadvisor.act.record.service import address_of, captured, request_of, trace_in
 from tfadvisor.analysis import Options
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import TraceError, UsageError
 
 
 def test_a_request_is_what_protobuf_would_write() -> None:
-    assert request_of(0.3, True, "/r", "s", "h_1").hex(" ") == (
+    assert request_of(0.3, True, "s", "h_1").hex(" ") == (
         "08 ac 02 "  # 1: duration_ms 300
         "22 0d 10 02 18 01 20 01 28 01 38 01 48 ac 02 "  # 4: opts, levels 2 1 1, version 1, HLO, 300 ms
-        "2a 02 2f 72 "  # 5: repository_root
         "32 01 73 "  # 6: session_id
         "3a 03 68 5f 31 "  # 7: host_name
         "48 01"  # 9: emit_xspace
@@ -30,18 +29,18 @@ def test_a_request_is_what_protobuf_would_write() -> None:
 def test_an_answer_with_its_trace() -> None:
     message = bytes.fromhex("32 02 0a 00 38 00 42 03 61 62 63")  # tool_data, empty_trace 0, xspace "abc"
 
-    assert answer_in(message) == (b"abc", False)
+    assert trace_in(message) == b"abc"
 
 
 def test_an_answer_without() -> None:
-    assert answer_in(b"") == (None, False)
-    assert answer_in(bytes.fromhex("38 01")) == (None, True)
+    assert trace_in(b"") is None
+    assert trace_in(bytes.fromhex("38 01")) is None
 
 
 @pytest.mark.parametrize("message", ["42 05 61", "42", "38 80", "07 00"])
 def test_what_is_no_answer_is_told(message: str) -> None:
     with pytest.raises(ValueError, match=r"ProfileResponse|parsing"):
-        answer_in(bytes.fromhex(message))
+        trace_in(bytes.fromhex(message))
 
 
 def test_addresses() -> None:

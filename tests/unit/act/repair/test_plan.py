@@ -129,3 +129,10 @@ def test_a_program_that_shows_the_pattern_without_end_takes_no_endless_memory() 
     text = "from torch.utils.data import DataLoader\n" + "a = DataLoader(d, 8, None)\n" * 3_000
 
     assert hits_of("dataloader-workers", text, Place()) == ()
+
+
+def test_names_that_are_made_of_each_other_are_followed_once() -> None:
+    """Each of 60 values of `d` is made of `d`: followed one by one, five deep, they would be 60^5 questions."""
+    text = "import tensorflow as tf\n" + "d = d.map(f)\n" * 60 + "for x in d:\n    step(x)\n"
+
+    assert hits_of("prefetch", text, Place()) == ()

@@ -83,7 +83,8 @@ def reduce_retracing(program: Program, _place: Place) -> list[Hit]:
     https://www.tensorflow.org/api_docs/python/tf/function
     """
     calls = [call for loop in program.all(*LOOPS) for call in directly_in(loop) if isinstance(call, ast.Call)]
-    in_loops = {callee(call) for call in calls} - {callee(call) for call in calls if _takes_new_object(program, call)}
+    classes = {one.name for one in program.all(ast.ClassDef)}
+    in_loops = {callee(call) for call in calls} - {callee(call) for call in calls if _takes_new_object(call, classes)}
     found = []
     for function in program.all(*FUNCTIONS):
         for one in function.decorator_list if function.name in in_loops else ():
@@ -98,9 +99,8 @@ def reduce_retracing(program: Program, _place: Place) -> list[Hit]:
     return found
 
 
-def _takes_new_object(program: Program, call: Any) -> bool:
+def _takes_new_object(call: Any, classes: set[str]) -> bool:
     """An object of the program's own class is another one in every step, whatever its shapes."""
-    classes = {one.name for one in program.all(ast.ClassDef)}
     given = [*call.args, *(one.value for one in call.keywords)]
     return any(isinstance(one, ast.Call) and callee(one) in classes for one in given)
 

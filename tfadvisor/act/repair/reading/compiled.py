@@ -88,31 +88,61 @@ def traced_functions(program: Program) -> frozenset[Any]:
             continue
         found.add(function)
         roots += [one for one in walk(function) if isinstance(one, FUNCTIONS)]
-        for call in _calls_in(function):
+        for call in calls_in(function):
             roots += functions_named(program, call.func)
     return frozenset(found)
 
 
-def _calls_in(function: Any) -> list[Any]:
+def calls_in(function: Any) -> list[Any]:
+    """What its body calls."""
     return [one for one in walk(function.body) if isinstance(one, ast.Call)]
 
 
 def functions_named(program: Program, node: ast.AST) -> list[Any]:
     """The functions of the module that a name, attribute or alias of it may be."""
-    name = dotted(node).split(".")[-1]
-    if name in program.functions:
-        return program.functions[name]
-    alias = alias_of(program, node)
-    return [] if alias is None or text_of(alias.value) == text_of(node) else functions_named(program, alias.value)
+    for _ in range(_LONGEST_ALIAS):
+        name = dotted(node).split(".")[-1]
+        alias = None if name in program.functions else alias_of(program, node)
+        if alias is None:
+            return program.functions.get(name, [])
+        node = alias.value
+    return []
+
+
+_LONGEST_ALIAS = 8
 
 
 def alias_of(program: Program, node: ast.AST) -> Any:
     """The one assignment `step = other` of a name to another name or attribute, None otherwise."""
-    if not isinstance(node, ast.Name):
-        return None
-    found = [one for one in program.all(ast.Assign) if any(text_of(t) == node.id for t, _ in pairs_of(one))]
+    found = _assigns(program).get(node.id, []) if isinstance(node, ast.Name) else []
     plain = len(found) == 1 and isinstance(found[0].value, ast.Name | ast.Attribute)
     return found[0] if plain and isinstance(found[0].targets[0], ast.Name) else None
+
+
+@once
+def _assigns(program: Program) -> dict[str, list[Any]]:
+    """By name, the assignments that give it a value."""
+    found: dict[str, list[Any]] = {}
+    for assign in program.all(ast.Assign):
+        for target, _ in pairs_of(assign):
+            found.setdefault(dotted(target), []).append(assign)
+    return found
+
+
+def reached(program: Program, function: Any) -> list[Any]:
+    """A function, and those of the module that it calls, by itself or through others."""
+    found: dict[Any, None] = {}
+    left = [function]
+    while left:
+        one = left.pop()
+        if one not in found:
+            if one not in program.answers:
+                program.answers[one] = [
+                    other for call in calls_in(one) for other in functions_named(program, call.func)
+                ]
+            found[one] = None
+            left += program.answers[one]
+    return list(found)
 
 
 def is_compiled(program: Program, node: ast.AST) -> bool:
@@ -132,29 +162,24 @@ def _is_object(program: Program, node: Any) -> bool:
     return node.id not in program.functions and any(node.id in names_in(one) for one in given)
 
 
-def reaches_step(program: Program, function: Any, depth: int = 4) -> bool:
+def reaches_step(program: Program, function: Any) -> bool:
     """Whether a function takes gradients or calls something compiled, by itself or through others."""
-    if _GRADIENT.search(text_of(function.body)):
-        return True
-    for call in _calls_in(function):
-        if is_compiled(program, call.func):
-            return True
-        if depth and any(
-            one is not function and reaches_step(program, one, depth - 1) for one in functions_named(program, call.func)
-        ):
-            return True
-    return False
+    return any(one in _with_steps(program) for one in reached(program, function))
 
 
-def words_reached(program: Program, function: Any, depth: int = 3) -> str:
+@once
+def _with_steps(program: Program) -> set[Any]:
+    """Functions that take gradients or call something compiled themselves."""
+    return {
+        one
+        for one in program.all(*FUNCTIONS)
+        if _GRADIENT.search(text_of(one.body)) or any(is_compiled(program, call.func) for call in calls_in(one))
+    }
+
+
+def words_reached(program: Program, function: Any) -> str:
     """The text of a function and of those of the module that it calls."""
-    text = text_of(function)
-    if depth:
-        for call in _calls_in(function):
-            for other in functions_named(program, call.func):
-                if other is not function:
-                    text += "\n" + words_reached(program, other, depth - 1)
-    return text
+    return "\n".join(map(text_of, reached(program, function)))
 
 
 def assigned_in(node: ast.AST) -> set[str]:

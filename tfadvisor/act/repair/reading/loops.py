@@ -11,6 +11,7 @@ from tfadvisor.act.repair.reading.compiled import (
     assigned_in,
     functions_named,
     is_compiled,
+    reached,
     reaches_step,
     traced_functions,
 )
@@ -29,6 +30,8 @@ from tfadvisor.act.repair.reading.program import (
 
 _MARKER = re.compile(r"StepTraceAnnotation|profiler\.experimental\.Trace\(|step_marker")
 _KERAS_STEPS = ("train_on_batch", "test_on_batch")
+_MOST_LOOPS = 300
+"""Of a file: among more nobody would choose one, and each is compared with each."""
 _OVER_BATCHES = re.compile(r"[dD]ataset|[lL]oader|batches|data\b|steps|epoch_size|enumerate\(|zip\(|\bds\b")
 
 
@@ -61,12 +64,16 @@ def steps_in(program: Program, body: Any) -> list[Any]:
 def step_loops(program: Program) -> tuple[Any, ...]:
     """Loops of which each turn is one step, not those over epochs and not those inside a step."""
     traced = traced_functions(program)
-    found = [
-        loop
-        for loop in program.all(*LOOPS)
-        if not any(one in traced for one in program.around(loop))
-        and (steps_in(program, loop) or (_MARKER.search(text_of(loop)) and not _holds_loop(loop)))
-    ]
+    found = (
+        []
+        if len(program.all(*LOOPS)) > _MOST_LOOPS
+        else [
+            loop
+            for loop in program.all(*LOOPS)
+            if not any(one in traced for one in program.around(loop))
+            and (steps_in(program, loop) or (_MARKER.search(text_of(loop)) and not _holds_loop(loop)))
+        ]
+    )
     dropped: set[Any] = set()
     for inner in found:
         for outer in found:
@@ -84,15 +91,13 @@ def _runs(program: Program, outer: Any, inner: Any) -> bool:
     if outer in program.around(inner):
         return True
     owner = program.inside(inner, *FUNCTIONS)
-    return owner is not None and _calls(program, outer, owner, 3)
+    return owner is not None and any(owner in reached(program, one) for one in _called_by(program, outer))
 
 
-def _calls(program: Program, body: Any, function: Any, depth: int) -> bool:
-    for call in (one for one in directly_in(body) if isinstance(one, ast.Call)):
-        for one in functions_named(program, call.func):
-            if one is function or (depth and one is not body and _calls(program, one, function, depth - 1)):
-                return True
-    return False
+def _called_by(program: Program, body: Any) -> list[Any]:
+    """Functions of the module that a turn of a loop calls."""
+    calls = (one for one in directly_in(body) if isinstance(one, ast.Call))
+    return [one for call in calls for one in functions_named(program, call.func)]
 
 
 def _strong(loop: Any) -> bool:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from tfadvisor.act.repair.reading.compiled import functions_named, words_reached
-from tfadvisor.act.repair.reading.program import Program, called, dotted, keyword, pairs, text_of, walk
+from tfadvisor.act.repair.reading.program import Program, called, dotted, keyword, once, pairs, text_of, walk
 
 CHAINED = frozenset(
     "map batch padded_batch ragged_batch shuffle repeat prefetch cache interleave filter with_options window flat_map take "
@@ -37,7 +37,15 @@ def root_of(node: ast.AST) -> Any:
 
 def assignments(program: Program, name: str) -> list[Any]:
     """Values that a name gets, in the order in which they are written."""
-    return [value for target, value in pairs(program) if dotted(target) == name]
+    return _values(program).get(name, [])
+
+
+@once
+def _values(program: Program) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for target, value in pairs(program):
+        found.setdefault(dotted(target), []).append(value)
+    return found
 
 
 def _returns(program: Program, call: ast.Call) -> list[Any]:
@@ -50,36 +58,44 @@ def _returns(program: Program, call: ast.Call) -> list[Any]:
     ]
 
 
-def is_pipeline(program: Program, node: ast.AST, depth: int = 5) -> bool:
+def is_pipeline(program: Program, node: ast.AST) -> bool:
     """Whether an expression is a tf.data pipeline: built from one here, in a name, or in a function of the module."""
-    root = root_of(node)
-    text = text_of(root)
-    if "tf.data" in text or "Dataset" in text:
-        return True
-    if not depth:
-        return False
-    if isinstance(root, ast.Name):
-        values = assignments(program, root.id)
-        return any(is_pipeline(program, one, depth - 1) for one in values if one is not node and text_of(one) != text)
-    if not isinstance(root, ast.Call):
-        return False
-    if called(root) in _ITERATORS:
-        read = root.func.value if isinstance(root.func, ast.Attribute) else root.args[0] if root.args else root
-        return read is not root and is_pipeline(program, read, depth - 1)
-    return any(is_pipeline(program, one, depth - 1) for one in _returns(program, root))
+    left, seen = [node], set()
+    while left:
+        root = root_of(left.pop())
+        text = text_of(root)
+        if "tf.data" in text or "Dataset" in text:
+            return True
+        if text in seen:
+            continue
+        seen.add(text)
+        if isinstance(root, ast.Name):
+            left += assignments(program, root.id)
+        elif isinstance(root, ast.Call) and called(root) in _ITERATORS:
+            left += [root.func.value] if isinstance(root.func, ast.Attribute) else root.args[:1]
+        elif isinstance(root, ast.Call):
+            left += _returns(program, root)
+    return False
 
 
-def stages(program: Program, node: Any, depth: int = 5) -> list[str]:
+_LONGEST = 5
+"""Names and functions through which a pipeline is followed."""
+
+
+def stages(program: Program, node: Any) -> list[str]:
     """Names of a pipeline's stages, the last first, followed through names and functions as far as they can be."""
-    found = [called(one) for one in links_of(node)]
-    root = root_of(node)
-    if not depth:
-        return found
-    if isinstance(root, ast.Name):
-        earlier = [one for one in assignments(program, root.id) if one.lineno < node.lineno]
-        return found + (stages(program, earlier[-1], depth - 1) if earlier else [])
-    returned = _returns(program, root)[:1] if isinstance(root, ast.Call) else []
-    return found + [name for one in returned for name in stages(program, one, depth - 1)]
+    found: list[str] = []
+    for _ in range(_LONGEST):
+        found += [called(one) for one in links_of(node)]
+        root = root_of(node)
+        before = [one for one in assignments(program, dotted(root)) if one.lineno < node.lineno]
+        before = before[-1:] if isinstance(root, ast.Name) else []
+        if isinstance(root, ast.Call):
+            before = _returns(program, root)[:1]
+        if not before:
+            break
+        node = before[0]
+    return found
 
 
 def pipeline_calls(program: Program, *names: str) -> list[Any]:

@@ -66,9 +66,9 @@ class Program:
         self._bytes = source.encode()
         self._starts = [0, *(one.end() for one in _NEW_LINE.finditer(self._bytes))]
         self._parents = {child: one for one in ast.walk(self.tree) for child in ast.iter_child_nodes(one)}
-        self.nodes = sorted((one for one in walk(self.tree) if hasattr(one, "lineno")), key=self._order)
+        self.nodes = sorted((one for one in ast.walk(self.tree) if hasattr(one, "lineno")), key=self._order)
         self.answers: dict[Any, Any] = {}
-        """What `once` remembers."""
+        """What was asked before."""
         self.functions: dict[str, list[Any]] = {}
         for one in self.all(*FUNCTIONS):
             self.functions.setdefault(one.name, []).append(one)
@@ -79,7 +79,10 @@ class Program:
 
     def all(self, *kinds: type) -> list[Any]:
         """Nodes of these kinds in the order in which they are written."""
-        return [node for node in self.nodes if isinstance(node, kinds)]
+        if kinds not in self.answers:
+            self.answers[kinds] = [node for node in self.nodes if isinstance(node, kinds)]
+        found: list[Any] = self.answers[kinds]
+        return found
 
     def calls(self, *names: str) -> list[Any]:
         """Calls, of a function or method of these names, or all."""
@@ -136,12 +139,6 @@ class Program:
             b"#",
         )
 
-    def is_explained(self, statement: Any) -> bool:
-        """Whether a comment stands on its last line or on the line above."""
-        last = self.span(statement)[1]
-        above = self._bytes[self._starts[max(statement.lineno - 2, 0)] : self._starts[statement.lineno - 1]]
-        return above.lstrip().startswith(b"#") or b"#" in self._bytes[last : self._line_end(statement.end_lineno)]
-
     def _line_end(self, line: int) -> int:
         return self._starts[line] if line < len(self._starts) else len(self._bytes)
 
@@ -166,17 +163,6 @@ class Program:
         """Puts a line of its own above that of a node, indented as that is."""
         first = self._starts[min(one.lineno for one in [node, *getattr(node, "decorator_list", ())]) - 1]
         return Edit(first, first, f"{self._indent(node)}{text}{self._end()}")
-
-    def line_behind_imports(self, text: str) -> Edit:
-        """Puts a line of its own, and an empty one before it, behind the imports that stand before any definition."""
-        line = 0
-        for one in self.tree.body:
-            if isinstance(one, (*FUNCTIONS, ast.ClassDef)):
-                break
-            if isinstance(one, ast.Import | ast.ImportFrom):
-                line = one.end_lineno or one.lineno
-        first = self._line_end(line) if line else 0
-        return Edit(first, first, f"{self._end()}{text}{self._end()}")
 
     def with_keyword(self, call: ast.Call, name: str, value: str) -> Edit:
         """Gives a call this argument, in the place where it stood or at the end."""
@@ -223,6 +209,20 @@ def program_of(source: str) -> Program:
     return Program(source)
 
 
+def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
+    """A question that is answered once for each program; the answer holds nodes of it."""
+
+    @wraps(question)
+    def asked(program: Program) -> Answer:
+        if question not in program.answers:
+            program.answers[question] = question(program)
+        answer: Answer = program.answers[question]
+        return answer
+
+    return asked
+
+
+@once
 def pairs(program: Program) -> list[tuple[Any, Any]]:
     """(target, value) of all assignments, also of `a, b = c, d` and `a = b = c`, in the order in which they are written."""
     return [pair for assign in program.all(ast.Assign) for pair in pairs_of(assign)]
@@ -249,16 +249,3 @@ def keyword(call: ast.Call, name: str) -> Any:
 def positional(call: ast.Call) -> list[Any]:
     """Arguments without a name and without stars."""
     return [one for one in call.args if not isinstance(one, ast.Starred)]
-
-
-def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
-    """A question that is answered once for each program; the answer holds nodes of it."""
-
-    @wraps(question)
-    def asked(program: Program) -> Answer:
-        if question not in program.answers:
-            program.answers[question] = question(program)
-        answer: Answer = program.answers[question]
-        return answer
-
-    return asked

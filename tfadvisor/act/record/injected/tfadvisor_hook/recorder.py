@@ -16,13 +16,14 @@ from .giving_way import GivingWay
 from .letters import read_letter, write_letter
 from .machine import VERSION, reading, settings
 from .sampling import Sampler
-from .tracers import Tracer, tracer_for
+from .tracers import tracer_for
 
 FRAMEWORKS = ("jax", "tensorflow")
 """In the order in which a process with both is recorded: JAX programs often read their input with TensorFlow."""
 EVERY_SECONDS = 0.05
 _PARENT_EVERY = 100  # rounds, 5 s
 _PROBE_SECONDS = 0.03
+_OWN_PROFILER = "the program began to record itself"
 _LITTLE_BYTES, _MOST_BYTES = 1 << 20, 6 << 20
 """Of a trace: from a short window that holds less nothing is to be feared, and a first one shall hold no more."""
 
@@ -131,6 +132,8 @@ class Recorder:
                 self.sampler.stop()
             with GivingWay() as self.way:
                 seconds = min(order["seconds"], self.bearable(framework, file) if order.get("rounds") else 1e9)
+                if self.way.given:
+                    return {"framework": framework, "error": _OWN_PROFILER}
                 begun, before, after = time.time(), reading(self.root()), {}
                 tracer.start(order)
                 opened = time.time()
@@ -147,7 +150,7 @@ class Recorder:
                 written = _written(tracer, file)
                 reader.join()
             if self.way.given:
-                return {"framework": framework, "error": "the program began to record itself"}
+                return {"framework": framework, "error": _OWN_PROFILER}
             counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
             write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
             samples = os.path.join(self.folder, f"window-{order['number']}-{self.name}.samples.json")
@@ -223,7 +226,7 @@ def _is_ready(module: Any) -> bool:
     return not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
-def _written(tracer: Tracer, file: str) -> dict[str, Any]:
+def _written(tracer: Any, file: str) -> dict[str, Any]:
     closed = time.time()
     tracer.stop(file)
     written = {"file": os.path.basename(file), "closed": closed, "stopped": time.time()}

@@ -14,27 +14,14 @@ HOST_TRACER_LEVEL = 2
 """What the frameworks record by default: ops, dispatches and the input pipeline."""
 
 
-class Tracer:
-    """One session of a profiler."""
-
-    def start(self, order: dict[str, Any]) -> None:
-        """order: `python_tracer` tells whether calls of Python functions are recorded too."""
-        raise NotImplementedError
-
-    def stop(self, file: str) -> None:
-        """Writes the trace, a serialised XSpace, whole or not at all."""
-        raise NotImplementedError
-
-    def followed(self) -> int | None:
-        """How often Python has called a tracer of ours; None where the framework traces calls of Python itself."""
-        return None
-
-
-class JaxTracer(Tracer):
+class JaxTracer:
     """jax.profiler, with the levels that its public functions do not take in every release."""
 
     def start(self, order: dict[str, Any]) -> None:
-        """Raises RuntimeError while the program records itself."""
+        """order: `python_tracer` tells whether calls of Python functions are recorded too.
+
+        Raises RuntimeError while the program records itself.
+        """
         import jax
         from jax._src import profiler
 
@@ -50,11 +37,15 @@ class JaxTracer(Tracer):
         self.session: Any = inside.ProfilerSession(options)
 
     def stop(self, file: str) -> None:
-        """As Tracer."""
+        """Writes the trace, a serialised XSpace, whole or not at all."""
         trace: bytes = self.session.stop()
         with open(f"{file}.part", "wb") as out:
             out.write(trace)
         os.replace(f"{file}.part", file)
+
+    def followed(self) -> int | None:
+        """How often Python has called a tracer of ours; None where the framework traces calls of Python itself."""
+        return None
 
 
 def _session_of(state: Any) -> Any:
@@ -62,7 +53,7 @@ def _session_of(state: Any) -> Any:
     return getattr(state, "session", None) or getattr(state, "profile_session", None)
 
 
-class TensorFlowTracer(Tracer):
+class TensorFlowTracer:
     """tf.profiler.experimental's session. It writes its own folder, in older releases with more than the trace.
 
     Its tracer of Python cannot be switched on in TensorFlow 2.21, which refuses the levels that its own function gives.
@@ -89,11 +80,11 @@ class TensorFlowTracer(Tracer):
             self.calls.begin()
 
     def followed(self) -> int | None:
-        """As Tracer."""
+        """As of JAX."""
         return self.calls.followed if self.calls is not None else None
 
     def stop(self, file: str) -> None:
-        """As Tracer."""
+        """As of JAX."""
         if self.calls is not None:
             self.calls.end()
         try:
@@ -104,6 +95,6 @@ class TensorFlowTracer(Tracer):
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def tracer_for(framework: str, file: str) -> Tracer:
+def tracer_for(framework: str, file: str) -> JaxTracer | TensorFlowTracer:
     """A session that is not started yet. file: where its trace shall be."""
     return JaxTracer() if framework == "jax" and "jax" in sys.modules else TensorFlowTracer(file)
